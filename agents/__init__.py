@@ -1,0 +1,1 @@
+"""The agent: what it is, what it can do, what it did."""

@@ -1,0 +1,42 @@
+"""Start-up: find the decision trees of every installed app, then settle what may be chosen."""
+
+from collections.abc import Iterable
+from importlib import import_module
+
+from django.apps import AppConfig, apps
+from django.utils.module_loading import module_has_submodule
+
+from agents import checks
+from agents.core.decision import TREES
+from agents.core.registry import RegistrationError
+
+
+class AgentsConfig(AppConfig):
+    name = "agents"
+    verbose_name = "Agents"
+
+    def ready(self) -> None:
+        modules = ["agents.core.trees", *tree_modules(apps.get_app_configs())]
+        checks.registration_errors = import_trees(modules)
+        TREES.close()
+        checks.register_all()
+
+
+def tree_modules(configs: Iterable[AppConfig]) -> list[str]:
+    """The `decision_trees` module of each app that has one."""
+    return [
+        f"{config.name}.decision_trees"
+        for config in configs
+        if config.module is not None and module_has_submodule(config.module, "decision_trees")
+    ]
+
+
+def import_trees(modules: Iterable[str]) -> list[RegistrationError]:
+    """Import each module, so that its trees register. Refusals are returned for the checks."""
+    refused = []
+    for module in modules:
+        try:
+            import_module(module)
+        except RegistrationError as error:
+            refused.append(error)
+    return refused

@@ -1,0 +1,78 @@
+"""System checks: a mistake in a decision tree is told at start, in one line with a hint.
+
+agents.E001  a tree was refused when it registered (its name is taken)
+agents.E002  a registered tree does not conform to the DecisionTree protocol
+agents.E003  ORACLE_DEFAULT_TREE names no registered tree
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, register
+
+from agents.core.config import AgentConfig
+from agents.core.decision import METHODS, TREES
+from agents.core.registry import RegistrationError, UnknownName
+
+# What start-up could not register; filled by AgentsConfig.ready().
+registration_errors: list[RegistrationError] = []
+
+
+def register_all() -> None:
+    for check in (check_registrations, check_trees, check_default_tree):
+        register(check, "agents")
+
+
+def check_registrations(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    hint = "Give each decision tree a name of its own: @decision_tree('another-name')."
+    return [Error(str(error), hint=hint, id="agents.E001") for error in registration_errors]
+
+
+def check_trees(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    hint = "A decision tree is built as cls(config) and has the methods " + ", ".join(METHODS) + "."
+    return [
+        Error(
+            f"Decision tree {name!r} ({tree.__module__}.{tree.__qualname__}) {fault}.",
+            hint=hint,
+            id="agents.E002",
+        )
+        for name, tree in TREES
+        if (fault := find_fault(tree))
+    ]
+
+
+def check_default_tree(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    try:
+        TREES.get(settings.ORACLE_DEFAULT_TREE)
+    except UnknownName as error:
+        hint = "Set ORACLE_DEFAULT_TREE to a known name, or install the app that registers it."
+        return [Error(f"ORACLE_DEFAULT_TREE: {error}", hint=hint, id="agents.E003")]
+    return []
+
+
+def find_fault(cls: type[Any]) -> str:
+    """What keeps this class from driving a run, to follow its name; empty if nothing does."""
+    missing = [method for method in METHODS if not callable(getattr(cls, method, None))]
+    if missing:
+        return "lacks " + ", ".join(missing)
+    try:
+        tree = cls(AgentConfig())
+    except Exception as error:
+        return f"cannot be built as cls(AgentConfig()): {_told(error)}"
+    try:
+        config: object = tree.get_config()
+    except Exception as error:
+        return f"raises in get_config(): {_told(error)}"
+    if not isinstance(config, AgentConfig):
+        return f"returns {type(config).__name__} from get_config(), not AgentConfig"
+    return ""
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")

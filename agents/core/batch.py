@@ -1,0 +1,145 @@
+"""The tool calls of one turn: what is run, what is shared, what is refused. Pure.
+
+The order is fixed: parse, share the result of identical read-only calls, cap in call order,
+refuse the rest. Every call the model wrote ends with exactly one result.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agents.core.ports import Message, RawCall, ToolCall, ToolOutcome
+from agents.core.progress import signature
+
+_EXCERPT = 200
+
+
+@dataclass(slots=True)
+class Entry:
+    """One call of a turn and what became of it. Exactly one outcome is set in the end."""
+
+    order: int
+    id: str
+    name: str
+    arguments: Mapping[str, Any] | str
+    signature: str
+    same_as: int | None = None
+    """The order of the call whose result this one shares."""
+    outcome: ToolOutcome | None = None
+    duration_ms: int = 0
+    started: float | None = None
+
+    @property
+    def call(self) -> ToolCall:
+        if isinstance(self.arguments, str):
+            raise TypeError("a call without parsed arguments cannot be run")
+        return ToolCall(self.id, self.name, self.arguments)
+
+
+class CallIds:
+    """Call ids that are unique within a run, whatever the model sends."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+
+    def unique(self, wanted: str) -> str:
+        base = wanted or "call"
+        name, number = base, 1
+        while name in self._used or not name:
+            number += 1
+            name = f"{base}-{number}"
+        self._used.add(name)
+        return name
+
+
+def plan(
+    calls: Sequence[RawCall],
+    ids: CallIds,
+    *,
+    cap: int,
+    writes: Callable[[str], bool],
+    withheld: frozenset[str] = frozenset(),
+    ending: str = "",
+) -> list[Entry]:
+    """The turn's calls in order. Those with an outcome already will not be run.
+
+    `ending` is why nothing may run any more, on a wrap-up turn.
+    """
+    entries = [_parse(order, call, ids) for order, call in enumerate(calls)]
+    first: dict[str, int] = {}
+    allowed = 0
+    for entry in entries:
+        if ending:
+            entry.outcome = refused(f"Not run: {ending}")
+        elif entry.name in withheld:
+            entry.outcome = refused(f"Refused: {entry.name} is not available in this run.")
+        elif entry.outcome is None and not writes(entry.name) and entry.signature in first:
+            entry.same_as = first[entry.signature]
+        elif allowed >= cap:
+            entry.outcome = refused(
+                f"Refused: at most {cap} tool calls are run in one turn. "
+                "Call it again in the next turn if it is still needed."
+            )
+        else:
+            allowed += 1
+            first.setdefault(entry.signature, entry.order)
+    return entries
+
+
+def refused(text: str) -> ToolOutcome:
+    return ToolOutcome(ok=False, content=text, refused=True)
+
+
+def _parse(order: int, call: RawCall, ids: CallIds) -> Entry:
+    arguments, problem = parse_arguments(call.arguments)
+    name = call.name.strip()
+    entry = Entry(order, ids.unique(call.id), name, arguments, signature(name, arguments))
+    if problem:
+        entry.outcome = ToolOutcome(ok=False, content=problem)
+    return entry
+
+
+def parse_arguments(text: str) -> tuple[Mapping[str, Any] | str, str]:
+    """The arguments as an object and no problem, or the text itself and what is wrong with it."""
+    if not text.strip():
+        return {}, ""
+    try:
+        value = json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        return text, f"The arguments are not valid JSON ({error}): {text[:_EXCERPT]}"
+    if not isinstance(value, dict):
+        return text, f"The arguments must be a JSON object, not {type(value).__name__}."
+    return value, ""
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def assistant_message(text: str, entries: Iterable[Entry]) -> Message:
+    """The model's turn as it goes into the history: always valid, whatever the model wrote.
+
+    Arguments that were not a JSON object are sent back as {}, because providers refuse a history
+    that holds anything else; the call's result tells the model what it had written.
+    """
+    calls = [
+        {
+            "id": entry.id,
+            "type": "function",
+            "function": {"name": entry.name or "unknown", "arguments": _encoded(entry.arguments)},
+        }
+        for entry in entries
+    ]
+    message: Message = {"role": "assistant", "content": text or None}
+    return {**message, "tool_calls": calls} if calls else message
+
+
+def _encoded(arguments: Mapping[str, Any] | str) -> str:
+    return "{}" if isinstance(arguments, str) else json.dumps(arguments)
+
+
+def failed_turn(entries: Iterable[Entry]) -> bool | None:
+    """True when every call that was not refused failed, None when all were refused."""
+    outcomes = [e.outcome.ok for e in entries if e.outcome is not None and not e.outcome.refused]
+    return not any(outcomes) if outcomes else None

@@ -1,0 +1,140 @@
+"""The limits of a run: the one place that holds default, bounds, label and help text.
+
+Model validators, check constraints, forms, API and documentation are derived from `LIMITS`.
+A configuration that is out of bounds cannot be built.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
+
+
+class ConfigError(ValueError):
+    """Values that were refused: field name to a sentence a person understands."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        self.problems = dict(problems)
+        super().__init__(" ".join(f"{name}: {text}" for name, text in self.problems.items()))
+
+
+class AgentConfig(BaseModel):
+    """What one run may use. Frozen; whichever limit comes first ends the run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    max_iterations: int = Field(
+        15,
+        ge=1,
+        le=50,
+        title="Turns",
+        description="How many times the model may be asked in one run. "
+        "The last turn is kept for the answer.",
+    )
+    soft_warning_percent: int = Field(
+        70,
+        ge=50,
+        le=90,
+        title="Warn at, turns (%)",
+        description="Share of the turns after which you and the model are warned; "
+        "at the latest two turns before the end.",
+    )
+    token_budget: int = Field(
+        50_000,
+        ge=1_000,
+        le=200_000,
+        title="Tokens",
+        description="Tokens one run may use, prompts and answers together.",
+    )
+    token_warning_percent: int = Field(
+        80,
+        ge=50,
+        le=95,
+        title="Warn at, tokens (%)",
+        description="Share of the tokens after which you and the model are warned.",
+    )
+    timeout_seconds: int = Field(
+        120,
+        ge=10,
+        le=600,
+        title="Time (seconds)",
+        description="How long one run may take in all.",
+    )
+    max_tool_calls_per_turn: int = Field(
+        5,
+        ge=1,
+        le=20,
+        title="Tool calls per turn",
+        description="Calls beyond this number in one turn are refused; the model may ask again.",
+    )
+    max_parallel_tools: int = Field(
+        3,
+        ge=1,
+        le=10,
+        title="Tools at the same time",
+        description="How many tool calls of one turn run at once.",
+    )
+
+    @classmethod
+    def build(cls, values: Mapping[str, Any], in_force: Self | None = None) -> Self:
+        """The configuration in `values` on top of `in_force`, or ConfigError with every problem."""
+        current = in_force or cls()
+        try:
+            return cls(**{**current.model_dump(), **values})
+        except ValidationError as error:
+            raise ConfigError(
+                {
+                    name: _problem(name, current)
+                    for name in dict.fromkeys(str(e["loc"][0]) for e in error.errors())
+                }
+            ) from None
+
+    def tightened_by(self, tree: Self) -> Self:
+        """What both allow: the smaller of each limit. The warning percents are the tree's."""
+        own = self.model_dump()
+        return type(self)(
+            **{
+                name: value if name.endswith("_percent") else min(value, own[name])
+                for name, value in tree.model_dump().items()
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One field of AgentConfig as forms, database and documentation need it."""
+
+    name: str
+    default: int
+    minimum: int
+    maximum: int
+    label: str
+    help: str
+
+    @property
+    def bounds(self) -> str:
+        return f"a whole number from {self.minimum:,} to {self.maximum:,}"
+
+
+def _limit(name: str, field: FieldInfo) -> Limit:
+    bounds = {kind: m for m in field.metadata for kind in ("ge", "le") if hasattr(m, kind)}
+    return Limit(
+        name=name,
+        default=int(field.default),
+        minimum=int(bounds["ge"].ge),
+        maximum=int(bounds["le"].le),
+        label=str(field.title),
+        help=str(field.description),
+    )
+
+
+LIMITS: dict[str, Limit] = {n: _limit(n, f) for n, f in AgentConfig.model_fields.items()}
+
+
+def _problem(name: str, in_force: AgentConfig) -> str:
+    limit = LIMITS.get(name)
+    if limit is None:
+        return f"There is no such setting. Known: {', '.join(LIMITS)}."
+    return f"Must be {limit.bounds}. Still using {getattr(in_force, name):,}."

@@ -1,0 +1,86 @@
+"""Where a run waits: model events, tool results and wake-up calls all arrive in one place."""
+
+import asyncio
+from collections import deque
+from typing import Generic, TypeVar
+
+from agents.core.ports import Cancellation, Clock, Timer
+
+T = TypeVar("T")
+ROOM = 256
+
+
+class Inbox(Generic[T]):
+    """One reader, several writers. A wake-up carries no data: the reader looks at the facts.
+
+    Timers and cancellation only wake the reader, so a wake-up too many is harmless, and what
+    they stand for cannot be lost in a queue or mistaken for that of an earlier turn.
+    """
+
+    def __init__(self, clock: Clock, cancellation: Cancellation) -> None:
+        self._clock = clock
+        self._cancellation = cancellation
+        self._items: deque[T] = deque()
+        self._woken = False
+        self._reader: asyncio.Future[None] | None = None
+        self._room: asyncio.Future[None] | None = None
+        self._timers: dict[float, Timer] = {}
+        cancellation.subscribe(self.wake)
+
+    def put(self, item: T) -> None:
+        self._items.append(item)
+        self._release_reader()
+
+    async def room(self) -> None:
+        """Wait while a slow reader catches up. For writers that can, after what they put."""
+        while len(self._items) >= ROOM:
+            self._room = self._room or asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._room)
+
+    def wake(self) -> None:
+        self._woken = True
+        self._release_reader()
+
+    def wake_at(self, when: float) -> None:
+        """Wake the reader when the clock has reached `when`."""
+        if when not in self._timers:
+            self._timers[when] = self._clock.call_at(when, self.wake)
+
+    async def get(self) -> T | None:
+        """The next item, or None for a wake-up. Wake-ups come first: they are urgent."""
+        while not (self._woken or self._items):
+            self._reader = asyncio.get_running_loop().create_future()
+            await self._reader
+        if self._woken:
+            self._woken = False
+            return None
+        item = self._items.popleft()
+        if self._room is not None and len(self._items) < ROOM // 2:
+            self._release_room()
+        return item
+
+    def take_all(self) -> list[T]:
+        """Whatever has arrived and was not read."""
+        items = list(self._items)
+        self._items.clear()
+        self._release_room()
+        return items
+
+    def close(self) -> None:
+        self._cancellation.unsubscribe(self.wake)
+        self.clear_timers()
+        self.take_all()
+
+    def clear_timers(self) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+
+    def _release_reader(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    def _release_room(self) -> None:
+        if self._room is not None and not self._room.done():
+            self._room.set_result(None)
+        self._room = None

@@ -1,0 +1,176 @@
+"""Is the agent getting anywhere? Action signatures, result digests and the three stuck rules.
+
+As a command it reads recorded runs, one JSON object a line, and says where each is stuck:
+
+    python -m agents.core.progress < runs.jsonl
+"""
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+IDENTICAL_TURNS = 3
+"""Rule 1: the same action with exactly the same results, this many turns in a row."""
+WRITING_TURNS = 4
+"""Rule 2: the same writing action this many turns in a row, whatever it returns."""
+KNOWN_TURNS = 5
+"""Rule 3: this many tool turns in a row that only repeat what already occurred."""
+LOOP_WINDOW = 6
+LOOP_COUNT = 3
+"""The same action this often within the window is worth a notice, in a row or not."""
+
+_SHOWN = 160
+_VOLATILE = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+", re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one turn did and what came of it. `action` is empty for a turn without tool calls."""
+
+    action: str
+    results: str = ""
+    results_normalised: str = ""
+    writes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """What has to be remembered of a run's steps to see that it is stuck."""
+
+    recent: tuple[str, ...] = ()
+    last_results: str = ""
+    same_action: int = 0
+    same_results: int = 0
+    writes: bool = False
+    known_row: int = 0
+    seen: frozenset[tuple[str, str]] = frozenset()
+
+    def after(self, step: Step) -> "Track":
+        recent = (*self.recent, step.action)[-LOOP_WINDOW:]
+        if not step.action:
+            return Track(recent=recent, seen=self.seen)
+        repeats = bool(self.recent) and self.recent[-1] == step.action
+        pair = (step.action, step.results_normalised)
+        same_results = repeats and self.last_results == step.results
+        return Track(
+            recent=recent,
+            last_results=step.results,
+            same_action=self.same_action + 1 if repeats else 1,
+            same_results=self.same_results + 1 if same_results else 1,
+            writes=step.writes,
+            known_row=self.known_row + 1 if pair in self.seen else 0,
+            seen=self.seen | {pair},
+        )
+
+    @property
+    def stuck(self) -> str | None:
+        """The name of the rule that says the run is stuck, or None."""
+        if self.same_results >= IDENTICAL_TURNS:
+            return "identical"
+        if self.writes and self.same_action >= WRITING_TURNS:
+            return "writing"
+        if self.known_row >= KNOWN_TURNS:
+            return "cycle"
+        return None
+
+    @property
+    def repeats(self) -> int:
+        """How often in a row the run has done exactly the same with exactly the same results."""
+        return self.same_results
+
+    @property
+    def loops(self) -> bool:
+        """Whether the newest action was done several times lately, in a row or not."""
+        return bool(self.recent and self.recent[-1]) and (
+            self.recent.count(self.recent[-1]) >= LOOP_COUNT
+        )
+
+
+def canonical(arguments: Mapping[str, Any] | str) -> str:
+    """Arguments as one string in which key order and white space do not matter."""
+    if isinstance(arguments, str):
+        return _SPACE.sub(" ", arguments).strip()
+    return json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def signature(name: str, arguments: Mapping[str, Any] | str) -> str:
+    """One call as a comparable, readable string; long arguments are cut and carry a digest."""
+    text = f"{name}:{canonical(arguments)}"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…#{digest(text)}"
+
+
+def action_of(signatures: Iterable[str]) -> str:
+    """What a turn did: the multiset of its calls."""
+    return " | ".join(sorted(signatures))
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def normalise(text: str) -> str:
+    """Text without what changes by itself: numbers, hex ids, white space."""
+    return _SPACE.sub(" ", _VOLATILE.sub("0", text)).strip()
+
+
+def step_of(calls: Iterable[tuple[str, str]], *, writes: bool) -> Step:
+    """The step of a turn from its calls, each as (signature, result text)."""
+    pairs = list(calls)
+    if not pairs:
+        return Step("")
+    keys = [call for call, _ in pairs]
+    return Step(
+        action_of(keys),
+        _joined(keys, (digest(result) for _, result in pairs)),
+        _joined(keys, (digest(normalise(result)) for _, result in pairs)),
+        writes,
+    )
+
+
+# -- the command ----------------------------------------------------------------------------------
+
+
+def recorded_step(turn: Mapping[str, Any]) -> Step:
+    """A step from a recorded turn, in which arguments and results are digests already."""
+    calls = turn["calls"]
+    if not calls:
+        return Step("")
+    keys = [f"{call['name']}:{call['args']}" for call in calls]
+    return Step(
+        action_of(keys),
+        _joined(keys, (call["result_sha"] for call in calls)),
+        _joined(keys, (call["result_nsha"] for call in calls)),
+        any(call["write"] for call in calls),
+    )
+
+
+def _joined(keys: Iterable[str], results: Iterable[str]) -> str:
+    """One digest of calls with their results, whatever order they came in."""
+    return digest("\x00".join(sorted(f"{k}\x01{r}" for k, r in zip(keys, results, strict=True))))
+
+
+def first_stuck(turns: Iterable[Mapping[str, Any]]) -> tuple[int | None, str | None]:
+    """The first turn, counted from 1, at which a rule fires, and its name."""
+    track = Track()
+    for number, turn in enumerate(turns, start=1):
+        track = track.after(recorded_step(turn))
+        if track.stuck:
+            return number, track.stuck
+    return None, None
+
+
+def main(lines: TextIO, out: TextIO) -> None:
+    for line in lines:
+        if line.strip():
+            run = json.loads(line)
+            turn, rule = first_stuck(run["turns"])
+            out.write(json.dumps({"id": run["id"], "fired_at_turn": turn, "rule": rule}) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.stdin, sys.stdout)

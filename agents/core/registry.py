@@ -1,0 +1,63 @@
+"""A named collection that refuses duplicates and closes after start-up."""
+
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class RegistrationError(Exception):
+    """Something was registered twice, or after start-up. The message says what and where."""
+
+
+class UnknownName(LookupError):
+    """A name that nothing is registered under. The message lists the names that exist."""
+
+
+class Registry(Generic[T]):
+    """Names to things, in order of registration. `kind` is the noun used in error messages."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._entries: dict[str, T] = {}
+        self._closed = False
+
+    def register(self, name: str, entry: T) -> T:
+        if self._closed:
+            raise RegistrationError(
+                f"{self.kind} {name!r} is registered too late: register it in a module that is "
+                "imported at start-up."
+            )
+        if name in self._entries:
+            raise RegistrationError(
+                f"{self.kind} {name!r} is registered twice: by {_place(self._entries[name])} "
+                f"and by {_place(entry)}. Rename one of them."
+            )
+        self._entries[name] = entry
+        return entry
+
+    def get(self, name: str) -> T:
+        try:
+            return self._entries[name]
+        except KeyError:
+            known = ", ".join(self._entries) or "none"
+            raise UnknownName(f"There is no {self.kind} {name!r}. Known: {known}.") from None
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[tuple[str, T]]:
+        return iter(self._entries.items())
+
+    def close(self) -> None:
+        """Refuse registrations from now on: what a user may choose is settled at start-up."""
+        self._closed = True
+
+
+def _place(entry: object) -> str:
+    module = getattr(entry, "__module__", None)
+    name = getattr(entry, "__qualname__", None) or type(entry).__qualname__
+    return f"{module}.{name}" if module else name

@@ -1,0 +1,170 @@
+"""What a decision tree sees of a run: frozen, replaced turn by turn, never edited."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Self
+
+from agents.core.chunks import SystemType, Turn, UsageSource
+from agents.core.config import AgentConfig
+from agents.core.progress import Step, Track
+from agents.core.reasons import Severity
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+WRAP_UP_SECONDS = 15.0
+WRAP_UP_SHARE = 0.15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Something to be told once: `message` to the user, `hint` to the model; either may be empty.
+
+    `key` makes it unique within a run: a notice whose key has fired is not given again.
+    """
+
+    key: str
+    system_type: SystemType
+    message: str = ""
+    hint: str = ""
+    severity: Severity = "warning"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentState:
+    """The facts of a run so far, and what its tree wants said.
+
+    The loop owns the facts and puts them right again after every call into a tree. A tree owns
+    `extensions`, `notices` and `withheld_tools`; it may also subclass the state for its own fields.
+    """
+
+    user_id: str
+    project_id: str
+    config: AgentConfig
+    turn: int = 0
+    """Finished turns: 0 when the first one starts."""
+    tokens_used: int = 0
+    usage_source: UsageSource | None = None
+    start_time: float = 0.0
+    now: float = 0.0
+    cancelled: bool = False
+    finish_reason: str | None = None
+    """How the last answer ended: stop, tool_calls, length, budget, content_filter, empty or cut."""
+    recent_actions: tuple[str, ...] = ()
+    track: Track = field(default_factory=Track)
+    error_streak: int = 0
+    empty_answers: int = 0
+    wrap_up_reason: str | None = None
+    termination_reason: str | None = None
+    token_limit: int = 0
+    """The config's budget, or a smaller share given to a subagent."""
+    time_limit: float = 0.0
+    """The config's time in seconds, or what a subagent's parent has left."""
+    next_request: int = 0
+    """Tokens that one more working turn and the wrap-up after it are forecast to take."""
+    context_tokens: int = 0
+    context_window: int = 0
+    fired: frozenset[str] = frozenset()
+    """Keys of the notices given so far."""
+    notices: tuple[Notice, ...] = ()
+    """Notices waiting to be given."""
+    withheld_tools: frozenset[str] = frozenset()
+    extensions: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "token_limit", self.token_limit or self.config.token_budget)
+        object.__setattr__(self, "time_limit", self.time_limit or self.config.timeout_seconds)
+        if not isinstance(self.extensions, MappingProxyType):
+            object.__setattr__(self, "extensions", MappingProxyType(dict(self.extensions)))
+        for broken, message in (
+            (self.turn < 0, "turn must not be negative"),
+            (self.tokens_used < 0, "tokens_used must not be negative"),
+            (self.now and self.now < self.start_time, "now must not lie before start_time"),
+            (len(self.recent_actions) > 3, "recent_actions holds at most 3"),
+        ):
+            if broken:
+                raise ValueError(message)
+
+    # -- derived ----------------------------------------------------------------------------------
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.termination_reason is not None
+
+    @property
+    def elapsed_seconds(self) -> float:
+        return self.now - self.start_time
+
+    @property
+    def iteration_percent(self) -> float:
+        return 100 * self.turn / self.config.max_iterations
+
+    @property
+    def token_percent(self) -> float:
+        return 100 * self.tokens_used / self.token_limit
+
+    @property
+    def time_percent(self) -> float:
+        return 100 * self.elapsed_seconds / self.time_limit
+
+    @property
+    def turns_left(self) -> int:
+        return max(0, self.config.max_iterations - self.turn)
+
+    @property
+    def tokens_left(self) -> int:
+        return max(0, self.token_limit - self.tokens_used)
+
+    @property
+    def warn_at_turn(self) -> int:
+        """Finished turns at which to warn: by percent, and at least two turns ahead of the end."""
+        limit = self.config.max_iterations
+        return max(1, min(math.ceil(limit * self.config.soft_warning_percent / 100), limit - 2))
+
+    @property
+    def working_seconds(self) -> float:
+        """The time for work: what lies beyond it is kept for the wrap-up turn."""
+        return self.time_limit - min(WRAP_UP_SECONDS, WRAP_UP_SHARE * self.time_limit)
+
+    # -- transitions ------------------------------------------------------------------------------
+
+    def with_notice(self, notice: Notice) -> Self:
+        """This state with the notice waiting, unless it was given before."""
+        if notice.key in self.fired or any(n.key == notice.key for n in self.notices):
+            return self
+        return replace(self, notices=(*self.notices, notice))
+
+    def with_extension(self, module: str, value: Any) -> Self:
+        """This state with the module's own entry replaced; the others are untouched."""
+        return replace(self, extensions=MappingProxyType({**self.extensions, module: value}))
+
+    def after_turn(self, turn: Turn) -> Self:
+        """This state after a turn, from the chunk that records its end. Nothing else is needed."""
+        step = Step(turn.action, turn.results, turn.results_normalised, turn.writes)
+        tokens = turn.prompt_tokens + turn.completion_tokens + turn.subagent_tokens
+        return replace(
+            self,
+            turn=self.turn + turn.answered,
+            tokens_used=self.tokens_used + tokens,
+            usage_source=_merged(self.usage_source, turn.usage_source)
+            if tokens
+            else self.usage_source,
+            finish_reason=turn.finish_reason,
+            recent_actions=(*self.recent_actions, step.action)[-3:] if step.action else (),
+            track=self.track.after(step),
+            error_streak=_streak(self.error_streak, turn),
+            empty_answers=self.empty_answers + 1 if turn.finish_reason == "empty" else 0,
+            wrap_up_reason=turn.wrap_up,
+        )
+
+
+def _merged(before: UsageSource | None, now: UsageSource) -> UsageSource:
+    return now if before in (None, now) else "mixed"
+
+
+def _streak(streak: int, turn: Turn) -> int:
+    """Failing turns in a row. A turn of refusals only (`failed` is None) leaves it as it is."""
+    if turn.failed:
+        return streak + 1
+    return streak if turn.action and turn.failed is None else 0

@@ -1,0 +1,61 @@
+"""The bytes of one response become the events of one answer. No I/O."""
+
+from agents.core.ports import ModelEvent
+from agents.llm.assembly import DONE, Assembly
+from agents.llm.errors import BadResponse, BrokenStream, EndpointError
+from agents.llm.sse import SSEDecoder
+
+
+class Answer:
+    """`feed` each read, then `finish`. Neither raises: look at `fault` after each."""
+
+    __slots__ = ("_assembly", "_sse")
+
+    def __init__(self, known: frozenset[str] = frozenset()) -> None:
+        self._sse = SSEDecoder()
+        self._assembly = Assembly(known)
+
+    @property
+    def started(self) -> bool:
+        """Whether there was any content: from then on nothing is tried again."""
+        return self._assembly.started
+
+    @property
+    def done(self) -> bool:
+        """Whether the endpoint said that this was all."""
+        return self._assembly.done
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing, whatever becomes of the connection."""
+        return self._assembly.complete
+
+    @property
+    def fault(self) -> EndpointError | None:
+        """Why the answer cannot be read. What follows a complete answer does not matter."""
+        return None if self.complete else self._assembly.fault or self._sse.fault
+
+    def feed(self, data: bytes) -> list[ModelEvent]:
+        payloads = self._sse.feed(data)
+        return self._assembly.feed(payloads) if payloads else []
+
+    def feed_whole(self, body: bytes) -> list[ModelEvent]:
+        """Take the whole body of an answer that was not streamed."""
+        try:
+            return self._assembly.feed([body.decode("utf-8-sig"), DONE])
+        except UnicodeDecodeError:
+            self._assembly.fault = BadResponse()
+            return []
+
+    def finish(self) -> list[ModelEvent]:
+        """The response has ended: the last events, Finished among them if all is well."""
+        events = []
+        if not self.fault:
+            events = self._assembly.feed(self._sse.flush())
+            if isinstance(self.fault, BadResponse):
+                self._assembly.fault = BrokenStream()  # unreadable at the very end: cut off
+        return events + self._assembly.finish()
+
+    def release(self) -> list[ModelEvent]:
+        """What is still held back, as it was written."""
+        return self._assembly.release()

@@ -1,0 +1,118 @@
+"""Pieces of tool calls, as endpoints send them, become whole calls. No I/O.
+
+Endpoints differ: the index may be missing, jump, or be 0 for every call; the id may come once, in
+each piece, or never; the name may come whole, split, or again and again.
+"""
+
+import json
+from dataclasses import dataclass, field
+
+from agents.core.ports import RawCall
+from agents.llm.text_calls import TextCall
+from agents.llm.unicode import storable
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+    written: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        try:
+            json.loads("".join(self.arguments))
+        except (ValueError, RecursionError):
+            return False
+        return True
+
+
+class CallAssembly:
+    """All calls of one answer, in the order in which they began."""
+
+    __slots__ = ("_by_index", "_calls", "_written")
+
+    def __init__(self) -> None:
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+        self._written = 0
+
+    def add_written(self, call: TextCall) -> None:
+        self._written += 1
+        self._calls.append(_Call(f"text-{self._written}", call.name, [call.arguments], True))
+
+    def add(self, pieces: object) -> bool:
+        """Take the `tool_calls` of one delta; say whether there was anything in it."""
+        if isinstance(pieces, dict):
+            pieces = [pieces]
+        if not isinstance(pieces, list):
+            return False
+        seen: list[_Call] = []
+        for piece in pieces:
+            if isinstance(piece, dict):
+                seen.append(self._add_piece(piece, seen))
+        return bool(seen)
+
+    def add_legacy(self, function: object) -> bool:
+        """Take the `function_call` of a delta: one call, without id or index."""
+        return isinstance(function, dict) and self.add([{"index": -1, "function": function}])
+
+    def result(self) -> tuple[RawCall, ...]:
+        taken: set[str] = set()
+        calls: list[RawCall] = []
+        for number, call in enumerate(self._calls, 1):
+            arguments = storable("".join(call.arguments))
+            if call.name or arguments:
+                call_id = storable(call.id) or f"call-{number}"
+                if call_id in taken:
+                    call_id = f"{call_id}-{number}"
+                taken.add(call_id)
+                calls.append(RawCall(call_id, storable(call.name), arguments))
+        return tuple(calls)
+
+    def _add_piece(self, piece: dict[str, object], seen: list[_Call]) -> _Call:
+        function = piece.get("function")
+        fields = function if isinstance(function, dict) else piece
+        call_id, name = _text(piece.get("id")), _text(fields.get("name"))
+        arguments = fields.get("arguments")
+        index = piece.get("index")
+        call = self._call_for(index, call_id, seen)
+        if call is None or _begins_another(call, call_id, name, arguments):
+            call = _Call()
+            self._calls.append(call)
+        if isinstance(index, int):
+            self._by_index[index] = call
+        call.id = call.id or call_id
+        call.name = _joined(call.name, name)
+        if isinstance(arguments, str):
+            call.arguments.append(arguments)
+        elif isinstance(arguments, dict | list):
+            call.arguments = [json.dumps(arguments)]
+        return call
+
+    def _call_for(self, index: object, call_id: str, seen: list[_Call]) -> _Call | None:
+        """The call that a piece goes on with, as far as index and id tell."""
+        if isinstance(index, int):
+            return self._by_index.get(index)
+        calls = [call for call in self._calls if not call.written]
+        same_id = (call for call in calls if call_id and call.id == call_id)
+        call = next(same_id, calls[-1] if calls else None)
+        return None if call in seen else call
+
+
+def _begins_another(call: _Call, call_id: str, name: str, arguments: object) -> bool:
+    """Whether a piece is of a new call although its index, or the lack of one, says otherwise."""
+    if not name:
+        return False
+    if call_id and call.id:
+        return call_id != call.id
+    return bool(arguments and call.arguments) and call.is_complete
+
+
+def _joined(name: str, piece: str) -> str:
+    return piece if piece.startswith(name) else name + piece
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

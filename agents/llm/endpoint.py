@@ -1,0 +1,156 @@
+"""One address that answers chat completions: the HTTP of it, with every failure made typed."""
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import cast
+
+import httpx
+
+from agents.core.ports import Clock
+from agents.llm.classify import Options, refusal
+from agents.llm.errors import (
+    BadResponse,
+    BrokenStream,
+    EndpointError,
+    KeyRefused,
+    NotAnApi,
+    Overloaded,
+    TimedOut,
+    Unreachable,
+    WrongAddress,
+)
+from agents.llm.retry import retry_after
+
+logger = logging.getLogger(__name__)
+
+LONGEST_REFUSAL = 1 << 16
+LONGEST_BODY = 1 << 24
+
+
+class Endpoint:
+    def __init__(
+        self, client: httpx.AsyncClient, base_url: str, api_key: str, clock: Clock
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._url = _url(base_url)
+        self._headers = _headers(api_key)
+        self.host = self._url.host if self._url else ""
+
+    @asynccontextmanager
+    async def post(self, body: bytes, options: Options) -> AsyncIterator[httpx.Response]:
+        """Send a request; the response inside is an answer. Only EndpointErrors leave this.
+
+        They are raised outside of `except`: what they come from may name the key.
+        """
+        if self._url is None:
+            raise WrongAddress
+        if self._headers is None:
+            raise KeyRefused
+        try:
+            async with self._client.stream(
+                "POST", self._url, content=body, headers=self._headers
+            ) as response:
+                await self._refuse_others(response, options)
+                yield response
+            return
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            failure = self._translated(error)
+        raise failure
+
+    async def _refuse_others(self, response: httpx.Response, options: Options) -> None:
+        if not response.is_success:
+            wait = retry_after(response.headers, self._clock.time())
+            body = b""
+            with suppress(httpx.HTTPError):
+                body = await _up_to(LONGEST_REFUSAL, response)
+            error = refusal(response.status_code, body, wait, options)
+            request_id = response.headers.get("x-request-id", "")[:100]
+            logger.warning(
+                "%s answered %d (%s), request id %r",
+                self.host,
+                response.status_code,
+                error.code,
+                request_id,
+            )
+            raise error
+        if content_type(response) == "text/html":
+            raise NotAnApi
+
+    def _translated(self, error: Exception) -> EndpointError:
+        match error:
+            case httpx.InvalidURL() | httpx.UnsupportedProtocol():
+                return WrongAddress()
+            case httpx.PoolTimeout():
+                return Overloaded("Too many answers are being written at the moment. Try again.")
+            case httpx.ConnectTimeout():
+                return TimedOut(
+                    f"{self.host} did not accept a connection in time. "
+                    "Check the base URL and the network, or try again."
+                )
+            case httpx.TimeoutException():
+                return TimedOut()
+            case httpx.ConnectError():
+                return Unreachable(
+                    f"Cannot connect to {self.host}. "
+                    "Check that it is running, the base URL, and the network."
+                )
+            case httpx.NetworkError() | httpx.RemoteProtocolError():
+                return BrokenStream()
+            case httpx.DecodingError():
+                return BadResponse()
+        return Unreachable()
+
+
+def content_type(response: httpx.Response) -> str:
+    header: str = response.headers.get("content-type", "")
+    return header.partition(";")[0].strip().lower()
+
+
+def pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    """The body as it arrives."""
+    encoded = "content-encoding" in response.headers
+    reads = response.aiter_bytes() if encoded else response.aiter_raw()
+    # httpx declares less than it returns; a generator that is left early wants to be closed.
+    return cast(AsyncGenerator[bytes, None], reads)
+
+
+async def whole(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+    """The body as one piece."""
+    body = await _up_to(LONGEST_BODY, response)
+    if len(body) > LONGEST_BODY:
+        raise BadResponse
+    yield body
+
+
+async def _up_to(limit: int, response: httpx.Response) -> bytes:
+    """The body, or a little more of it than `limit`."""
+    body = bytearray()
+    async with aclosing(pieces(response)) as reads:
+        async for data in reads:
+            body += data
+            if len(body) > limit:
+                break
+    return bytes(body)
+
+
+def _url(base_url: str) -> httpx.URL | None:
+    try:
+        url = httpx.URL(base_url.strip().rstrip("/") + "/chat/completions")
+    except httpx.InvalidURL:
+        return None
+    return url if url.scheme in ("http", "https") and url.host else None
+
+
+def _headers(api_key: str) -> Mapping[str, str] | None:
+    """None if the key cannot be sent in a header."""
+    key = api_key.strip()
+    if not (key.isascii() and key.isprintable()):
+        return None
+    headers = {
+        "accept": "text/event-stream, application/json",
+        "accept-encoding": "identity",
+        "content-type": "application/json",
+    }
+    return {**headers, "authorization": f"Bearer {key}"} if key else headers

@@ -1,0 +1,68 @@
+"""Whether and when to try again: the one place that decides, and it asks the error."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Protocol
+
+from agents.llm.errors import EndpointError
+
+
+class Random(Protocol):
+    def random(self) -> float: ...
+
+
+class NoTimeToRetry(EndpointError):
+    """Trying again might help, but not in the time that is left."""
+
+    def __init__(self, error: EndpointError, wait: float) -> None:
+        super().__init__(
+            f"{error} Not tried again: the next try would have to wait "
+            f"{math.ceil(wait)} seconds, longer than this run has left.",
+            retry_after=error.retry_after,
+        )
+        self.code = error.code
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    rng: Random
+    tries: int = 3
+    first_wait: float = 0.5
+    longest_wait: float = 8.0
+
+    def wait_after(self, error: EndpointError, attempt: int, time_left: float) -> float:
+        """Seconds until the next try after the failed `attempt`; raises what ends the matter."""
+        if not error.retryable or attempt >= self.tries:
+            raise error
+        wait = self._wait(error.retry_after, attempt)
+        if wait >= time_left:
+            raise NoTimeToRetry(error, wait)
+        return wait
+
+    def _wait(self, retry_after: float | None, attempt: int) -> float:
+        if retry_after == 0:
+            return 0.0
+        jitter = self.rng.random()
+        if retry_after is not None:
+            return retry_after + jitter * self.first_wait
+        wait = min(self.first_wait * 2.0 ** (attempt - 1), self.longest_wait)
+        return wait * (0.5 + jitter)
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds to wait as the headers ask; `now` is wall time. None if they do not say."""
+    value = headers.get("retry-after", "").strip()
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = _seconds_until(value, now)
+    return seconds if math.isfinite(seconds) and seconds > 0 else None
+
+
+def _seconds_until(date: str, now: float) -> float:
+    try:
+        return parsedate_to_datetime(date).timestamp() - now
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return 0.0

@@ -1,0 +1,1 @@
+"""What the agent can do: typed functions, a registry of them, and an executor that runs them."""

@@ -1,0 +1,119 @@
+"""A tool is a typed function with a docstring: schema, validation and documentation follow.
+
+    @tool(timeout=10)
+    async def vault_read(path: Annotated[str, Field(description="...")], vault: Vault) -> str:
+        '''Read one note.'''
+
+Parameters typed as ToolContext or as a Service are handed in by the executor; the model sees the
+others. A plain `def` runs in a thread.
+"""
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from agents.core.chunks import SourceRef
+from agents.core.ports import ToolContext, ToolSchema
+
+DEFAULT_TIMEOUT = 30.0
+
+
+class Service:
+    """Base of the things that tools are handed by type: a vault, a librarian."""
+
+
+class ToolFailed(Exception):
+    """The tool could not do it. The message is for the model: what was wrong, what to do."""
+
+
+class ToolRefused(Exception):
+    """The tool may not do it. The message is for the model. Counts neither way in 3.7's terms:
+    a refusal is no failure of the tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """A result with the sources it was taken from."""
+
+    content: str
+    sources: tuple[SourceRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A function as the agent sees it. Build it with `define`."""
+
+    name: str
+    description: str
+    function: Callable[..., Any]
+    arguments: type[BaseModel]
+    handed_in: Mapping[str, type[Any]]
+    schema: ToolSchema
+    writes: bool
+    timeout: float | None
+    """Seconds, or None for a tool that keeps its own time."""
+    is_async: bool
+
+    def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments as the function wants them, or ToolFailed that tells the model why not."""
+        try:
+            values = self.arguments.model_validate(dict(arguments))
+        except ValidationError as error:
+            raise ToolFailed(_problems(self, error)) from None
+        return {name: getattr(values, name) for name in self.arguments.model_fields}
+
+
+def define(
+    function: Callable[..., Any], *, writes: bool = False, timeout: float | None = DEFAULT_TIMEOUT
+) -> Tool:
+    """The tool that a function is. A function that cannot be one is a TypeError at import."""
+    name = function.__name__
+    description = inspect.cleandoc(function.__doc__ or "")
+    if not description:
+        raise TypeError(f"tool {name!r} has no docstring: the model would not know what it is for")
+    hints = get_type_hints(function, include_extras=True)
+    handed_in: dict[str, type[Any]] = {}
+    fields: dict[str, Any] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        hint = hints.get(parameter.name)
+        if hint is None:
+            raise TypeError(f"tool {name!r}: parameter {parameter.name!r} has no type")
+        if isinstance(hint, type) and issubclass(hint, ToolContext | Service):
+            handed_in[parameter.name] = hint
+        else:
+            default = ... if parameter.default is parameter.empty else parameter.default
+            fields[parameter.name] = (hint, default)
+    arguments = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+    return Tool(
+        name=name,
+        description=description,
+        function=function,
+        arguments=arguments,
+        handed_in=handed_in,
+        schema=_schema(name, description, arguments),
+        writes=writes,
+        timeout=timeout,
+        is_async=inspect.iscoroutinefunction(function),
+    )
+
+
+def _schema(name: str, description: str, arguments: type[BaseModel]) -> ToolSchema:
+    parameters = arguments.model_json_schema()
+    parameters.pop("title", None)
+    for prop in parameters.get("properties", {}).values():
+        prop.pop("title", None)
+    function = {"name": name, "description": description, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+def _problems(tool: Tool, error: ValidationError) -> str:
+    lines = [
+        f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}"
+        for problem in error.errors(include_url=False, include_context=False)
+    ]
+    wanted = json.dumps(tool.schema["function"]["parameters"].get("properties", {}))
+    return f"The arguments do not fit {tool.name}: {'; '.join(lines)}. It takes: {wanted}"

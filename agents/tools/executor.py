@@ -1,0 +1,104 @@
+"""Runs one tool call: finds the tool, checks the arguments, keeps its time, reads its result."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from pydantic import BaseModel
+
+from agents.core.ports import ToolCall, ToolContext, ToolOutcome, ToolSchema
+from agents.core.tasks import stop
+from agents.tools.definition import Service, Tool, ToolFailed, ToolOutput, ToolRefused
+from agents.tools.threads import THREADS, ToolThreads
+
+log = logging.getLogger(__name__)
+GRACE_SECONDS = 0.1
+
+
+class ToolExecutor:
+    """The tools of one run, with the services they are handed. Implements the ToolRunner port."""
+
+    def __init__(
+        self,
+        tools: Iterable[Tool],
+        services: Iterable[Service] = (),
+        threads: ToolThreads = THREADS,
+    ) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        self._services: dict[type[Any], Any] = {type(service): service for service in services}
+        self._threads = threads
+        self._schemas = tuple(tool.schema for tool in self._tools.values())
+        self._writing = frozenset(tool.name for tool in self._tools.values() if tool.writes)
+        for tool in self._tools.values():
+            for kind in tool.handed_in.values():
+                if kind is not ToolContext and kind not in self._services:
+                    raise TypeError(
+                        f"tool {tool.name!r} needs a {kind.__name__}, and none is given"
+                    )
+
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        return self._schemas
+
+    def writes(self, name: str) -> bool:
+        return name in self._writing
+
+    async def run(self, call: ToolCall, context: ToolContext) -> ToolOutcome:
+        try:
+            return _outcome(await self._call(call, context))
+        except ToolFailed as error:
+            return ToolOutcome(ok=False, content=str(error))
+        except ToolRefused as error:
+            return ToolOutcome(ok=False, content=f"Refused: {error}", refused=True)
+        except Exception as error:
+            log.exception("tool %s failed", call.name)
+            return ToolOutcome(ok=False, content=f"{call.name} failed ({type(error).__name__}).")
+
+    async def _call(self, call: ToolCall, context: ToolContext) -> Any:
+        tool = self._tools.get(call.name)
+        if tool is None:
+            known = ", ".join(self._tools)
+            raise ToolFailed(f"There is no tool {call.name!r}. There are: {known}.")
+        arguments = tool.validate(call.arguments)
+        for name, kind in tool.handed_in.items():
+            arguments[name] = context if kind is ToolContext else self._services[kind]
+        function = partial(tool.function, **arguments)
+        work = function() if tool.is_async else self._threads.run(function)
+        return await (work if tool.timeout is None else _in_time(work, tool))
+
+
+async def _in_time(work: Any, tool: Tool) -> Any:
+    """Await a tool's work, but not beyond its time, even if it swallows its cancellation."""
+    task = asyncio.ensure_future(work)
+    try:
+        done, _ = await asyncio.wait([task], timeout=tool.timeout)
+    except asyncio.CancelledError:
+        await stop([task], GRACE_SECONDS)
+        raise
+    if done:
+        return task.result()
+    await stop([task], GRACE_SECONDS)
+    unknown = " It may have taken effect." if tool.writes else ""
+    raise ToolFailed(f"{tool.name} took longer than {tool.timeout:g} s and was cut.{unknown}")
+
+
+def _outcome(value: Any) -> ToolOutcome:
+    match value:
+        case ToolOutcome():
+            return value
+        case ToolOutput(content, sources):
+            return ToolOutcome(ok=True, content=content, sources=sources)
+        case str():
+            return ToolOutcome(ok=True, content=value)
+        case None:
+            return ToolOutcome(ok=True, content="Done.")
+        case BaseModel():
+            return ToolOutcome(ok=True, content=value.model_dump_json())
+    try:
+        return ToolOutcome(ok=True, content=json.dumps(value, ensure_ascii=False, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        raise ToolFailed(
+            f"The tool returned something that is not JSON ({type(value).__name__})."
+        ) from None

@@ -1,0 +1,28 @@
+"""The tools that are installed: one registry, filled at import, closed after start-up."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from agents.core.registry import Registry
+from agents.tools.definition import DEFAULT_TIMEOUT, Tool, define
+
+TOOLS: Registry[Tool] = Registry("tool")
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def tool(*, writes: bool = False, timeout: float | None = DEFAULT_TIMEOUT) -> Callable[[F], F]:
+    """Function decorator: register a typed function as a tool. The function stays as it is."""
+
+    def register(function: F) -> F:
+        TOOLS.register(function.__name__, define(function, writes=writes, timeout=timeout))
+        return function
+
+    return register
+
+
+def names() -> tuple[str, ...]:
+    return TOOLS.names()
+
+
+def get(name: str) -> Tool:
+    return TOOLS.get(name)

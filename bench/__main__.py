@@ -1,0 +1,91 @@
+"""`make bench`: our CPU time as a multiple of a hand-written httpx loop doing the same job.
+
+Ours and the floor take turns, five rounds, and the medians are compared: the machine is noisy,
+a ratio within one run is not. The yardstick lies beside a developer's checkout; without it there
+is nothing to compare with, and this says so.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+YARDSTICK = ROOT.parent / "shared" / "bench"
+ROUNDS = 5
+JOBS = ("mixed", "turns", "tokens", "long")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--runs", type=int, default=20, help="runs per job and round")
+    options = parser.parse_args()
+    if not YARDSTICK.is_dir():
+        print("bench: skipped, the yardstick (../shared/bench) is not beside this checkout")
+        return 0
+    with endpoint() as base_url:
+        floor, ours = [], []
+        for number in range(options.rounds):
+            print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
+            floor.append(measure(YARDSTICK / "floor" / "raw_httpx.py", base_url, options.runs))
+            ours.append(measure(ROOT / "bench" / "ours.py", base_url, options.runs))
+    report(floor, ours)
+    return 0
+
+
+@contextmanager
+def endpoint() -> Iterator[str]:
+    """The yardstick's scripted endpoint, on a free port of loopback."""
+    command = [sys.executable, str(YARDSTICK / "fake_llm.py"), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().split()[2]
+        finally:
+            process.terminate()
+
+
+def measure(script: Path, base_url: str, runs: int) -> dict[str, Any]:
+    path = os.pathsep.join([str(YARDSTICK / "floor"), str(ROOT)])
+    command = [sys.executable, str(script), "--base-url", base_url, "--runs", str(runs)]
+    result = subprocess.run(
+        [*command, "--jobs", ",".join(JOBS), "--concurrent", "0"],
+        env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if result.returncode:
+        raise SystemExit(f"{script.name} failed:\n{result.stderr}")
+    parsed: dict[str, Any] = json.loads(result.stdout)
+    return parsed
+
+
+def report(floor: list[dict[str, Any]], ours: list[dict[str, Any]]) -> None:
+    print(f"{'job':8} {'floor ms':>9} {'ours ms':>9} {'ratio':>6}   CPU of one run, medians")
+    for job in JOBS:
+        ratio = statistics.median(
+            ours_round[job]["cpu_ms"] / floor_round[job]["cpu_ms"]
+            for ours_round, floor_round in zip(ours, floor, strict=True)
+        )
+        print(f"{job:8} {cpu(floor, job):9.2f} {cpu(ours, job):9.2f} {ratio:6.2f}")
+    for name, rounds in (("floor", floor), ("ours", ours)):
+        growth = statistics.median(
+            (r["long"]["cpu_ms"] / 51) / (r["turns"]["cpu_ms"] / 11) for r in rounds
+        )
+        print(f"{name}: CPU per turn at 50 turns is {growth:.2f} times that at 10 turns")
+
+
+def cpu(rounds: list[dict[str, Any]], job: str) -> float:
+    return float(statistics.median(r[job]["cpu_ms"] for r in rounds))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Conversations as people see them."""

@@ -1,0 +1,1 @@
+"""Wiring only: settings, addresses and the ASGI entry point."""

@@ -1,0 +1,9 @@
+"""What an ASGI server loads."""
+
+import os
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "oracle_site.settings")
+
+application = get_asgi_application()

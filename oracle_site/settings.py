@@ -1,0 +1,104 @@
+"""Settings, read from the environment. The defaults are the safe ones."""
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from oracle_site.environment import data_dir, flag, secret_key, words
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = data_dir(BASE_DIR / "var")
+
+DEBUG = flag("ORACLE_DEBUG")
+SECRET_KEY = secret_key(DATA_DIR)
+
+# Full origins (scheme, host, port) that pages are served from.
+PORT = os.environ.get("ORACLE_PORT") or "8000"
+LOCAL_ORIGINS = [f"http://127.0.0.1:{PORT}", f"http://localhost:{PORT}"]
+ORIGINS = words("ORACLE_ORIGINS", LOCAL_ORIGINS if DEBUG else [])
+ALLOWED_HOSTS = words(
+    "ORACLE_ALLOWED_HOSTS",
+    ["127.0.0.1", "localhost", *(host for o in ORIGINS if (host := urlsplit(o).hostname))],
+)
+CSRF_TRUSTED_ORIGINS = ORIGINS
+
+# Cookies and addresses are for HTTPS only, unless an origin with http:// was asked for.
+HTTPS = not any(origin.startswith("http://") for origin in ORIGINS)
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # probes come over plain HTTP, from inside
+SECURE_HSTS_SECONDS = 30 * 24 * 3600 if HTTPS else 0
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SECURE = HTTPS
+X_FRAME_OPTIONS = "DENY"
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # HSTS for subdomains: they are not ours to promise anything for
+    "security.W021",  # HSTS preload: a choice for the owner of the domain
+]
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "agents",
+    "chat",
+    "settings_ui",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "oracle_site.urls"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# Write-ahead logging lets readers pass a writer; IMMEDIATE takes the write lock at the start of a
+# transaction, where waiting for it (`timeout`, in seconds) works. Without both, writers that meet
+# fail with "database is locked". So keep transactions short.
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": DATA_DIR / "oracle.sqlite3",
+        "CONN_MAX_AGE": 0,  # under ASGI a kept connection outlives its request's thread
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL",
+        },
+    },
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = DATA_DIR / "static"
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# The decision tree of a run that names none.
+ORACLE_DEFAULT_TREE = os.environ.get("ORACLE_DEFAULT_TREE") or "default"

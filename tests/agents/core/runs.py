@@ -1,0 +1,108 @@
+"""What the tests of the core share: a state, and a run played to its end."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from agents.core.chunks import Chunk, Content, Decision, Done, System, ToolCalled, ToolResult, Turn
+from agents.core.config import AgentConfig
+from agents.core.decision import DecisionTree
+from agents.core.loop import Conversation, run
+from agents.core.ports import Cancellation, ChatModel, Message, ToolRunner
+from agents.core.state import AgentState
+from agents.core.trees.default import DefaultTree
+from tests.support.virtual import VirtualClock
+
+C = TypeVar("C")
+
+
+def limits(**values: int) -> AgentConfig:
+    return AgentConfig.build(values)
+
+
+def fresh(config: AgentConfig | None = None, **values: Any) -> AgentState:
+    return AgentState(user_id="ada", project_id="engine", config=config or AgentConfig(), **values)
+
+
+def turn_end(**values: Any) -> Turn:
+    """The end of an answered turn; by default one that said something and stopped."""
+    return Turn(
+        **{"number": 1, "phase": "end", "answered": True, "finish_reason": "stop", **values}
+    )
+
+
+async def play(
+    model: ChatModel,
+    tools: ToolRunner,
+    *,
+    tree: DecisionTree | None = None,
+    config: AgentConfig | None = None,
+    state: AgentState | None = None,
+    question: str = "What is it?",
+    history: Sequence[Message] = (),
+    cancellation: Cancellation | None = None,
+    deadline: float | None = None,
+) -> list[Chunk]:
+    """Every chunk of one run. Its last one is the only `done`."""
+    state = state or fresh(config)
+    chunks = [
+        chunk
+        async for chunk in run(
+            state,
+            Conversation(system="Be brief.", question=question, history=history),
+            tree=tree or DefaultTree(state.config),
+            model=model,
+            tools=tools,
+            clock=VirtualClock(),
+            cancellation=cancellation,
+            deadline=deadline,
+        )
+    ]
+    assert [chunk for chunk in chunks if isinstance(chunk, Done)] == chunks[-1:]
+    assert_every_call_has_one_result(chunks)
+    return chunks
+
+
+def own(chunks: Iterable[Chunk], kind: type[C]) -> list[C]:
+    """The run's own chunks of a type: those of subagents are left out."""
+    return [chunk for chunk in chunks if isinstance(chunk, kind) and not chunk.parent]
+
+
+def done(chunks: Sequence[Chunk]) -> Done:
+    last = chunks[-1]
+    assert isinstance(last, Done)
+    return last
+
+
+def reason(chunks: Sequence[Chunk]) -> str:
+    return done(chunks).termination_reason
+
+
+def text(chunks: Iterable[Chunk]) -> str:
+    return "".join(chunk.content for chunk in own(chunks, Content))
+
+
+def notices(chunks: Iterable[Chunk], system_type: str) -> list[System]:
+    return [chunk for chunk in own(chunks, System) if chunk.system_type == system_type]
+
+
+def ends(chunks: Iterable[Chunk]) -> list[Turn]:
+    return [chunk for chunk in own(chunks, Turn) if chunk.phase == "end"]
+
+
+def decisions(chunks: Iterable[Chunk]) -> list[Decision]:
+    return own(chunks, Decision)
+
+
+def results(chunks: Iterable[Chunk]) -> dict[str, str]:
+    return {chunk.tool_call_id: chunk.tool_result for chunk in own(chunks, ToolResult)}
+
+
+def assert_every_call_has_one_result(chunks: Sequence[Chunk]) -> None:
+    called = {chunk.tool_call.id for chunk in own(chunks, ToolCalled)}
+    given = [chunk.tool_call_id for chunk in own(chunks, ToolResult)]
+    assert sorted(given) == sorted(called)
+
+
+def values_of(thing: Any, leave_out: Collection[str] = ()) -> Mapping[str, Any]:
+    return {f.name: getattr(thing, f.name) for f in fields(thing) if f.name not in leave_out}

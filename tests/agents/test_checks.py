@@ -1,0 +1,222 @@
+"""A mistake in a decision tree is told at start-up, in one line, without a traceback."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+from typing import Any, Protocol
+
+import pytest
+from django.apps import apps
+from django.core.checks import run_checks
+from pytest_django import Settings
+
+from agents.apps import import_trees, tree_modules
+from agents.checks import find_fault
+from agents.core.config import AgentConfig
+from agents.core.decision import TREES
+from agents.core.registry import RegistrationError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class CheckWithApp(Protocol):
+    def __call__(
+        self, decision_trees: str, **environment: str
+    ) -> subprocess.CompletedProcess[str]: ...
+
+
+class Conforming:
+    def __init__(self, config: AgentConfig) -> None:
+        self.config = config
+
+    def should_continue(self, state: object) -> tuple[bool, str]:
+        return True, ""
+
+    def on_turn_start(self, state: object) -> object:
+        return state
+
+    def on_tool_result(self, state: object, result: object) -> object:
+        return state
+
+    def get_config(self) -> object:
+        return self.config
+
+
+class WithoutToolResults:
+    def __init__(self, config: AgentConfig) -> None:
+        self.config = config
+
+    should_continue = Conforming.should_continue
+    on_turn_start = Conforming.on_turn_start
+    get_config = Conforming.get_config
+
+
+class WithoutConfigArgument(Conforming):
+    def __init__(self) -> None:
+        super().__init__(AgentConfig())
+
+
+class ConfigAsDict(Conforming):
+    def get_config(self) -> object:
+        return {"max_iterations": 3}
+
+
+class ConfigRaises(Conforming):
+    def get_config(self) -> object:
+        raise KeyError("limits")
+
+
+@pytest.fixture
+def check_with_app(tmp_path: Path) -> CheckWithApp:
+    """Runs `manage.py check` in a project that also installs an app with these decision trees."""
+    app = tmp_path / "gadget"
+    app.mkdir()
+    (app / "__init__.py").touch()
+    (tmp_path / "gadget_settings.py").write_text(
+        "from oracle_site.settings import *\nINSTALLED_APPS += ['gadget']\n"
+    )
+
+    def check(decision_trees: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        (app / "decision_trees.py").write_text(dedent(decision_trees))
+        return subprocess.run(
+            [sys.executable, "-m", "django", "check"],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                **environment,
+                "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+                "DJANGO_SETTINGS_MODULE": "gadget_settings",
+                "ORACLE_DATA_DIR": str(tmp_path / "data"),
+            },
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    return check
+
+
+def test_the_shipped_trees_pass() -> None:
+    assert "default" in TREES.names()
+    assert run_checks(tags=["agents"]) == []
+
+
+def test_trees_cannot_register_after_start_up() -> None:
+    tree: type[Any] = Conforming
+    with pytest.raises(RegistrationError, match="too late"):
+        TREES.register("latecomer", tree)
+
+
+def test_an_unknown_default_tree_is_reported_with_the_known_names(
+    settings: Settings,
+) -> None:
+    settings.ORACLE_DEFAULT_TREE = "defualt"
+    [error] = run_checks(tags=["agents"])
+    assert error.id == "agents.E003"
+    assert "'defualt'" in error.msg
+    assert "default" in error.msg.partition("Known:")[2]
+    assert error.hint is not None
+
+
+def test_a_conforming_class_has_no_fault() -> None:
+    assert find_fault(Conforming) == ""
+
+
+@pytest.mark.parametrize(
+    ("tree", "fault"),
+    [
+        (WithoutToolResults, "lacks on_tool_result"),
+        (WithoutConfigArgument, "cannot be built as cls(AgentConfig()): TypeError"),
+        (ConfigAsDict, "returns dict from get_config(), not AgentConfig"),
+        (ConfigRaises, "raises in get_config(): KeyError: 'limits'"),
+    ],
+)
+def test_a_class_that_does_not_conform_is_told_what_is_wrong(tree: type[Any], fault: str) -> None:
+    assert find_fault(tree).startswith(fault)
+
+
+def test_every_missing_method_is_named_at_once() -> None:
+    class Empty:
+        pass
+
+    assert find_fault(Empty) == ("lacks should_continue, on_turn_start, on_tool_result, get_config")
+
+
+def test_only_apps_with_a_module_of_decision_trees_are_searched() -> None:
+    assert tree_modules([apps.get_app_config("agents"), apps.get_app_config("chat")]) == []
+
+
+def test_one_refused_module_does_not_hide_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("refused_first", "refused_second"):
+        (tmp_path / f"{name}.py").write_text(
+            "from agents.core.registry import RegistrationError\n"
+            f"raise RegistrationError('{name}')\n"
+        )
+    monkeypatch.syspath_prepend(tmp_path)
+    errors = import_trees(["refused_first", "refused_second"])
+    assert [str(error) for error in errors] == ["refused_first", "refused_second"]
+
+
+def test_other_errors_of_a_module_are_not_swallowed() -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
+        import_trees(["no_such_package"])
+
+
+def test_a_tree_of_another_package_is_found_at_start_up(check_with_app: CheckWithApp) -> None:
+    done = check_with_app(
+        """
+        from agents.core.decision import decision_tree
+        from agents.core.trees.default import DefaultTree
+
+        @decision_tree("gadget")
+        class GadgetTree(DefaultTree):
+            pass
+        """,
+        ORACLE_DEFAULT_TREE="gadget",
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_taken_name_is_one_clear_line_and_no_traceback(check_with_app: CheckWithApp) -> None:
+    done = check_with_app(
+        """
+        from agents.core.decision import decision_tree
+        from agents.core.trees.default import DefaultTree
+
+        @decision_tree("default")
+        class GadgetTree(DefaultTree):
+            pass
+        """
+    )
+    assert done.returncode == 1
+    assert "(agents.E001)" in done.stderr
+    assert "gadget.decision_trees.GadgetTree" in done.stderr
+    assert "HINT:" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_tree_that_does_not_conform_is_named_with_what_it_lacks(
+    check_with_app: CheckWithApp,
+) -> None:
+    done = check_with_app(
+        """
+        from agents.core.decision import decision_tree
+
+        @decision_tree("gadget")
+        class GadgetTree:
+            def __init__(self, config):
+                self.config = config
+
+            def get_config(self):
+                return self.config
+        """
+    )
+    assert done.returncode == 1
+    assert "(agents.E002)" in done.stderr
+    assert "gadget.decision_trees.GadgetTree" in done.stderr
+    assert "lacks should_continue, on_turn_start, on_tool_result" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,1 @@
+"""The fakes themselves, tested: a fake that lies makes every other test lie."""
