@@ -40,7 +40,9 @@ class Answer:
         return self._assembly.feed(payloads) if payloads else []
 
     def feed_whole(self, body: bytes) -> list[ModelEvent]:
-        """Take the whole body of an answer that was not streamed."""
+        """Take the whole body of an answer that was not streamed, or not said to be."""
+        if body.lstrip().startswith((b"data:", b":")):
+            return self.feed(body)
         try:
             return self._assembly.feed([body.decode("utf-8-sig"), DONE])
         except UnicodeDecodeError:
@@ -49,11 +51,14 @@ class Answer:
 
     def finish(self) -> list[ModelEvent]:
         """The response has ended: the last events, Finished among them if all is well."""
-        events = []
-        if not self.fault:
+        events: list[ModelEvent] = []
+        fault = self.fault
+        if not fault:
             events = self._assembly.feed(self._sse.flush())
-            if isinstance(self.fault, BadResponse):
-                self._assembly.fault = BrokenStream()  # unreadable at the very end: cut off
+            fault = self.fault
+            if isinstance(fault, BadResponse):
+                fault = BrokenStream()  # unreadable at the very end: cut off
+        self._assembly.fault = fault
         return events + self._assembly.finish()
 
     def release(self) -> list[ModelEvent]:

@@ -154,10 +154,15 @@ class Assembly:
             self._take_text(
                 TextDelta, content if type(content) is str else _text_in(content), events
             )
-        if get("tool_calls") and self._calls.add(delta["tool_calls"]):
-            self.started = True
-        if get("function_call") and self._calls.add_legacy(delta["function_call"]):
-            self.started = True
+        if get("tool_calls") or get("function_call"):
+            self._take_calls(delta, events)
+
+    def _take_calls(self, delta: dict[str, Any], events: list[ModelEvent]) -> None:
+        if self._run:
+            self._pass_on(events)  # a call in it was written before these
+        taken = self._calls.add(delta.get("tool_calls"))
+        taken = self._calls.add_legacy(delta.get("function_call")) or taken
+        self.started = self.started or taken
 
     # -- text -------------------------------------------------------------------------------------
 

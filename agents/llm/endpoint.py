@@ -40,10 +40,7 @@ class Endpoint:
 
     @asynccontextmanager
     async def post(self, body: bytes, options: Options) -> AsyncIterator[httpx.Response]:
-        """Send a request; the response inside is an answer. Only EndpointErrors leave this.
-
-        They are raised outside of `except`: what they come from may name the key.
-        """
+        """Send a request; the response inside is an answer. Only EndpointErrors leave this."""
         if self._url is None:
             raise WrongAddress
         if self._headers is None:
@@ -54,10 +51,8 @@ class Endpoint:
             ) as response:
                 await self._refuse_others(response, options)
                 yield response
-            return
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            failure = self._translated(error)
-        raise failure
+            raise self._translated(error) from None
 
     async def _refuse_others(self, response: httpx.Response, options: Options) -> None:
         if not response.is_success:

@@ -13,6 +13,7 @@
         +-- RequestRefused        the caller: this request cannot be answered    bad_request
         |   +-- ContextTooLong        context_length
         |   +-- OptionRefused         the client: ask again without the option
+        +-- NoTimeToRetry         the caller: the code is that of the error it follows
         +-- PassingError          nobody: trying again may help
             +-- RateLimited           rate_limited
             +-- Overloaded            overloaded
@@ -26,6 +27,7 @@
 key: both may be secret.
 """
 
+import math
 from typing import ClassVar
 
 from agents.core.ports import ModelError
@@ -127,6 +129,19 @@ class OptionRefused(RequestRefused):
             retry_after=0.0,
         )
         self.option = option
+
+
+class NoTimeToRetry(EndpointError):
+    """Trying again might help, but not in the time that is left."""
+
+    def __init__(self, error: EndpointError, wait: float) -> None:
+        seconds = "a second" if wait <= 1 else f"{math.ceil(wait)} seconds"
+        super().__init__(
+            f"{error} Not tried again: the next try would have to wait {seconds}, "
+            "longer than this run has left.",
+            retry_after=error.retry_after,
+        )
+        self.code = error.code
 
 
 # -- trying again may help ------------------------------------------------------------------------

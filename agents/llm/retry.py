@@ -6,23 +6,11 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Protocol
 
-from agents.llm.errors import EndpointError
+from agents.llm.errors import EndpointError, NoTimeToRetry
 
 
 class Random(Protocol):
     def random(self) -> float: ...
-
-
-class NoTimeToRetry(EndpointError):
-    """Trying again might help, but not in the time that is left."""
-
-    def __init__(self, error: EndpointError, wait: float) -> None:
-        super().__init__(
-            f"{error} Not tried again: the next try would have to wait "
-            f"{math.ceil(wait)} seconds, longer than this run has left.",
-            retry_after=error.retry_after,
-        )
-        self.code = error.code
 
 
 @dataclass(frozen=True, slots=True)

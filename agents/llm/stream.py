@@ -71,6 +71,7 @@ class ChatStream:
                             yield event
             except EndpointError as error:
                 failure = error
+                failure.__context__ = None  # What it comes from may name the key.
             if failure is None or answer.complete:
                 self._pending = iter(answer.finish())
                 for event in self._pending:

@@ -85,7 +85,7 @@ class FakeTools:
         await blocked
 
     def release(self) -> None:
-        """Let blocked threads go. Leaving the context does it."""
+        """Let blocked threads and deaf tools go. Leaving the context does it."""
         self.released.set()
         self._threads.shutdown()
 
@@ -160,12 +160,12 @@ def hangs(*, writes: bool = False) -> Behaviour:
 
 
 def swallows_cancellation(seconds: float, *, writes: bool = False) -> Behaviour:
-    """Takes so many seconds, whoever cancels it."""
+    """Takes so many seconds, whoever cancels it, until the tools are released."""
 
     async def act(tools: FakeTools, call: ToolCall, context: ToolContext) -> ToolOutcome:
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
-        while (left := end - loop.time()) > 0:
+        while (left := end - loop.time()) > 0 and not tools.released.is_set():
             try:
                 await asyncio.sleep(left)
             except asyncio.CancelledError:

@@ -11,6 +11,10 @@ from agents.llm.text_calls.hermes import Hermes
 from agents.llm.text_calls.inline import Inline
 from agents.llm.text_calls.invoke import Invoke
 
+MOST_TICKS = 64
+TICKS = f"`{{1,{MOST_TICKS}}}"
+"""A run of backticks. Bounded, because it is held back until it has ended."""
+
 _NAME = re.compile(r"[\w.:/-]+")
 
 TAGGED: tuple[Family, ...] = (Hermes(), Invoke(), DeepSeek(), FunctionTags())
@@ -25,11 +29,12 @@ class Grammar:
         self.families: dict[str, Family] = {**tags, **dict.fromkeys(inline.openers, inline)}
         self.words = _beginnings(inline.openers)
         self._tags = _beginnings(tags)
+        self._longest_tag = max(map(len, tags))
         self._letters = frozenset("".join(known))
         self._longest_word = max(map(len, inline.openers), default=0)
         words = "|".join(map(re.escape, inline.openers))
         word = f"(?<!\\w)(?:{words})" if words else "(?!)"
-        self.token = re.compile(f"`+|<|{word}")
+        self.token = re.compile(f"{TICKS}|<|{word}")
         self.opener = re.compile("|".join((*map(re.escape, tags), word)))
 
     def family_at(self, text: str, pos: int) -> Family | None:
@@ -39,7 +44,7 @@ class Grammar:
 
     def may_begin(self, text: str, pos: int) -> bool:
         """Whether the text from `pos` on is the beginning of a tag that opens a call."""
-        return text[pos:] in self._tags
+        return len(text) - pos < self._longest_tag and text[pos:] in self._tags
 
     def last_word(self, text: str, pos: int) -> int:
         """Where, after `pos`, the text ends in the beginning of a known name; else its length."""

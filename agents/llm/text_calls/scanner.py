@@ -9,14 +9,14 @@ import re
 from collections.abc import Sequence
 
 from agents.llm.text_calls.base import Cursor, Family, NotACall, TextCall
-from agents.llm.text_calls.grammar import grammar_for
+from agents.llm.text_calls.grammar import MOST_TICKS, TICKS, grammar_for
 
 LONGEST = 1 << 16
 """Characters held back for one call. A longer one stays text."""
 
 _SPECIAL = re.compile("[<{`]")
-_CODE_END = re.compile("`+")
-_SPAN_END = re.compile("`+|\n")
+_CODE_END = re.compile(TICKS)
+_SPAN_END = re.compile(f"{TICKS}|\n")
 
 Scanned = tuple[str, Sequence[TextCall]]
 
@@ -93,7 +93,7 @@ class TextCallScanner:
                 self._attempt = self._begin(text, pos)
             if not self._attempt:
                 break
-            found = self._attempt.read(text[pos:], final)
+            found = self._attempt.read(text[pos : pos + LONGEST + 1], final)
             if found is None:
                 break
             if not found:
@@ -102,7 +102,7 @@ class TextCallScanner:
             pos += self._attempt.cursor.pos if found else 1
             self._attempt = None
         self._held = text[pos:]
-        self._last = text[:pos][-1:]
+        self._last = text[pos - 1 : pos]
         return "".join(shown), calls
 
     def _begin(self, text: str, pos: int) -> Attempt | None:
@@ -121,7 +121,7 @@ class TextCallScanner:
                 return len(text) if final or self._code else grammar.last_word(text, pos)
             start, pos = match.span()
             if self._code or match[0][0] == "`":
-                if pos == len(text) and match[0] != "\n" and not final:
+                if pos == len(text) and _may_grow(match[0]) and not final:
                     return start
                 self._pass(match[0])
             elif grammar.family_at(text, start) or (not final and grammar.may_begin(text, start)):
@@ -134,3 +134,7 @@ class TextCallScanner:
             self._code = length
         elif mark == "\n" or length == self._code or (self._code > 2 and length > self._code):
             self._code = 0
+
+
+def _may_grow(mark: str) -> bool:
+    return mark != "\n" and len(mark) < MOST_TICKS

@@ -1,0 +1,327 @@
+"""The run's output on the wire: the table of the specification, section 4."""
+
+import json
+from dataclasses import FrozenInstanceError, fields
+from datetime import UTC, datetime
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.core.chunks import (
+    CallView,
+    Check,
+    Chunk,
+    Content,
+    ContextUpdate,
+    Decision,
+    Done,
+    Error,
+    Hint,
+    Source,
+    SourceRef,
+    Stamp,
+    Status,
+    System,
+    SystemType,
+    Thinking,
+    ToolCalled,
+    ToolResult,
+    Turn,
+    from_dict,
+    to_dict,
+)
+
+KINDS: tuple[type[Any], ...] = get_args(Chunk)
+
+# The fields that section 4 names, besides `type`, `seq` and `at`.
+TABLE = {
+    "thinking": {"content"},
+    "content": {"content"},
+    "tool_call": {"tool_call"},
+    "tool_result": {"tool_call_id", "tool_result", "ok", "duration_ms", "order"},
+    "source": {"source"},
+    "system": {"role", "system_type", "system_message", "severity", "metadata"},
+    "turn": {
+        "number",
+        "phase",
+        "wrap_up",
+        "prompt_tokens",
+        "completion_tokens",
+        "usage_source",
+        "model_ms",
+        "action",
+        "results",
+        "finish_reason",
+    },
+    "decision": {"checkpoint", "continue", "reason", "checks"},
+    "hint": {"text"},
+    "status": {"tools", "seconds"},
+    "context_update": {"context_tokens", "max_context_tokens"},
+    "error": {"code", "error"},
+    "done": {
+        "termination_reason",
+        "outcome",
+        "turns_used",
+        "tokens_used",
+        "usage_source",
+        "model_used",
+        "context_id",
+    },
+}
+
+# -- any chunk ------------------------------------------------------------------------------------
+
+words = st.text(max_size=20)
+counts = st.integers(0, 10**9)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+scalars = st.none() | st.booleans() | counts | numbers | words
+objects = st.dictionaries(words, scalars | st.lists(scalars, max_size=3), max_size=3)
+usage_sources = st.sampled_from(["provider", "estimate", "mixed"])
+severities = st.sampled_from(["info", "warning", "error"])
+
+stamps: dict[str, st.SearchStrategy[Any]] = {
+    "seq": counts,
+    "at": st.integers(0, 4 * 10**12).map(lambda ms: ms / 1000),
+    "parent": st.just("") | words,
+}
+calls = st.builds(
+    CallView,
+    id=words,
+    name=words,
+    arguments=objects | words,
+    status=st.sampled_from(["pending", "running", "refused"]),
+)
+references = st.builds(
+    SourceRef,
+    path=words,
+    source_type=st.sampled_from(["vault", "code", "thread", "web"]),
+    line=st.none() | counts,
+    snippet=words,
+    score=st.none() | numbers,
+)
+checks = st.builds(
+    Check,
+    rule=words,
+    value=st.none() | numbers | words,
+    limit=st.none() | numbers | words,
+    fired=st.booleans(),
+)
+optional = st.none() | words
+OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
+    Thinking: {"content": words},
+    Content: {"content": words},
+    ToolCalled: {"tool_call": calls},
+    ToolResult: {
+        "tool_call_id": words,
+        "tool_result": words,
+        "ok": st.booleans(),
+        "duration_ms": counts,
+        "order": counts,
+    },
+    Source: {"source": references},
+    System: {
+        "system_type": st.sampled_from(get_args(SystemType)),
+        "system_message": words,
+        "severity": severities,
+        "metadata": objects,
+    },
+    Turn: {
+        "number": counts,
+        "phase": st.sampled_from(["start", "end"]),
+        "wrap_up": optional,
+        "answered": st.booleans(),
+        "prompt_tokens": counts,
+        "completion_tokens": counts,
+        "subagent_tokens": counts,
+        "usage_source": usage_sources,
+        "model_ms": counts,
+        "finish_reason": words,
+        "action": words,
+        "results": words,
+        "results_normalised": words,
+        "writes": st.booleans(),
+        "failed": st.none() | st.booleans(),
+    },
+    Decision: {
+        "checkpoint": words,
+        "goes_on": st.booleans(),
+        "reason": words,
+        "tree": words,
+        "checks": st.lists(checks, max_size=3).map(tuple),
+    },
+    Hint: {"text": words},
+    Status: {"tools": st.lists(words, max_size=3).map(tuple), "seconds": numbers},
+    ContextUpdate: {"context_tokens": counts, "max_context_tokens": counts},
+    Error: {"code": words, "error": words},
+    Done: {
+        "termination_reason": words,
+        "outcome": words,
+        "turns_used": counts,
+        "tokens_used": counts,
+        "usage_source": usage_sources,
+        "model_used": words,
+        "context_id": optional,
+        "also_triggered": st.lists(words, max_size=3).map(tuple),
+        "explanation": words,
+    },
+}
+
+
+def some(kind: type[Any]) -> st.SearchStrategy[Any]:
+    return st.builds(kind, **stamps, **OWN[kind])
+
+
+any_chunk = st.one_of([some(kind) for kind in OWN])
+
+
+def test_the_union_holds_every_type_of_the_specification() -> None:
+    assert {kind.type for kind in KINDS} == set(TABLE)
+    assert set(OWN) == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.type))
+def test_these_tests_fill_in_every_field(kind: type[Any]) -> None:
+    own = {f.name for f in fields(kind)} - {f.name for f in fields(Stamp)} - {"role"}
+    assert set(OWN[kind]) == own
+
+
+# -- the wire -------------------------------------------------------------------------------------
+
+
+@given(any_chunk)
+def test_a_chunk_survives_the_wire(chunk: Any) -> None:
+    assert from_dict(json.loads(json.dumps(to_dict(chunk), allow_nan=False))) == chunk
+
+
+@given(any_chunk)
+def test_every_chunk_carries_what_the_specification_names(chunk: Any) -> None:
+    data = to_dict(chunk)
+    assert data["type"] == chunk.type
+    assert data["seq"] == chunk.seq
+    assert set(data) >= {"type", "seq", "at"} | TABLE[chunk.type]
+
+
+@given(any_chunk)
+def test_the_time_is_iso_8601_in_utc(chunk: Any) -> None:
+    at = datetime.fromisoformat(to_dict(chunk)["at"])
+    assert at.tzinfo is not None
+    assert at.utcoffset() == UTC.utcoffset(None)
+    assert at.timestamp() == pytest.approx(chunk.at, abs=0.001)
+
+
+@given(any_chunk)
+def test_only_a_subagents_chunk_has_a_parent(chunk: Any) -> None:
+    assert to_dict(chunk).get("parent", "") == chunk.parent
+    assert ("parent" in to_dict(chunk)) is bool(chunk.parent)
+
+
+@given(any_chunk)
+def test_chunks_of_the_wire_are_numbers_strings_lists_and_objects(chunk: Any) -> None:
+    data = to_dict(chunk)
+    assert json.loads(json.dumps(data)) == data
+
+
+def test_a_tool_call_is_nested() -> None:
+    view = CallView("c1", "look", {"page": 1}, "running")
+    assert to_dict(ToolCalled(seq=3, at=0.0, tool_call=view)) == {
+        "type": "tool_call",
+        "seq": 3,
+        "at": "1970-01-01T00:00:00.000+00:00",
+        "tool_call": {"id": "c1", "name": "look", "arguments": {"page": 1}, "status": "running"},
+    }
+
+
+def test_a_source_is_nested() -> None:
+    source = SourceRef("notes/a.md", "vault", 12, "so it is", 0.5)
+    assert to_dict(Source(source=source))["source"] == {
+        "path": "notes/a.md",
+        "source_type": "vault",
+        "line": 12,
+        "snippet": "so it is",
+        "score": 0.5,
+    }
+
+
+def test_a_decision_says_continue_on_the_wire() -> None:
+    decision = Decision(
+        checkpoint="turn",
+        goes_on=False,
+        reason="timeout",
+        tree="DefaultTree",
+        checks=(Check("timeout", 9.5, 9.0, fired=True),),
+    )
+    data = to_dict(decision)
+    assert data["continue"] is False
+    assert "goes_on" not in data
+    assert data["checks"] == [{"rule": "timeout", "value": 9.5, "limit": 9.0, "fired": True}]
+
+
+def test_a_system_chunk_has_the_role_system() -> None:
+    chunk = System(system_type="provider", system_message="m", severity="info", metadata={})
+    assert to_dict(chunk)["role"] == "system"
+
+
+def test_the_system_types_are_those_of_the_specification() -> None:
+    assert set(get_args(SystemType)) == {
+        "limit_warning",
+        "limit_reached",
+        "no_progress",
+        "error_limit",
+        "loop_warning",
+        "tool_limit",
+        "context_warning",
+        "cancelled",
+        "interrupted",
+        "provider",
+        "notification",
+    }
+
+
+# -- readers of another version -------------------------------------------------------------------
+
+
+def test_an_unknown_type_is_ignored() -> None:
+    data = {"type": "applause", "seq": 1, "at": "2026-01-01T00:00:00.000+00:00", "loud": True}
+    assert from_dict(data) is None
+
+
+@given(any_chunk)
+def test_a_field_of_a_newer_writer_is_ignored(chunk: Any) -> None:
+    assert from_dict({**to_dict(chunk), "mood": "good"}) == chunk
+
+
+@pytest.mark.parametrize(
+    ("chunk", "nested"),
+    [
+        (ToolCalled(tool_call=CallView("c", "look", {}, "pending")), "tool_call"),
+        (Source(source=SourceRef("a", "vault")), "source"),
+    ],
+)
+def test_a_nested_field_of_a_newer_writer_is_ignored(chunk: Chunk, nested: str) -> None:
+    data = to_dict(chunk)
+    assert from_dict({**data, nested: {**data[nested], "mood": "good"}}) == chunk
+
+
+def test_a_check_of_a_newer_writer_is_read_without_its_new_field() -> None:
+    chunk = Decision(
+        checkpoint="turn",
+        goes_on=True,
+        reason="",
+        tree="t",
+        checks=(Check("timeout", 1.0, 2.0, fired=False),),
+    )
+    data = to_dict(chunk)
+    assert from_dict({**data, "checks": [{**data["checks"][0], "mood": "good"}]}) == chunk
+
+
+# -- cheap and safe -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [*KINDS, CallView, Check, SourceRef], ids=lambda k: k.__name__)
+def test_chunks_are_slotted_and_frozen(kind: type[Any]) -> None:
+    made = kind.__new__(kind)
+    assert not hasattr(made, "__dict__")
+    with pytest.raises(FrozenInstanceError):
+        setattr(made, fields(kind)[0].name, 1)

@@ -1,0 +1,135 @@
+"""The explanation below a limited answer: it reads well with no model and no content."""
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from agents.core.explain import Deeds, explanation
+from agents.core.progress import Step, Track
+from agents.core.reasons import REASONS
+from agents.core.state import AgentState
+from tests.agents.core.runs import fresh, limits
+
+LIMITED = [code for code, entry in REASONS if entry.outcome == "limited"]
+CONFIG = limits(max_iterations=10, token_budget=10_000, timeout_seconds=60)
+
+
+def worked(**values: Any) -> AgentState:
+    facts = {"turn": 10, "tokens_used": 9_500, "start_time": 100.0, "now": 142.25}
+    return fresh(CONFIG, **{**facts, "usage_source": "provider", **values})
+
+
+def reads_well(text: str) -> None:
+    """Whole sentences, no leftovers of a template, no gaps."""
+    assert not re.search(r"None|nan|\{|\}|  |\(\)|``|\.\.|\s\.", text.replace("…", ""))
+    for paragraph in text.split("\n\n"):
+        assert paragraph
+        assert paragraph.strip() == paragraph
+        assert paragraph.startswith(("**", "Errors:", "Not run")) or paragraph.endswith(".")
+
+
+@pytest.mark.parametrize("reason", LIMITED)
+def test_it_names_the_limit_what_was_used_what_was_done_and_what_to_do(reason: str) -> None:
+    deeds = Deeds(ran=Counter({"look": 3, "find": 1}), wrote_text=True)
+    text = explanation(reason, worked(), deeds)
+    entry = REASONS.get(reason)
+    assert entry.label in text
+    assert entry.sentence in text
+    assert entry.remedy in text
+    assert "10 of 10 turns" in text
+    assert "9,500 of 10,000 tokens" in text
+    assert "42.2 of 60 seconds" in text
+    assert "look (3 times), find" in text
+    reads_well(text)
+
+
+@pytest.mark.parametrize("reason", LIMITED)
+def test_it_reads_well_when_nothing_happened_at_all(reason: str) -> None:
+    text = explanation(reason, fresh(CONFIG), Deeds())
+    assert "0 of 10 turns" in text
+    assert "0 of 10,000 tokens" in text
+    assert "No answer was written and no tool used." in text
+    reads_well(text)
+
+
+@pytest.mark.parametrize("reason", LIMITED)
+def test_it_says_what_was_attempted_when_no_answer_was_written(reason: str) -> None:
+    text = explanation(reason, worked(), Deeds(ran=Counter({"look": 2})))
+    assert "Tools used: look (2 times). No answer was written." in text
+
+
+def test_an_answer_without_tools_says_so() -> None:
+    text = explanation("output_truncated", worked(), Deeds(wrote_text=True))
+    assert "No tool was used." in text
+    assert "No answer" not in text
+
+
+@pytest.mark.parametrize(
+    ("source", "said"), [("provider", False), (None, False), ("estimate", True), ("mixed", True)]
+)
+def test_estimated_tokens_are_said_to_be_estimated(source: str | None, said: bool) -> None:
+    text = explanation("timeout", worked(usage_source=source), Deeds())
+    assert ("estimated" in text) is said
+
+
+def test_calls_that_were_not_run_are_listed() -> None:
+    deeds = Deeds(not_run=["look:{} (Refused: at most 2 tool calls are run in one turn.)"])
+    text = explanation("max_iterations", worked(), deeds)
+    assert "- look:{} (Refused" in text
+
+
+def test_tool_errors_are_listed_when_they_ended_the_run() -> None:
+    deeds = Deeds(errors=["look: no such note", "look: no such note", "find: broken"])
+    text = explanation("error_limit", worked(), deeds)
+    assert text.count("- look: no such note") == 2
+    assert "- find: broken" in text
+    assert "no such note" not in explanation("timeout", worked(), deeds)
+
+
+def test_a_long_list_is_cut_and_says_so() -> None:
+    text = explanation("error_limit", worked(), Deeds(errors=[f"e{n}" for n in range(12)]))
+    assert "- e4\n- and 7 more" in text
+    assert "e5" not in text
+
+
+def test_an_error_of_many_lines_stays_one_short_bullet() -> None:
+    deeds = Deeds(errors=["look: first\n\n# second\n" + "x" * 5_000])
+    text = explanation("error_limit", worked(), deeds)
+    (bullet,) = [line for line in text.splitlines() if line.startswith("- ")]
+    assert bullet.startswith("- look: first # second")
+    assert len(bullet) <= 202
+
+
+def test_the_repeated_action_is_shown() -> None:
+    track = Track()
+    for _ in range(3):
+        track = track.after(Step("look:{'p'}", "r", "r"))
+    text = explanation("no_progress", worked(track=track), Deeds())
+    assert "Repeated: `look:{'p'}`." in text
+    assert "Repeated" not in explanation("timeout", worked(track=track), Deeds())
+
+
+def test_the_smallest_budget_that_would_do_is_named() -> None:
+    text = explanation("token_budget", fresh(CONFIG), Deeds(smallest_budget=12_300))
+    assert "The smallest token budget that would do is about 12,300." in text
+    assert REASONS.get("token_budget").remedy not in text
+
+
+def test_a_question_beyond_every_budget_should_be_shorter() -> None:
+    text = explanation("token_budget", fresh(CONFIG), Deeds(smallest_budget=200_100))
+    assert "200,100" in text
+    assert "shorter question" in text
+    assert "smallest token budget" not in text
+
+
+def test_the_largest_budget_is_still_offered() -> None:
+    text = explanation("token_budget", fresh(CONFIG), Deeds(smallest_budget=200_000))
+    assert "is about 200,000. Raise it" in text
+
+
+def test_a_subagents_share_is_the_limit_that_is_shown() -> None:
+    text = explanation("token_budget", worked(token_limit=500, time_limit=7.5), Deeds())
+    assert "of 500 tokens" in text
+    assert "of 7.5 seconds" in text

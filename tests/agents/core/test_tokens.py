@@ -1,0 +1,292 @@
+"""Token accounts: the specification, 3.8."""
+
+import json
+import math
+import re
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from agents.core.ports import Message, Usage
+from agents.core.tokens import (
+    MIN_ANSWER,
+    RESULT_CHARS,
+    WRAP_UP_ANSWER,
+    Charge,
+    Meter,
+    cut_history,
+    cut_text,
+    message_chars,
+    schema_chars,
+)
+
+sizes = st.integers(0, 400_000)
+
+
+def meter(limit: int = 50_000, window: int = 64_000, max_output: int = 8_192) -> Meter:
+    return Meter(limit, window, max_output)
+
+
+def calibrated(ratio: float) -> Meter:
+    """A meter whose provider counts so many times what 3.5 characters per token would give."""
+    made = meter(200_000)
+    made.charge(Usage(round(10_000 * ratio), 0), 35_000, 0)
+    return made
+
+
+# -- estimates ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("chars", "tokens"), [(0, 0), (1, 1), (7, 2), (8, 3), (3_500, 1_000)])
+def test_before_the_first_usage_a_token_is_three_and_a_half_characters(
+    chars: int, tokens: int
+) -> None:
+    assert meter().estimate(chars) == tokens
+
+
+def test_estimates_are_calibrated_by_the_last_provider_usage() -> None:
+    made = meter()
+    made.charge(Usage(2_000, 0), 3_500, 0)
+    assert made.estimate(3_500) == 2_000
+    made.charge(Usage(500, 0), 3_500, 0)
+    assert made.estimate(3_500) == 500
+
+
+def test_an_estimate_does_not_calibrate() -> None:
+    made = meter()
+    made.charge(Usage(2_000, 0), 3_500, 0)
+    made.charge(None, 10, 100_000)
+    assert made.estimate(3_500) == 2_000
+
+
+@pytest.mark.parametrize(("said", "tokens"), [(10**9, 5_000), (1, 200)])
+def test_an_absurd_usage_does_not_make_estimates_absurd(said: int, tokens: int) -> None:
+    made = meter()
+    made.charge(Usage(said, 0), 3_500, 0)
+    assert made.estimate(3_500) == tokens
+
+
+@given(sizes, st.floats(0.3, 4.0))
+def test_characters_and_tokens_are_each_others_inverse(tokens: int, ratio: float) -> None:
+    made = calibrated(ratio)
+    assert made.estimate(made.chars(tokens)) <= tokens + 1
+    assert made.chars(tokens) == pytest.approx(tokens * 3.5 / ratio, rel=0.01, abs=2)
+
+
+# -- charges --------------------------------------------------------------------------------------
+
+
+def test_the_providers_usage_is_the_truth() -> None:
+    made = meter()
+    assert made.charge(Usage(100, 20), 7, 7) == Charge(100, 20, "provider")
+    assert (made.used, made.left) == (120, 49_880)
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6))
+def test_an_absent_usage_is_never_zero(prompt: int, answer: int) -> None:
+    made = meter()
+    charge = made.charge(None, prompt, answer)
+    assert charge.source == "estimate"
+    assert charge.prompt == math.ceil(prompt / 3.5) > 0
+    assert charge.completion == math.ceil(answer / 3.5) > 0
+    assert made.used == charge.prompt + charge.completion
+
+
+def test_charges_add_up_and_nothing_is_left_rather_than_less() -> None:
+    made = meter(limit=1_000)
+    for _ in range(3):
+        made.charge(Usage(300, 100), 1_050, 350)
+    assert (made.used, made.left) == (1_200, 0)
+
+
+# -- what fits ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("limit", "window"), [(1_000, 64_000), (50_000, 1_000)])
+def test_a_request_fits_when_a_useful_answer_fits_with_it(limit: int, window: int) -> None:
+    room = (1_000 - MIN_ANSWER) * 7 // 2
+    assert meter(limit, window).fits(room)
+    assert not meter(limit, window).fits(room + 4)
+
+
+def test_a_spent_budget_fits_nothing() -> None:
+    made = meter(limit=1_000)
+    made.charge(Usage(1_000, 0), 3_500, 0)
+    assert not made.fits(0)
+
+
+@pytest.mark.parametrize(
+    ("limit", "window", "output", "cap", "allowed", "by_budget"),
+    [
+        (1_000, 64_000, 8_192, 1_000, 900, True),
+        (50_000, 1_000, 8_192, 50_000, 900, False),
+        (50_000, 64_000, 500, 50_000, 500, False),
+        (50_000, 64_000, 8_192, WRAP_UP_ANSWER, WRAP_UP_ANSWER, False),
+    ],
+    ids=["budget", "window", "model", "wrap-up"],
+)
+def test_an_answer_is_capped_by_what_is_smallest(
+    limit: int, window: int, output: int, cap: int, allowed: int, by_budget: bool
+) -> None:
+    assert meter(limit, window, output).answer_cap(350, cap) == (allowed, by_budget)
+
+
+@given(st.integers(1_000, 200_000), st.integers(1_000, 200_000), sizes, st.integers(0, 200_000))
+def test_an_answer_never_takes_more_than_is_left(
+    limit: int, window: int, chars: int, used: int
+) -> None:
+    made = meter(limit, window)
+    made.used = used
+    cap, by_budget = made.answer_cap(chars, limit)
+    assert cap >= 1
+    if made.fits(chars):
+        assert made.estimate(chars) + cap <= min(made.left, window)
+    assert by_budget is (
+        made.left - made.estimate(chars) <= min(window - made.estimate(chars), 8_192, limit)
+    )
+
+
+# -- results --------------------------------------------------------------------------------------
+
+
+def test_one_result_gets_fifteen_percent_of_the_budget() -> None:
+    assert meter(limit=10_000).result_chars(0, 1) == 1_500 * 3.5
+
+
+def test_no_result_is_longer_than_64_ki() -> None:
+    assert meter(limit=200_000, window=10**6).result_chars(0, 1) == RESULT_CHARS == 65_536
+
+
+@given(st.integers(2_000, 200_000), st.integers(1, 20), st.integers(0, 100_000))
+def test_after_a_turns_results_an_answer_still_fits(limit: int, results: int, chars: int) -> None:
+    made = meter(limit)
+    each = made.result_chars(chars, results)
+    assert 200 <= each <= RESULT_CHARS
+    if each > 200:
+        assert made.fits(chars + each * results)
+
+
+def test_a_short_text_is_not_cut() -> None:
+    assert cut_text("x" * 300, 300) == "x" * 300
+
+
+@given(st.integers(200, 5_000), st.integers(1, 20_000))
+def test_a_long_text_is_cut_to_the_exact_length_with_head_and_tail(limit: int, over: int) -> None:
+    text = "".join(chr(33 + n % 90) for n in range(limit + over))
+    cut = cut_text(text, limit)
+    assert len(cut) == limit
+    head, mark, tail = re.split(r"(\n\[… [\d,]+ characters cut …\]\n)", cut)
+    assert mark
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert len(head) > len(tail) > 0
+
+
+@given(st.integers(200, 5_000), st.integers(1, 20_000))
+def test_the_mark_says_how_many_characters_are_missing(limit: int, over: int) -> None:
+    text = "x" * (limit + over)
+    cut = cut_text(text, limit)
+    (said,) = re.findall(r"\[… ([\d,]+) characters cut …\]", cut)
+    assert int(said.replace(",", "")) == len(text) - cut.count("x")
+
+
+# -- sizes ----------------------------------------------------------------------------------------
+
+contents = st.none() | st.text(max_size=50)
+tool_calls = st.lists(
+    st.fixed_dictionaries(
+        {
+            "id": st.just("c"),
+            "function": st.fixed_dictionaries({"name": st.text(), "arguments": st.text()}),
+        }
+    ),
+    max_size=3,
+)
+
+
+@given(contents, tool_calls)
+def test_a_message_is_never_estimated_smaller_than_its_text(
+    content: str | None, called: list[dict[str, Any]]
+) -> None:
+    message: Message = {"role": "assistant", "content": content, "tool_calls": called}
+    written = sum(len(c["function"]["name"]) + len(c["function"]["arguments"]) for c in called)
+    assert message_chars(message) >= len(content or "") + written + 1
+
+
+def test_a_message_without_anything_has_a_size() -> None:
+    assert message_chars({"role": "user"}) > 0
+
+
+def test_schemas_have_about_the_size_of_their_json() -> None:
+    schema = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+    assert schema_chars([schema, schema]) == pytest.approx(2 * len(json.dumps(schema)), rel=0.1)
+    assert schema_chars([]) == 0
+
+
+# -- history --------------------------------------------------------------------------------------
+
+
+@st.composite
+def exchanges(draw: st.DrawFn) -> list[Message]:
+    """A question, tool turns with a result for each call, and an answer or none."""
+    messages: list[Message] = [{"role": "user", "content": draw(st.text(max_size=40))}]
+    for turn in range(draw(st.integers(0, 2))):
+        ids = [f"{turn}-{n}" for n in range(draw(st.integers(1, 3)))]
+        asked = [{"id": i, "function": {"name": "look", "arguments": "{}"}} for i in ids]
+        messages.append({"role": "assistant", "content": None, "tool_calls": asked})
+        messages += [{"role": "tool", "tool_call_id": i, "content": "found"} for i in ids]
+    if draw(st.booleans()):
+        messages.append({"role": "assistant", "content": draw(st.text(max_size=40))})
+    return messages
+
+
+histories = st.lists(exchanges(), max_size=6)
+
+
+@given(histories, st.integers(0, 2_000))
+def test_history_is_cut_at_whole_exchanges_newest_first(
+    parts: list[list[Message]], limit: int
+) -> None:
+    kept = cut_history([message for part in parts for message in part], limit)
+    wanted: list[Message] = []
+    for part in reversed(parts):
+        if sum(map(message_chars, [*part, *wanted])) > limit:
+            break
+        wanted = [*part, *wanted]
+    assert kept == wanted
+
+
+@given(histories, st.integers(0, 2_000))
+def test_a_cut_history_starts_at_a_question_and_every_call_has_its_result(
+    parts: list[list[Message]], limit: int
+) -> None:
+    kept = cut_history([message for part in parts for message in part], limit)
+    assert not kept or kept[0]["role"] == "user"
+    asked = [call["id"] for m in kept for call in m.get("tool_calls", ())]
+    given_ = [m["tool_call_id"] for m in kept if m["role"] == "tool"]
+    assert asked == given_
+
+
+@given(histories)
+def test_a_history_that_fits_is_kept_whole(parts: list[list[Message]]) -> None:
+    history = [message for part in parts for message in part]
+    assert cut_history(history, sum(map(message_chars, history))) == history
+
+
+@given(histories)
+def test_what_comes_before_the_first_question_is_left_out(parts: list[list[Message]]) -> None:
+    assume(parts)
+    stray: list[Message] = [{"role": "assistant", "content": "stray"}]
+    history = [message for part in parts for message in part]
+    assert cut_history([*stray, *history], 10**6) == history
+
+
+@pytest.mark.parametrize(
+    ("limit", "window", "tokens"), [(10_000, 64_000, 3_000), (50_000, 4_000, 4_000)]
+)
+def test_history_gets_the_smaller_of_the_window_and_thirty_percent(
+    limit: int, window: int, tokens: int
+) -> None:
+    assert meter(limit, window).history_chars() == tokens * 3.5

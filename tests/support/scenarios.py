@@ -1,0 +1,492 @@
+"""Random runs: configurations, scripts, tools and faults from a seed, and what must hold of each.
+
+A scenario plays in virtual time through the real client, over a transport that counts every
+character it delivered. `judge` holds the run against SPEC 3.8 and 3.9 from the outside: from the
+requests that arrived, the bytes that were delivered, the tools that ran and the chunks that came.
+"""
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from agents.core.chunks import (
+    Chunk,
+    Content,
+    Decision,
+    Done,
+    System,
+    Thinking,
+    ToolCalled,
+    ToolResult,
+    Turn,
+)
+from agents.core.config import LIMITS, AgentConfig
+from agents.core.loop import Conversation, run
+from agents.core.ports import (
+    Cancellation,
+    ToolCall,
+    ToolContext,
+    ToolOutcome,
+    ToolRunner,
+    ToolSchema,
+    Usage,
+)
+from agents.core.record import RunRecord
+from agents.core.state import AgentState
+from agents.core.trees.default import DefaultTree
+from agents.core.trees.quick import QuickTree
+from agents.llm.client import OpenAIChatModel
+from agents.tools import registry
+from agents.tools.executor import ToolExecutor
+from agents.tools.librarian import Librarian
+from tests.support.script import (
+    FAULTS,
+    STREAM_FAULTS,
+    Body,
+    Call,
+    Fault,
+    Reply,
+    Script,
+    is_tool_free,
+)
+from tests.support.tools import (
+    FakeTools,
+    blocks_a_thread,
+    fails,
+    hangs,
+    raises,
+    refuses,
+    returns,
+    slow,
+    swallows_cancellation,
+)
+from tests.support.transport import ScriptedTransport
+from tests.support.virtual import VirtualClock
+
+WORDS = (
+    "alpha",
+    "beta",
+    "gamma",
+    "delta",
+    "epsilon",
+    "zeta",
+    "<b>",
+    "{x}",
+    "`code`",
+    "ünï",
+    "日本",
+)
+STEADY = ("read", "list", "fail", "refuse", "save")
+UNSTEADY = ("slow", "hang", "deaf", "block", "crash", "huge", "unknown", "delegate_librarian")
+
+
+class AlwaysYes(DefaultTree):
+    """A tree that never wants to stop."""
+
+    def should_continue(self, state: AgentState) -> tuple[bool, str]:
+        return True, ""
+
+
+@dataclass
+class Scenario:
+    """Everything about one run that is decided beforehand."""
+
+    seed: int
+    config: AgentConfig
+    tree: DefaultTree
+    question: str
+    cancel_after: float | None
+    reader_pauses: bool
+    """Whether the reader of the chunks lets others run in between."""
+    rng: random.Random
+
+    @classmethod
+    def of(cls, seed: int) -> "Scenario":
+        rng = random.Random(seed)
+        config = _config(rng)
+        tree = rng.choices([DefaultTree, QuickTree, AlwaysYes], [6, 2, 2])[0](config)
+        question = " ".join(rng.choices(WORDS, k=rng.choice([3, 3, 3, 30, 2_000])))
+        # Delays of replies are multiples of 0.5 s: half of the cancellations meet one exactly.
+        moment = rng.choice([rng.uniform(0, config.timeout_seconds), rng.randrange(20) / 2])
+        cancel = min(moment, config.timeout_seconds - 1) if rng.random() < 0.15 else None
+        return cls(seed, config, tree, question, cancel, rng.random() < 0.5, rng)
+
+    def script(self) -> Script:
+        habit = self.rng.choice(["steady", "unsteady", "stuck", "chatty", "faulty"])
+        stuck = Call("read", {"page": 1})
+
+        def step(body: Body) -> Reply:
+            return self._reply(body, habit, stuck)
+
+        return Script((), then=step)
+
+    def _reply(self, body: Body, habit: str, stuck: Call) -> Reply:
+        rng = self.rng
+        text = " ".join(rng.choices(WORDS, k=rng.choice([0, 0, 5, 40])))
+        wanted: tuple[Call, ...] = ()
+        if rng.random() < (0.3 if is_tool_free(body) else 0.85):
+            names = STEADY if habit != "unsteady" else STEADY + UNSTEADY
+            wanted = tuple(
+                stuck if habit == "stuck" else _call(rng, names)
+                for _ in range(rng.choice([1, 1, 1, 2, 3, 9]))
+            )
+        elif habit == "chatty":
+            text = " ".join(rng.choices(WORDS, k=3_000))
+        faulty = rng.random() < (0.3 if habit == "faulty" else 0.03)
+        fault = _fault(rng) if faulty else None
+        return Reply(
+            text=text,
+            thinking=rng.choice(["", "", "hmm " * 5]),
+            calls=wanted,
+            finish=rng.choices(["auto", None, "length", "content_filter", "odd"], [40, 2, 1, 1, 1])[
+                0
+            ],
+            usage=rng.choice(["auto", "auto", None, Usage(rng.randrange(20, 2_000), 50)]),
+            delay=rng.choice([0, 0, 0, 0.5, 5]),
+            piece_delay=rng.choice([0, 0, 0.01, 0.3]),
+            fault=fault,
+        )
+
+
+def _fault(rng: random.Random) -> Fault:
+    name = rng.choice(FAULTS)
+    return Fault(name, after=rng.choice([None, 0, 1, 3]) if name in STREAM_FAULTS else None)
+
+
+def _config(rng: random.Random) -> AgentConfig:
+    """Small limits more often than large ones, and the exact bounds now and then."""
+    values: dict[str, int] = {}
+    for name, limit in LIMITS.items():
+        low, high = limit.minimum, limit.maximum
+        span = high - low
+        values[name] = rng.choice(
+            [low, low + span // 50, low + rng.randrange(span // 8 + 1), limit.default, high]
+        )
+    values["max_iterations"] = rng.choice([1, 2, 3, 4, 5, 8, 15, 15, 30, 50])
+    return AgentConfig(**values)
+
+
+def _call(rng: random.Random, names: tuple[str, ...]) -> Call:
+    name = rng.choice(names)
+    if name == "delegate_librarian":
+        return Call(name, {"task": "summarise"})
+    broken = rng.random() < 0.05
+    return Call(
+        name,
+        '{"page": ' if broken else {"page": rng.randrange(20)},
+        id=rng.choice([None, None, None, "same", ""]),
+    )
+
+
+# -- the world of a run ---------------------------------------------------------------------------
+
+
+class Delivered(ScriptedTransport):
+    """A transport that keeps the bytes that each answer has really handed over."""
+
+    def __init__(self, scripts: Any) -> None:
+        super().__init__(scripts)
+        self.bytes: dict[int, bytearray] = {}
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        number = len(self.requests)
+        response = await super().handle_async_request(request)
+        kept = self.bytes.setdefault(number, bytearray())
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        response.stream = _Kept(response.stream, kept)
+        return response
+
+    def text(self, key: str) -> str:
+        """Every character of content that was delivered to a model's readers."""
+        return "".join(
+            _content(bytes(self.bytes.get(number, b"")))
+            for number, request in enumerate(self.requests)
+            if request.key == key
+        )
+
+
+class _Kept(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream, kept: bytearray) -> None:
+        self._stream = stream
+        self._kept = kept
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for data in self._stream:
+            self._kept.extend(data)
+            yield data
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _content(data: bytes) -> str:
+    """The content deltas of the whole events at the start of a stream, up to its first fault."""
+    found: list[str] = []
+    *lines, _ = data.split(b"\n")
+    for line in lines:
+        if line.startswith(b"data: {"):
+            try:
+                event = json.loads(line[6:])
+            except ValueError:
+                break
+            if "error" in event:
+                break
+            for choice in event.get("choices", ()):
+                found.append(choice.get("delta", {}).get("content") or "")
+    return "".join(found)
+
+
+class Tools:
+    """The tools of a run: the fakes, and the real librarian beside them."""
+
+    def __init__(self, fakes: FakeTools, librarian: Librarian) -> None:
+        self.fakes = fakes
+        self._executor = ToolExecutor([registry.get("delegate_librarian")], [librarian])
+
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        return (*self.fakes.schemas(), *self._executor.schemas())
+
+    def writes(self, name: str) -> bool:
+        return self.fakes.writes(name)
+
+    async def run(self, call: ToolCall, context: ToolContext) -> ToolOutcome:
+        runner: ToolRunner = self._executor if call.name.startswith("delegate") else self.fakes
+        return await runner.run(call, context)
+
+
+def fake_tools() -> FakeTools:
+    return FakeTools(
+        {
+            "read": lambda **args: f"page {args.get('page')}",
+            "list": returns("a, b, c"),
+            "fail": fails("it is broken"),
+            "refuse": refuses(),
+            "save": returns("saved", writes=True),
+            "slow": slow(7),
+            "hang": hangs(),
+            "deaf": swallows_cancellation(3_600),
+            "block": blocks_a_thread(),
+            "crash": raises(RuntimeError("boom")),
+            "huge": returns("x" * 300_000),
+        }
+    )
+
+
+@dataclass
+class Verdict:
+    """What happened in one run, and everything that was wrong with it."""
+
+    seed: int
+    reason: str = ""
+    lateness: float | None = None
+    """Seconds from the limit (or the cancellation) to the terminal record."""
+    problems: list[str] = field(default_factory=list)
+
+    def expect(self, holds: bool, problem: str) -> None:
+        if not holds:
+            self.problems.append(problem)
+
+
+async def play(seed: int) -> Verdict:
+    scenario = Scenario.of(seed)
+    clock = VirtualClock()
+    cancellation = Cancellation()
+    chunks: list[Chunk] = []
+    with fake_tools() as fakes, fake_tools() as sub_fakes:
+        scripts = {"main": scenario.script(), "sub": scenario.script()}
+        async with Delivered(scripts) as transport:
+            async with httpx.AsyncClient(transport=transport) as http:
+                models = {
+                    name: OpenAIChatModel(
+                        http, transport.base_url, name, clock=clock, rng=random.Random(seed)
+                    )
+                    for name in scripts
+                }
+                librarian = Librarian(model=models["sub"], tools=sub_fakes, seconds=60)
+                if scenario.cancel_after is not None:
+                    asyncio.get_running_loop().call_later(
+                        scenario.cancel_after, cancellation.request
+                    )
+                async for chunk in run(
+                    AgentState(user_id="1", project_id="1", config=scenario.config),
+                    Conversation(system="You are a test.", question=scenario.question),
+                    tree=scenario.tree,
+                    model=models["main"],
+                    tools=Tools(fakes, librarian),
+                    clock=clock,
+                    cancellation=cancellation,
+                ):
+                    chunks.append(chunk)
+                    if scenario.reader_pauses:
+                        await asyncio.sleep(0)
+            return judge(scenario, chunks, transport, fakes, clock.time() - clock.monotonic())
+
+
+# -- judgement ------------------------------------------------------------------------------------
+
+
+def judge(
+    scenario: Scenario, chunks: list[Chunk], transport: Delivered, fakes: FakeTools, began: float
+) -> Verdict:
+    verdict = Verdict(scenario.seed)
+    limits = scenario.config.tightened_by(scenario.tree.get_config())
+    done = chunks[-1]
+    if not isinstance(done, Done):
+        verdict.problems.append(f"the last chunk is {type(done).__name__}")
+        return verdict
+    verdict.reason = done.termination_reason
+    _judge_form(verdict, chunks)
+    _judge_turns(verdict, chunks, limits)
+    _judge_tools(verdict, chunks, limits, fakes)
+    _judge_tokens(verdict, chunks, limits, transport)
+    _judge_text(verdict, chunks, transport)
+    _judge_time(verdict, scenario, chunks, done, limits, began)
+    return verdict
+
+
+def _judge_form(verdict: Verdict, chunks: list[Chunk]) -> None:
+    verdict.expect(sum(isinstance(c, Done) for c in chunks) == 1, "not exactly one done")
+    numbers = [c.seq for c in chunks]
+    verdict.expect(numbers == list(range(1, len(chunks) + 1)), "numbers are not in order")
+    called = {(c.parent, c.tool_call.id) for c in chunks if isinstance(c, ToolCalled)}
+    results = Counter((c.parent, c.tool_call_id) for c in chunks if isinstance(c, ToolResult))
+    verdict.expect(
+        called == set(results) and set(results.values()) <= {1}, "not one result per call"
+    )
+    given = Counter(
+        (c.system_type, c.metadata.get("limit_type"))
+        for c in chunks
+        if isinstance(c, System) and c.system_type.endswith("_warning") and not c.parent
+    )
+    verdict.expect(set(given.values()) <= {1}, f"a warning came twice: {given}")
+    verdict.expect(verdict.reason != "internal_error", "internal error")
+
+
+def _judge_turns(verdict: Verdict, chunks: list[Chunk], limits: AgentConfig) -> None:
+    most = limits.max_iterations
+    answered = sum(isinstance(c, Turn) and c.answered and not c.parent for c in chunks)
+    verdict.expect(answered <= most, f"{answered} answered requests of {most}")
+    if verdict.reason == "max_iterations" and most >= 3:
+        warned = [
+            c.metadata["current_value"]
+            for c in chunks
+            if isinstance(c, System)
+            and c.system_type == "limit_warning"
+            and c.metadata["limit_type"] == "iterations"
+            and not c.parent
+        ]
+        verdict.expect(bool(warned) and warned[0] <= most - 2, f"warned at {warned} of {most}")
+
+
+def _judge_tools(
+    verdict: Verdict, chunks: list[Chunk], limits: AgentConfig, fakes: FakeTools
+) -> None:
+    in_turn = 0
+    for chunk in chunks:
+        if chunk.parent:
+            continue
+        if isinstance(chunk, Turn):
+            in_turn = 0
+        elif isinstance(chunk, ToolCalled) and chunk.tool_call.status == "running":
+            in_turn += 1
+            verdict.expect(in_turn <= limits.max_tool_calls_per_turn, "more calls than the cap")
+    verdict.expect(fakes.max_in_flight <= limits.max_parallel_tools, "more tools at once")
+
+
+def _judge_tokens(
+    verdict: Verdict, chunks: list[Chunk], limits: AgentConfig, transport: Delivered
+) -> None:
+    used = 0
+    asked: list[int] = []
+    for chunk in chunks:
+        if chunk.parent or not isinstance(chunk, Turn | Decision):
+            continue
+        if isinstance(chunk, Decision):
+            fired = {check.rule for check in chunk.checks if check.fired}
+            verdict.expect(
+                not (chunk.goes_on and "token_budget" in fired), "went on when forecast said no"
+            )
+        elif chunk.phase == "start":
+            verdict.expect(used < limits.token_budget, "asked with the budget spent")
+            asked.append(used)
+        else:
+            used += chunk.prompt_tokens + chunk.completion_tokens + chunk.subagent_tokens
+    done = chunks[-1]
+    assert isinstance(done, Done)
+    verdict.expect(done.tokens_used == used, "tokens_used is not the sum of the turns")
+    tries = [r for r in transport.requests if r.key == "main"]
+    for request in tries:
+        most = request.body["max_tokens"]
+        verdict.expect(most < limits.token_budget, "max_tokens above the budget")
+    if tries and asked:
+        left = limits.token_budget - asked[-1]
+        verdict.expect(tries[-1].body["max_tokens"] <= left, "max_tokens above what is left")
+
+
+def _judge_text(verdict: Verdict, chunks: list[Chunk], transport: Delivered) -> None:
+    record = RunRecord()
+    for chunk in chunks:
+        record.add(chunk)
+    shown = "".join(c.content for c in chunks if isinstance(c, Content) and not c.parent)
+    sent = transport.text("main")
+    verdict.expect(shown == sent, f"text lost or made up: {len(shown)} of {len(sent)} characters")
+    verdict.expect(record.answer.replace("\n\n", "") == shown.replace("\n\n", ""), "answer differs")
+
+
+def _judge_time(
+    verdict: Verdict,
+    scenario: Scenario,
+    chunks: list[Chunk],
+    done: Done,
+    limits: AgentConfig,
+    began: float,
+) -> None:
+    ended = done.at - began
+    late = ended - limits.timeout_seconds
+    verdict.expect(late <= 0.5, f"ended {late:.2f} s after its deadline")
+    match verdict.reason:
+        case "user_cancelled":
+            assert scenario.cancel_after is not None
+            verdict.lateness = ended - scenario.cancel_after
+        case "timeout":
+            verdict.lateness = max(0.0, late)
+        case "max_iterations" | "token_budget":
+            verdict.lateness = done.at - _last_turn_end(chunks, began)
+        case "no_progress" | "error_limit":
+            verdict.lateness = _notice_delay(chunks, verdict.reason)
+            _judge_wrap_up(verdict, chunks, _last_notice(chunks, verdict.reason))
+        case _:
+            return
+    verdict.expect(verdict.lateness <= 0.5, f"{verdict.reason}: {verdict.lateness:.2f} s late")
+
+
+def _judge_wrap_up(verdict: Verdict, chunks: list[Chunk], told: float) -> None:
+    """After a notice that lies beyond the limit, the wrap-up comes soon or not at all."""
+    shown = [c.at for c in chunks if isinstance(c, Content | Thinking) and c.at > told]
+    first = shown[0] if shown else chunks[-1].at
+    verdict.expect(first - told <= 4.5, f"nothing for {first - told:.1f} s after the notice")
+    verdict.expect(chunks[-1].at - first <= 15.5, f"the wrap-up took {chunks[-1].at - first:.1f} s")
+
+
+def _last_turn_end(chunks: list[Chunk], began: float) -> float:
+    """When the last turn of the main chain was over; a run without turns is over at its start."""
+    ends = [c.at for c in chunks if isinstance(c, Turn) and c.phase == "end" and not c.parent]
+    return ends[-1] if ends else began
+
+
+def _last_notice(chunks: list[Chunk], system_type: str) -> float:
+    notices = [c for c in chunks if isinstance(c, System) and c.system_type == system_type]
+    return [notice for notice in notices if not notice.parent][-1].at
+
+
+def _notice_delay(chunks: list[Chunk], system_type: str) -> float:
+    """From the result that made the limit to its notice."""
+    told = _last_notice(chunks, system_type)
+    results = [c.at for c in chunks if isinstance(c, ToolResult) and not c.parent and c.at <= told]
+    return told - results[-1]
