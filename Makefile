@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 COMPILE := $(VENV)/bin/pip-compile --quiet --allow-unsafe --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help setup run test test-long bench check fix requirements
+.PHONY: help setup run test test-long bench docs check fix requirements
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,6 +30,9 @@ test-long: $(READY) ## run the long tests, with their figures
 
 bench: $(READY) ## measure, and print the figures as ratios
 	$(PY) -m bench $(ARGS)
+
+docs: $(READY) ## write the generated pages of docs/ anew
+	$(PY) -m agents.tools > docs/tools.md
 
 check: $(READY) ## everything a change must pass besides the tests
 	$(PY) -m ruff format --check .

@@ -1,4 +1,4 @@
-"""Start-up: find the decision trees of every installed app, then settle what may be chosen."""
+"""Start-up: find the trees and tools of what is installed, then settle what may be chosen."""
 
 from collections.abc import Iterable
 from importlib import import_module
@@ -8,7 +8,9 @@ from django.utils.module_loading import module_has_submodule
 
 from agents import checks
 from agents.core.decision import TREES
+from agents.core.reasons import REASONS
 from agents.core.registry import RegistrationError
+from agents.tools.catalogue import TOOLS
 
 
 class AgentsConfig(AppConfig):
@@ -18,7 +20,8 @@ class AgentsConfig(AppConfig):
     def ready(self) -> None:
         modules = ["agents.core.trees", *tree_modules(apps.get_app_configs())]
         checks.registration_errors = import_trees(modules)
-        TREES.close()
+        for registry in (TREES, REASONS, TOOLS):
+            registry.close()
         checks.register_all()
 
 

@@ -3,10 +3,13 @@
 import logging
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
+from typing import Any
 
 from agents.core.chunks import Chunk, Content, System, Thinking
 from agents.core.context import RunContext
+from agents.core.inbox import Inbox
 from agents.core.ports import (
+    CallProgress,
     Finished,
     ModelError,
     ModelRequest,
@@ -18,6 +21,7 @@ from agents.core.ports import (
     Usage,
 )
 from agents.core.tasks import spawn, stop
+from agents.core.text import storable
 from agents.core.tokens import WRAP_UP_ANSWER, Charge
 
 log = logging.getLogger(__name__)
@@ -35,9 +39,11 @@ class Answer:
     text: list[str] = field(default_factory=list)
     chars: int = 0
     """Characters of text, reasoning and calls: what the completion is estimated by."""
+    call_chars: int = 0
     calls: tuple[RawCall, ...] = ()
     finish: str | None = None
     usage: Usage | None = None
+    sent: bool = False
     ended: bool = False
     cut: str = ""
     error: ModelError | None = None
@@ -79,7 +85,7 @@ def build_request(ctx: RunContext, answer: Answer) -> ModelRequest:
     max_tokens, answer.capped = ctx.meter.answer_cap(size, cap)
     answer.prompt_chars = size
     return ModelRequest(
-        messages=ctx.prompt.messages,
+        messages=tuple(ctx.prompt.messages),
         tools=tools,
         tool_choice="none" if wrap_up else "auto",
         max_tokens=max_tokens,
@@ -90,16 +96,21 @@ def build_request(ctx: RunContext, answer: Answer) -> ModelRequest:
 async def ask(ctx: RunContext, answer: Answer) -> AsyncGenerator[Chunk, None]:
     """Make one request and fill in `answer`; yields what is shown meanwhile."""
     request = build_request(ctx, answer)
-    most_chars = ctx.meter.chars(request.max_tokens) if answer.capped else None
+    most_chars = ctx.meter.chars(ctx.meter.left - ctx.meter.estimate(answer.prompt_chars))
     impatient = ctx.state.wrap_up_reason in _IMPATIENT
     began = ctx.clock.monotonic()
     until = min(ctx.deadline, began + FIRST_TOKEN_SECONDS) if impatient else ctx.deadline
+    inbox = ctx.open_inbox()
     ctx.arm(until)
+    if ctx.cancellation.requested or ctx.reached(until):
+        answer.cut = "cut"
+        return
+    answer.sent = True
     stream = ctx.model.stream(request)
-    pump = spawn(_pump(ctx, stream), "model stream")
+    pump = spawn(_pump(inbox, stream), "model stream")
     try:
         while True:
-            item = await ctx.inbox.get()
+            item = await inbox.get()
             if item is None:
                 ctx.tick()
                 for chunk in ctx.tell_due():
@@ -110,51 +121,66 @@ async def ask(ctx: RunContext, answer: Answer) -> AsyncGenerator[Chunk, None]:
                 continue
             if type(item) is _StreamOver:
                 break
-            if impatient and not answer.chars:
+            if impatient and isinstance(item, TextDelta | ReasoningDelta) and item.text:
+                impatient = False
                 until = min(ctx.deadline, ctx.clock.monotonic() + STREAM_SECONDS)
                 ctx.arm(until)
             if (shown := _take(ctx, answer, item)) is not None:
                 yield shown
-            if most_chars is not None and answer.chars > most_chars and not answer.ended:
+            if answer.chars > most_chars and not answer.ended:
                 answer.cut = "budget"
                 break
     finally:
         await stop([pump], ctx.grace)
         answer.model_ms = round(1000 * (ctx.clock.monotonic() - began))
-    for item in (*ctx.inbox.take_all(), *stream.held_back()):
+    for item in (*inbox.take_all(), *stream.held_back()):
         if type(item) is not _StreamOver and (shown := _take(ctx, answer, item)) is not None:
             yield shown
+    if not (answer.ended or answer.cut or answer.error):
+        answer.error = ModelError("The model's answer broke off without an end. Try again.")
 
 
-async def _pump(ctx: RunContext, stream: ModelStream) -> None:
+async def _pump(inbox: Inbox[Any], stream: ModelStream) -> None:
     """Move the stream's events into the inbox, and how it ended."""
     try:
         async for event in stream:
-            ctx.inbox.put(event)
-            await ctx.inbox.room()
+            inbox.put(event)
+            await inbox.room()
     except ModelError as error:
-        ctx.inbox.put(error)
+        inbox.put(error)
     except Exception as error:
         log.exception("the model client failed")
-        ctx.inbox.put(ModelError(f"The model client failed ({type(error).__name__})."))
+        inbox.put(
+            ModelError(
+                f"The model client failed ({type(error).__name__}). Try again; if it happens "
+                "again, tell your administrator."
+            )
+        )
     finally:
         await stream.aclose()
-        ctx.inbox.put(_StreamOver())
+        inbox.put(_StreamOver())
 
 
 def _take(ctx: RunContext, answer: Answer, item: object) -> Chunk | None:
     """Book one event of the stream; the chunk to show for it, if any."""
     match item:
-        case TextDelta(text):
+        case TextDelta(text) if text:
+            text = storable(text)
             answer.text.append(text)
             answer.chars += len(text)
             return ctx.emit(Content, content=text)
-        case ReasoningDelta(text):
+        case ReasoningDelta(text) if text:
             answer.chars += len(text)
-            return ctx.emit(Thinking, content=text)
+            return ctx.emit(Thinking, content=storable(text))
+        case TextDelta() | ReasoningDelta():
+            pass
+        case CallProgress(chars):
+            answer.chars += chars
+            answer.call_chars += chars
         case Finished(calls, finish, usage):
             answer.calls, answer.finish, answer.usage = calls, finish, usage
-            answer.chars += sum(len(call.name) + len(call.arguments) for call in calls)
+            size = sum(len(call.name) + len(call.arguments) for call in calls)
+            answer.chars += max(0, size - answer.call_chars)  # calls written as text come late
             answer.ended = True
         case ModelError():
             answer.error = item
@@ -172,8 +198,8 @@ def _take(ctx: RunContext, answer: Answer, item: object) -> Chunk | None:
 
 
 def charge(ctx: RunContext, answer: Answer) -> Charge:
-    """Book the request's tokens. One that failed before any answer costs nothing."""
-    if answer.error and not answer.answered:
+    """Book the request's tokens. One that was not sent, or refused, costs nothing."""
+    if not answer.sent or (answer.error and not answer.answered):
         return Charge(0, 0, "provider")
     usage = answer.usage if answer.ended else None
     return ctx.meter.charge(usage, answer.prompt_chars, answer.chars)

@@ -5,14 +5,18 @@ refuse the rest. Every call the model wrote ends with exactly one result.
 """
 
 import json
+import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from agents.core.ports import Message, RawCall, ToolCall, ToolOutcome
 from agents.core.progress import signature
+from agents.core.text import storable
 
 _EXCERPT = 200
+_NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 @dataclass(slots=True)
@@ -41,15 +45,14 @@ class CallIds:
     """Call ids that are unique within a run, whatever the model sends."""
 
     def __init__(self) -> None:
-        self._used: set[str] = set()
+        self._used: dict[str, int] = {}
 
     def unique(self, wanted: str) -> str:
-        base = wanted or "call"
-        name, number = base, 1
-        while name in self._used or not name:
-            number += 1
-            name = f"{base}-{number}"
-        self._used.add(name)
+        base = name = wanted or "call"
+        while name in self._used:
+            self._used[base] += 1
+            name = f"{base}-{self._used[base]}"
+        self._used[name] = 1
         return name
 
 
@@ -92,8 +95,8 @@ def refused(text: str) -> ToolOutcome:
 
 
 def _parse(order: int, call: RawCall, ids: CallIds) -> Entry:
-    arguments, problem = parse_arguments(call.arguments)
-    name = call.name.strip()
+    arguments, problem = parse_arguments(storable(call.arguments))
+    name = storable(call.name).strip()
     entry = Entry(order, ids.unique(call.id), name, arguments, signature(name, arguments))
     if problem:
         entry.outcome = ToolOutcome(ok=False, content=problem)
@@ -105,12 +108,31 @@ def parse_arguments(text: str) -> tuple[Mapping[str, Any] | str, str]:
     if not text.strip():
         return {}, ""
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = _storable(json.loads(text, parse_constant=_no_constant, parse_float=_finite))
     except (ValueError, RecursionError) as error:
         return text, f"The arguments are not valid JSON ({error}): {text[:_EXCERPT]}"
     if not isinstance(value, dict):
         return text, f"The arguments must be a JSON object, not {type(value).__name__}."
     return value, ""
+
+
+def _storable(value: Any) -> Any:
+    """JSON data without what no database or socket takes: half characters and NULs."""
+    match value:
+        case str():
+            return storable(value)
+        case list():
+            return [_storable(item) for item in value]
+        case dict():
+            return {storable(key): _storable(item) for key, item in value.items()}
+    return value
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large a number")
+    return number
 
 
 def _no_constant(name: str) -> None:
@@ -127,12 +149,17 @@ def assistant_message(text: str, entries: Iterable[Entry]) -> Message:
         {
             "id": entry.id,
             "type": "function",
-            "function": {"name": entry.name or "unknown", "arguments": _encoded(entry.arguments)},
+            "function": {"name": _sendable(entry.name), "arguments": _encoded(entry.arguments)},
         }
         for entry in entries
     ]
     message: Message = {"role": "assistant", "content": text or None}
     return {**message, "tool_calls": calls} if calls else message
+
+
+def _sendable(name: str) -> str:
+    """A name that providers accept, for a tool that a model made up."""
+    return _NOT_IN_NAMES.sub("_", name)[:64] or "unknown"
 
 
 def _encoded(arguments: Mapping[str, Any] | str) -> str:

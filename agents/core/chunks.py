@@ -245,14 +245,19 @@ def from_dict(data: Mapping[str, Any]) -> Chunk | None:
     values["at"] = datetime.fromisoformat(values["at"]).timestamp()
     for name, nested in _NESTED.items():
         if name in values:
-            values[name] = nested(**values[name])
+            values[name] = _known(nested, values[name])
     if "checks" in values:
-        values["checks"] = tuple(Check(**check) for check in values["checks"])
+        values["checks"] = tuple(_known(Check, check) for check in values["checks"])
     for name in ("tools", "also_triggered"):
         if name in values:
             values[name] = tuple(values[name])
     chunk: Chunk = cls(**values)
     return chunk
+
+
+def _known(cls: type[Any], data: Mapping[str, Any]) -> Any:
+    """A nested value without the fields that this version does not know."""
+    return cls(**{name: data[name] for name in _NAMES[cls] if name in data})
 
 
 def _on_wire(name: str, data: Mapping[str, Any]) -> bool:

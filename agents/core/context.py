@@ -11,19 +11,23 @@ from agents.core.guard import TreeGuard
 from agents.core.inbox import Inbox
 from agents.core.ports import Cancellation, ChatModel, Clock, ToolRunner, ToolSchema
 from agents.core.prompt import Prompt
-from agents.core.rules import TIME_WARNING_PERCENT, with_due_warnings
+from agents.core.rules import TIME_WARNING_PERCENT, WARNING_KEYS, due_warnings
 from agents.core.state import AgentState, Notice
-from agents.core.tokens import MIN_ANSWER, Meter, schema_chars
+from agents.core.tokens import MIN_ANSWER, Meter, cut_text, schema_chars
 
 C = TypeVar("C")
-WRAP_UP_NOTE_CHARS = 300
+WRAP_UP_NOTE_CHARS = 600
+"""Room for what is put into the conversation before a last answer."""
+TURN_CHARS = 1_500
+"""What a working turn adds to the conversation at least: its calls and their shortest results."""
+HINT_CHARS = 500
 CONTEXT_STEP = 0.02
 _TIMER_MARGIN = 0.001
 """Timers ring this much late, so that a woken reader finds its moment reached."""
 
 
 class RunContext:
-    """One run's working memory. Only the run's own task touches it."""
+    """One run's working memory. Tools see a ToolContext instead, and write to the inbox."""
 
     def __init__(
         self,
@@ -40,6 +44,7 @@ class RunContext:
         self.cancellation = cancellation
         self.grace = grace
         self.inbox: Inbox[Any] = Inbox(clock, cancellation)
+        """Where the run waits at present; each request and each batch of calls has its own."""
         self.prompt = Prompt()
         self.ids = CallIds()
         self.deeds = Deeds()
@@ -84,7 +89,7 @@ class RunContext:
             return
         self.state = replace(self.state, fired=self.state.fired | {notice.key})
         if notice.hint:
-            self.hints.append(notice.hint)
+            self.hints.append(cut_text(notice.hint, HINT_CHARS))
         if notice.message:
             yield self.emit(
                 System,
@@ -94,12 +99,16 @@ class RunContext:
                 metadata=dict(notice.metadata),
             )
 
-    def tell_due(self) -> Iterator[Chunk]:
-        """Give every warning that is due, what a tree wanted said, and a tree's failure."""
-        waiting = with_due_warnings(self.state).notices
+    def tell_due(self, *, warnings: bool = True) -> Iterator[Chunk]:
+        """Give a tree's failure, every warning that is due, and what a tree wanted said.
+
+        The warnings are the loop's own: a tree cannot use up, or reword, one of them.
+        """
+        wanted = [n for n in self.state.notices if not n.key.startswith(WARNING_KEYS)]
         self.state = replace(self.state, notices=())
         failure = self.guard.take_failure()
-        for notice in (failure, *waiting) if failure else waiting:
+        due = due_warnings(self.state) if warnings else []
+        for notice in (*filter(None, [failure]), *due, *wanted):
             yield from self.tell(notice)
 
     def context_update(self) -> Iterator[Chunk]:
@@ -112,7 +121,13 @@ class RunContext:
                 max_context_tokens=self.state.context_window,
             )
 
-    # -- time -------------------------------------------------------------------------------------
+    # -- waiting ----------------------------------------------------------------------------------
+
+    def open_inbox(self) -> Inbox[Any]:
+        """A new inbox: what the writers of an earlier one still send is of no interest."""
+        self.inbox.close()
+        self.inbox = Inbox(self.clock, self.cancellation)
+        return self.inbox
 
     def reached(self, when: float) -> bool:
         return self.clock.monotonic() >= when
@@ -135,12 +150,13 @@ class RunContext:
         """Bring the state's clock, cancellation and forecasts up to date."""
         self.tick()
         working = self.meter.estimate(self.prompt.chars + self.tool_chars())
-        bare = self.meter.estimate(self.prompt.chars + WRAP_UP_NOTE_CHARS) + MIN_ANSWER
+        bare = self.wrap_up_tokens()
+        growth = self.meter.estimate(TURN_CHARS)
         last = self.state.turns_left <= 1
         self.state = replace(
             self.state,
             context_tokens=working,
-            next_request=bare if last else working + MIN_ANSWER + bare,
+            next_request=bare if last else working + MIN_ANSWER + growth + bare,
         )
 
     # -- requests ---------------------------------------------------------------------------------
@@ -162,6 +178,14 @@ class RunContext:
             )
             self._schemas = (withheld, offered, schema_chars(offered))
         return self._schemas[1], self._schemas[2]
+
+    def wrap_up_tokens(self) -> int:
+        """What a tool-free request and a short answer are forecast to take."""
+        return self.meter.estimate(self.prompt.chars + WRAP_UP_NOTE_CHARS) + MIN_ANSWER
+
+    def spare_tokens(self) -> int:
+        """What is left beyond the wrap-up."""
+        return max(0, self.meter.left - self.wrap_up_tokens())
 
     def wrap_up_fits(self) -> bool:
         """Whether one more tool-free request fits in turns, tokens, window and time."""

@@ -21,7 +21,11 @@ class Deeds:
     not_run: list[str] = field(default_factory=list)
     wrote_text: bool = False
     smallest_budget: int | None = None
-    """Set when not even the bare question fitted: the budget that would do."""
+    """Set when not even the bare question fitted the budget: one that would do."""
+    wrap_up_error: str = ""
+    """Why the last answer could not be finished, if the endpoint failed."""
+    beyond_window: int | None = None
+    """Set when not even the bare question fitted the model's context: its size."""
 
 
 def explanation(reason: str, state: AgentState, deeds: Deeds) -> str:
@@ -33,6 +37,8 @@ def explanation(reason: str, state: AgentState, deeds: Deeds) -> str:
         parts.append("Errors:\n" + _bullets(deeds.errors))
     if reason == "no_progress" and (action := _last_action(state)):
         parts.append(f"Repeated: `{shortened(action)}`.")
+    if deeds.wrap_up_error:
+        parts.append(f"The last answer could not be finished. {deeds.wrap_up_error}")
     if deeds.not_run:
         parts.append("Not run to the end:\n" + _bullets(deeds.not_run))
     parts.append(_advice(entry.remedy, deeds))
@@ -61,6 +67,11 @@ def _done(deeds: Deeds) -> str:
 
 def _advice(remedy: str, deeds: Deeds) -> str:
     needed = deeds.smallest_budget
+    if deeds.beyond_window is not None:
+        return (
+            f"The question alone does not fit the model's context of {deeds.beyond_window:,} "
+            "tokens. Ask a shorter question, or choose a model with a larger context."
+        )
     if needed is None:
         return remedy
     if needed > LIMITS["token_budget"].maximum:

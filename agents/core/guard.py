@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from agents.core.config import AgentConfig
-from agents.core.decision import DecisionTree
+from agents.core.decision import TREES, DecisionTree
 from agents.core.reasons import REASONS
 from agents.core.state import AgentState, Notice
 from agents.core.trees.default import DefaultTree
@@ -35,7 +35,9 @@ class TreeGuard:
 
     @property
     def name(self) -> str:
-        return type(self._tree).__name__
+        """The name the tree is registered under, or that of its class."""
+        cls = type(self._tree)
+        return next((name for name, known in TREES if known is cls), cls.__name__)
 
     def should_continue(self, state: AgentState) -> tuple[bool, str]:
         answer = self._call(
@@ -67,9 +69,7 @@ class TreeGuard:
         self, state: AgentState, method: str, call: Callable[[], AgentState]
     ) -> AgentState:
         """A tree's new state, with the facts put right: a tree cannot change what happened."""
-        new = self._call(method, call, _checked_state, state)
-        changed = {f: getattr(state, f) for f in FACTS if getattr(new, f) != getattr(state, f)}
-        return replace(new, **changed) if changed else new
+        return self._call(method, lambda: _put_right(state, _checked_state(call())), _same, state)
 
     def _call(
         self, method: str, call: Callable[[], Any], checked: Callable[[Any], T], fallback: T
@@ -81,6 +81,15 @@ class TreeGuard:
             self.failure = f"{self.name}.{method}: {type(error).__name__}"
             self._tree = DefaultTree(self.config)
             return fallback
+
+
+def _put_right(before: AgentState, after: AgentState) -> AgentState:
+    changed = {f: getattr(before, f) for f in FACTS if getattr(after, f) != getattr(before, f)}
+    return replace(after, **changed) if changed else after
+
+
+def _same(answer: T) -> T:
+    return answer
 
 
 def _checked_config(answer: Any) -> AgentConfig:
@@ -101,4 +110,11 @@ def _checked_answer(answer: Any) -> tuple[bool, str] | None:
 def _checked_state(answer: Any) -> AgentState:
     if not isinstance(answer, AgentState):
         raise BadTree(f"a state must be returned, not {type(answer).__name__}")
+    owned: Any = answer  # whatever its annotations say
+    if not (
+        isinstance(owned.notices, tuple)
+        and all(isinstance(notice, Notice) for notice in owned.notices)
+        and isinstance(owned.withheld_tools, frozenset)
+    ):
+        raise BadTree("notices must be a tuple of Notice, withheld_tools a frozenset of names")
     return answer

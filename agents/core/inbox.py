@@ -1,13 +1,14 @@
 """Where a run waits: model events, tool results and wake-up calls all arrive in one place."""
 
 import asyncio
+import threading
 from collections import deque
 from typing import Generic, TypeVar
 
 from agents.core.ports import Cancellation, Clock, Timer
 
 T = TypeVar("T")
-ROOM = 256
+ROOM = 32
 
 
 class Inbox(Generic[T]):
@@ -25,16 +26,21 @@ class Inbox(Generic[T]):
         self._reader: asyncio.Future[None] | None = None
         self._room: asyncio.Future[None] | None = None
         self._timers: dict[float, Timer] = {}
-        cancellation.subscribe(self.wake)
+        self._closed = False
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+        cancellation.subscribe(self._on_cancel)
 
     def put(self, item: T) -> None:
-        self._items.append(item)
-        self._release_reader()
+        """Hand over an item. What comes from a writer that was given up is dropped."""
+        if not self._closed:
+            self._items.append(item)
+            self._release_reader()
 
     async def room(self) -> None:
         """Wait while a slow reader catches up. For writers that can, after what they put."""
         while len(self._items) >= ROOM:
-            self._room = self._room or asyncio.get_running_loop().create_future()
+            self._room = self._room or self._loop.create_future()
             await asyncio.shield(self._room)
 
     def wake(self) -> None:
@@ -49,7 +55,7 @@ class Inbox(Generic[T]):
     async def get(self) -> T | None:
         """The next item, or None for a wake-up. Wake-ups come first: they are urgent."""
         while not (self._woken or self._items):
-            self._reader = asyncio.get_running_loop().create_future()
+            self._reader = self._loop.create_future()
             await self._reader
         if self._woken:
             self._woken = False
@@ -67,14 +73,24 @@ class Inbox(Generic[T]):
         return items
 
     def close(self) -> None:
-        self._cancellation.unsubscribe(self.wake)
-        self.clear_timers()
-        self.take_all()
+        """Take nothing more. Harmless the second time."""
+        if not self._closed:
+            self._closed = True
+            self._cancellation.unsubscribe(self._on_cancel)
+            self.clear_timers()
+            self.take_all()
 
     def clear_timers(self) -> None:
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
+
+    def _on_cancel(self) -> None:
+        """Cancellation may be asked for in any thread."""
+        if threading.get_ident() == self._thread:
+            self.wake()
+        else:
+            self._loop.call_soon_threadsafe(self.wake)
 
     def _release_reader(self) -> None:
         if self._reader is not None and not self._reader.done():

@@ -11,21 +11,18 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from agents.core.asking import Answer, ask, charge
-from agents.core.batch import failed_turn
-from agents.core.chunks import Check, Chunk, Decision, Done, Error, Hint, Turn
+from agents.core.chunks import Check, Chunk, Decision, Done, Error
 from agents.core.context import WRAP_UP_NOTE_CHARS, RunContext
 from agents.core.decision import DecisionTree
 from agents.core.explain import explanation
 from agents.core.guard import TreeGuard
 from agents.core.ports import Cancellation, ChatModel, Clock, Message, ToolRunner
-from agents.core.progress import step_of
-from agents.core.prompt import EMPTY_NOTE, GO_ON_NOTE, Prompt, wrap_up_note
+from agents.core.prompt import Prompt
 from agents.core.reasons import REASONS, Outcome
 from agents.core.rules import ENFORCED, checks, limit_notice
 from agents.core.state import AgentState, Notice
-from agents.core.tokens import MIN_ANSWER, Charge, cut_history
-from agents.core.working import Batch, settle, work
+from agents.core.tokens import cut_history
+from agents.core.turn import OpenTurn, begin, break_off, play
 
 log = logging.getLogger(__name__)
 GRACE_SECONDS = 0.2
@@ -89,11 +86,10 @@ class _Loop:
     def __init__(self, ctx: RunContext, conversation: Conversation) -> None:
         self.ctx = ctx
         self.conversation = conversation
-        self.reason = "internal_error"
+        self.reason = ""
         self.also: tuple[str, ...] = ()
         self.error = ""
-        self.batch: Batch | None = None
-        self._fill_prompt()
+        self.turn: OpenTurn | None = None
 
     def end(self, reason: str, error: str = "") -> None:
         self.reason, self.error = reason, error
@@ -107,6 +103,7 @@ class _Loop:
 
     async def turns(self) -> AsyncGenerator[Chunk, None]:
         ctx = self.ctx
+        self._fill_prompt()
         ctx.refresh()
         for chunk in ctx.context_update():
             yield chunk
@@ -120,88 +117,19 @@ class _Loop:
                     yield chunk
                 if wrap_up is None:
                     return
-            for chunk in self._turn_start(wrap_up):
+            for chunk in begin(ctx, wrap_up):
                 yield chunk
-            answer = Answer()
-            async with aclosing(self._turn(answer)) as chunks:
+            self.turn = OpenTurn()
+            async with aclosing(play(ctx, self.turn)) as chunks:
                 async for chunk in chunks:
                     yield chunk
-            if answer.error is not None and wrap_up is None:
-                ctx.refresh()
-                self._note_fired(checks(ctx.state))
-                self.end("provider_error", str(answer.error))
-                return
+            error, self.turn = self.turn.answer.error, None
+            if error is not None and not ctx.cancellation.requested:
+                for chunk in self._failed(str(error), wrap_up):
+                    yield chunk
+                if self.reason:
+                    return
             checkpoint = "wrap_up" if wrap_up else "turn"
-
-    async def _turn(self, answer: Answer) -> AsyncGenerator[Chunk, None]:
-        """One request and the calls it asks for, folded into the state."""
-        ctx = self.ctx
-        async with aclosing(ask(ctx, answer)) as chunks:
-            async for chunk in chunks:
-                yield chunk
-        cost = charge(ctx, answer)
-        text = "".join(answer.text)
-        ctx.deeds.wrote_text = ctx.deeds.wrote_text or bool(text.strip())
-        self.batch = batch = Batch()
-        if answer.calls:
-            async with aclosing(work(ctx, batch, text, answer.calls)) as chunks:
-                async for chunk in chunks:
-                    yield chunk
-        elif text:
-            ctx.prompt.add({"role": "assistant", "content": text})
-        self.batch = None
-        turn = self._turn_end(answer, batch, cost)
-        ctx.state = ctx.state.after_turn(turn)
-        yield turn
-
-    def _turn_start(self, wrap_up: str | None) -> Iterator[Chunk]:
-        ctx = self.ctx
-        ctx.state = replace(ctx.state, wrap_up_reason=wrap_up)
-        ctx.state = ctx.guard.on_turn_start(ctx.state)
-        yield ctx.emit(Turn, number=ctx.state.turn + 1, phase="start", wrap_up=wrap_up)
-        yield from ctx.tell_due()
-        yield from self._hint(wrap_up)
-        ctx.refresh()
-        yield from ctx.context_update()
-
-    def _hint(self, wrap_up: str | None) -> Iterator[Chunk]:
-        """Add to the conversation what the model has to know, and record the exact words."""
-        ctx = self.ctx
-        notes, ctx.hints = ctx.hints, []
-        if ctx.state.finish_reason == "empty":
-            notes.append(EMPTY_NOTE)
-        if wrap_up is not None:
-            notes.append(wrap_up_note(wrap_up))
-        if not notes and ctx.prompt.messages[-1]["role"] == "assistant":
-            notes.append(GO_ON_NOTE)
-        if notes:
-            yield ctx.emit(Hint, text=ctx.prompt.note(notes))
-
-    def _turn_end(self, answer: Answer, batch: Batch, cost: Charge) -> Turn:
-        state, entries = self.ctx.state, batch.entries
-        done = [] if state.wrap_up_reason else entries  # a wrap-up turn runs nothing
-        step = step_of(
-            [(e.signature, e.outcome.content if e.outcome else "") for e in done],
-            writes=any(self.ctx.tools.writes(e.name) for e in done),
-        )
-        return self.ctx.emit(
-            Turn,
-            number=state.turn + 1,
-            phase="end",
-            wrap_up=state.wrap_up_reason,
-            answered=answer.answered,
-            prompt_tokens=cost.prompt,
-            completion_tokens=cost.completion,
-            subagent_tokens=batch.subagent_tokens,
-            usage_source=cost.source,
-            model_ms=answer.model_ms,
-            finish_reason=answer.finish_reason,
-            action=step.action,
-            results=step.results,
-            results_normalised=step.results_normalised,
-            writes=step.writes,
-            failed=failed_turn(entries),
-        )
 
     # -- decisions --------------------------------------------------------------------------------
 
@@ -218,7 +146,7 @@ class _Loop:
             goes_on, reason = False, ctx.state.wrap_up_reason or reason
         elif goes_on and (enforced := next((r for r in fired if r in ENFORCED), None)):
             goes_on, reason = False, enforced
-        if not goes_on and reason not in fired:
+        if not goes_on and all(check.rule != reason for check in found):
             found = (*found, Check(reason, None, None, fired=True))
         return ctx.emit(
             Decision,
@@ -237,39 +165,65 @@ class _Loop:
             return None
         return decision.reason if self.ctx.wrap_up_fits() else None
 
+    def _failed(self, error: str, wrap_up: str | None) -> Iterator[Chunk]:
+        """The endpoint failed for good. A wrap-up that failed keeps the run's reason, unless the
+        model has never answered at all: then the failure is what the user must know."""
+        ctx = self.ctx
+        if wrap_up is None or ctx.state.turn == 0:
+            ctx.refresh()
+            self._note_fired(checks(ctx.state))
+            self.end("provider_error", error)
+            return
+        ctx.deeds.wrap_up_error = error
+        yield from ctx.tell(
+            Notice(
+                key="wrap_up_failed",
+                system_type="provider",
+                message=f"The last answer could not be finished. {error}",
+                metadata={"limit_type": "provider"},
+            )
+        )
+
     def _stopped(self, decision: Decision, wrap_up: str | None) -> Iterator[Chunk]:
         """Say that a limit was reached; record the end if no wrap-up follows."""
         ctx = self.ctx
         self._note_fired(decision.checks)
-        yield from ctx.tell_due()
-        if REASONS.get(decision.reason).outcome is Outcome.LIMITED:
+        limited = REASONS.get(decision.reason).outcome is Outcome.LIMITED
+        yield from ctx.tell_due(warnings=limited)
+        if limited:
             yield from ctx.tell(limit_notice(decision.reason, ctx.state))
         if wrap_up is None:
             self.end(decision.reason)
             if decision.reason == "token_budget" and ctx.state.turn == 0:
-                ctx.deeds.smallest_budget = self._smallest_budget()
+                self._note_what_would_do()
 
     # -- start and end ----------------------------------------------------------------------------
 
     def _fill_prompt(self) -> None:
         ctx, conversation = self.ctx, self.conversation
-        history = cut_history(conversation.history, ctx.meter.history_chars())
-        ctx.prompt = conversation.prompt(history)
+        ctx.prompt = conversation.prompt([])
+        fixed = ctx.prompt.chars + ctx.tool_chars() + WRAP_UP_NOTE_CHARS
+        history = cut_history(conversation.history, ctx.meter.history_chars(fixed))
+        if history:
+            ctx.prompt = conversation.prompt(history)
         if not ctx.meter.fits(ctx.prompt.chars + WRAP_UP_NOTE_CHARS):
             ctx.prompt = conversation.prompt([])
 
-    def _smallest_budget(self) -> int:
-        """A budget, rounded up, in which the bare question could have been answered."""
-        needed = self.ctx.meter.estimate(self.ctx.prompt.chars + WRAP_UP_NOTE_CHARS) + MIN_ANSWER
-        return max(1_000, -(-needed // 100) * 100)
+    def _note_what_would_do(self) -> None:
+        """Not even the bare question fitted: what stands in its way, and what would do."""
+        needed = self.ctx.wrap_up_tokens()
+        if needed > self.ctx.meter.window:
+            self.ctx.deeds.beyond_window = self.ctx.meter.window
+        else:
+            self.ctx.deeds.smallest_budget = max(1_000, -(-needed // 100) * 100)
 
     def ending(self) -> Iterator[Chunk]:
         """The run's last chunks, whatever ended it."""
-        ctx, entry = self.ctx, REASONS.get(self.reason)
+        ctx, entry = self.ctx, REASONS.get(self.reason or "internal_error")
         ctx.tick()
         ctx.state = replace(ctx.state, termination_reason=self.reason)
-        if self.batch is not None:
-            yield from settle(ctx, self.batch)
+        if self.turn is not None:
+            yield from break_off(ctx, self.turn)
         cancelled, limited = entry.outcome is Outcome.CANCELLED, entry.outcome is Outcome.LIMITED
         message = self.error or f"{entry.sentence} {entry.remedy}"
         if cancelled:

@@ -96,6 +96,13 @@ class ReasoningDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class CallProgress:
+    """So many characters more of tool calls have arrived; the calls themselves come whole."""
+
+    chars: int
+
+
+@dataclass(frozen=True, slots=True)
 class Retrying:
     """A try failed before its first content; the next starts after `wait` seconds."""
 
@@ -113,7 +120,7 @@ class Finished:
     usage: Usage | None = None
 
 
-ModelEvent = TextDelta | ReasoningDelta | Retrying | Finished
+ModelEvent = TextDelta | ReasoningDelta | CallProgress | Retrying | Finished
 
 
 class ModelError(Exception):
@@ -181,7 +188,10 @@ class ToolOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool may know of the run that called it, and how a subagent reports to it."""
+    """What a tool may know of the run that called it, and how a subagent reports to it.
+
+    `tokens_left` is this call's part of what the run has left beyond its last answer.
+    """
 
     call_id: str
     user_id: str

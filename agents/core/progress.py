@@ -24,7 +24,11 @@ LOOP_COUNT = 3
 """The same action this often within the window is worth a notice, in a row or not."""
 
 _SHOWN = 160
-_VOLATILE = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+", re.IGNORECASE)
+_VOLATILE = re.compile(
+    r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"  # UUIDs
+    r"|\b0x[0-9a-f]+\b|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+",  # addresses, hex ids, numbers
+    re.IGNORECASE,
+)
 _SPACE = re.compile(r"\s+")
 
 
@@ -77,11 +81,6 @@ class Track:
         if self.known_row >= KNOWN_TURNS:
             return "cycle"
         return None
-
-    @property
-    def repeats(self) -> int:
-        """How often in a row the run has done exactly the same with exactly the same results."""
-        return self.same_results
 
     @property
     def loops(self) -> bool:

@@ -46,7 +46,7 @@ class RunRecord:
                 self.turns.append(chunk)
             case ToolCalled(tool_call=call):
                 self.calls[call.id] = call
-                self.started.setdefault(call.id, chunk.at)
+                self.started[call.id] = chunk.at
             case ToolResult(tool_call_id=call_id):
                 self.results[call_id] = chunk
             case System():

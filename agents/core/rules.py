@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agents.core.chunks import Check
+from agents.core.progress import IDENTICAL_TURNS, KNOWN_TURNS, WRITING_TURNS, digest
 from agents.core.reasons import REASONS
 from agents.core.state import AgentState, Notice
 from agents.core.tokens import MIN_ANSWER
@@ -17,6 +18,10 @@ ERROR_LIMIT = 3
 EMPTY_LIMIT = 2
 TIME_WARNING_PERCENT = 80
 CONTEXT_WARNING_PERCENT = 70
+WARNING_KEYS = ("iterations", "tokens", "time", "context", "repeated:", "loop")
+"""The keys of the warnings below, or their beginnings."""
+LOOP_EVENT = "agent.loop.detected"
+"""Recorded once a run: by the loop warning, or by the notice that ends the run instead."""
 
 ENFORCED = frozenset(
     {
@@ -169,10 +174,10 @@ def _context_warning(state: AgentState) -> Notice:
 def _repetition_warnings(state: AgentState) -> list[Notice]:
     due: list[Notice] = []
     action = state.track.recent[-1] if state.track.recent else ""
-    if action and state.track.repeats >= 2:
+    if action and state.track.same_results >= 2:
         due.append(
             Notice(
-                key="repeated",
+                key=f"repeated:{digest(action)}",
                 system_type="loop_warning",
                 hint="The last two turns made the same calls and got the same results. "
                 "Repeating them once more will end the run: do something else, or answer.",
@@ -187,7 +192,7 @@ def _repetition_warnings(state: AgentState) -> list[Notice]:
                 "If it learns nothing new, the run will end.",
                 metadata={
                     **_numbers("no_progress", state.track.recent.count(action), 3),
-                    "event": "agent.loop.detected",
+                    "event": LOOP_EVENT,
                     "action": action,
                 },
             )
@@ -225,11 +230,11 @@ def limit_notice(reason: str, state: AgentState) -> Notice:
                 "What was found is kept; continue or raise the limit.",
                 _numbers("time", spent, limit_s),
             )
-        case "no_progress":
+        case "no_progress" if state.track.stuck:
             return _no_progress_notice(state)
-        case "error_limit":
+        case "error_limit" if state.error_streak:
             return Notice(
-                key=reason,
+                key=f"reached:{reason}",
                 system_type="error_limit",
                 message=f"Tools failed {state.error_streak} turns in a row "
                 f"(limit {ERROR_LIMIT}). See the errors, correct what they name, then continue.",
@@ -256,22 +261,21 @@ def _budget_text(state: AgentState) -> str:
 
 def _no_progress_notice(state: AgentState) -> Notice:
     action = next((a for a in reversed(state.track.recent) if a), "")
-    rows = {
-        "identical": state.track.same_results,
-        "writing": state.track.same_action,
-        "cycle": state.track.known_row,
-    }
-    count = rows.get(state.track.stuck or "", 0)
+    track = state.track
+    count, limit = {
+        "identical": (track.same_results, IDENTICAL_TURNS),
+        "writing": (track.same_action, WRITING_TURNS),
+    }.get(track.stuck or "", (track.known_row, KNOWN_TURNS))
     return Notice(
-        key="no_progress",
+        key="reached:no_progress",
         system_type="no_progress",
         message=f"No progress: {count} turns only repeated what was known, at last "
         f"{shortened(action)}. Rephrase the question or say where to look, then continue.",
         metadata={
-            **_numbers("no_progress", count, count or 1),
+            **_numbers("no_progress", count, limit),
             "rule": state.track.stuck,
             "action": action,
-            "event": "agent.loop.detected",
+            **({} if "loop" in state.fired else {"event": LOOP_EVENT}),
         },
     )
 

@@ -147,7 +147,7 @@ class AgentState:
             self,
             turn=self.turn + turn.answered,
             tokens_used=self.tokens_used + tokens,
-            usage_source=_merged(self.usage_source, turn.usage_source)
+            usage_source=merged_source(self.usage_source, turn.usage_source)
             if tokens
             else self.usage_source,
             finish_reason=turn.finish_reason,
@@ -159,7 +159,8 @@ class AgentState:
         )
 
 
-def _merged(before: UsageSource | None, now: UsageSource) -> UsageSource:
+def merged_source(before: UsageSource | None, now: UsageSource) -> UsageSource:
+    """Who a sum of tokens comes from, when one more part is added."""
     return now if before in (None, now) else "mixed"
 
 

@@ -19,8 +19,7 @@ WRAP_UP_ANSWER = 4_096
 """Tokens that a wrap-up turn may write at most."""
 HISTORY_SHARE = 0.30
 RESULT_SHARE = 0.15
-RESULT_CHARS = 65_536
-MIN_RESULT_CHARS = 200
+RESULT_BYTES = 65_536
 _MESSAGE_CHARS = 16
 _CALL_CHARS = 48
 _CALIBRATION = (0.2, 5.0)
@@ -72,7 +71,7 @@ class Meter:
 
     def charge(self, usage: Usage | None, prompt_chars: int, answer_chars: int) -> Charge:
         """Book one answered or cut request."""
-        if usage is None:
+        if usage is None or usage.prompt_tokens <= 0:  # nothing is asked for nothing
             charge = Charge(self.estimate(prompt_chars), self.estimate(answer_chars), "estimate")
         else:
             charge = Charge(usage.prompt_tokens, usage.completion_tokens, "provider")
@@ -98,21 +97,40 @@ class Meter:
         return max(1, min(budget, allowed)), budget <= allowed
 
     def result_chars(self, prompt_chars: int, results: int) -> int:
-        """How long each of a turn's results may be so that an answer still fits after them."""
-        room = min(self.left, self.window) - self.estimate(prompt_chars) - 2 * MIN_ANSWER
+        """How long each of a turn's results may be so that a request of `prompt_chars` still
+        fits after them, with an answer."""
+        sent = self.estimate(prompt_chars + results * _MESSAGE_CHARS)
+        room = min(self.left, self.window) - sent - 2 * MIN_ANSWER
         share = min(int(self.limit * RESULT_SHARE), room // max(1, results))
-        return min(RESULT_CHARS, max(MIN_RESULT_CHARS, self.chars(share)))
+        return min(RESULT_BYTES, max(0, self.chars(share)))
 
-    def history_chars(self) -> int:
-        return self.chars(int(min(self.window, self.limit * HISTORY_SHARE)))
+    def history_chars(self, fixed_chars: int) -> int:
+        """How much history may be replayed beside what must be sent anyway.
+
+        At most a share of the budget, and half of the room in the window: the rest is for work.
+        """
+        room = self.window - self.estimate(fixed_chars) - 2 * MIN_ANSWER
+        return self.chars(max(0, min(room // 2, int(self.limit * HISTORY_SHARE))))
+
+
+def cut_result(text: str, limit: int) -> str:
+    """A tool result of at most `limit` characters and 64 KiB."""
+    cut = cut_text(text, limit)
+    while (size := len(cut.encode("utf-8", "replace"))) > RESULT_BYTES:
+        limit = min(limit, len(cut)) * RESULT_BYTES // size - 1
+        cut = cut_text(text, limit)
+    return cut
 
 
 def cut_text(text: str, limit: int) -> str:
     """Head and tail of a text that is longer than `limit`, with a mark where it was cut."""
     if len(text) <= limit:
         return text
-    mark = f"\n[… {len(text) - limit:,} characters cut …]\n"
-    keep = max(0, limit - len(mark))
+    keep = limit
+    for _ in range(2):  # the number of characters cut decides how long the mark is
+        mark = f"\n[… {len(text) - keep:,} characters cut …]\n"
+        keep = max(0, limit - len(mark))
+    mark = f"\n[… {len(text) - keep:,} characters cut …]\n"
     tail = keep // 4
     return text[: keep - tail] + mark + (text[-tail:] if tail else "")
 
@@ -122,11 +140,30 @@ def cut_history(history: Sequence[Message], limit: int) -> list[Message]:
     kept: list[Message] = []
     size = 0
     for exchange in reversed(_exchanges(history)):
+        if not kept:
+            exchange = _shortened(exchange, limit)
         size += sum(map(message_chars, exchange))
         if size > limit:
             break
         kept[:0] = exchange
     return kept
+
+
+def _shortened(exchange: list[Message], limit: int) -> list[Message]:
+    """An exchange whose tool results are cut until it fits, if that is enough to make it fit."""
+    over = sum(map(message_chars, exchange)) - limit
+    results = [len(m["content"]) for m in exchange if m["role"] == "tool"]
+    if over <= 0 or over > sum(results):
+        return exchange
+    each = next(
+        size
+        for size in range(max(results), -1, -max(1, max(results) // 64))
+        if sum(min(size, result) for result in results) <= sum(results) - over
+    )
+    return [
+        {**m, "content": cut_text(m["content"], each)} if m["role"] == "tool" else m
+        for m in exchange
+    ]
 
 
 def _exchanges(history: Sequence[Message]) -> list[list[Message]]:

@@ -4,19 +4,33 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from agents.core.batch import Entry, assistant_message, plan
-from agents.core.chunks import CallView, Chunk, Done, Source, ToolCalled, ToolResult, Turn
-from agents.core.context import RunContext
+from agents.core.chunks import (
+    CallView,
+    Chunk,
+    Done,
+    Source,
+    SourceRef,
+    ToolCalled,
+    ToolResult,
+    Turn,
+    UsageSource,
+)
+from agents.core.context import WRAP_UP_NOTE_CHARS, RunContext
+from agents.core.inbox import Inbox
 from agents.core.ports import RawCall, ToolContext, ToolOutcome
 from agents.core.reasons import REASONS
-from agents.core.state import Notice
+from agents.core.state import Notice, merged_source
 from agents.core.tasks import spawn, stop
-from agents.core.tokens import cut_text
+from agents.core.text import as_data, storable
+from agents.core.tokens import cut_result
 
 log = logging.getLogger(__name__)
+SNIPPET_CHARS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +54,12 @@ class Batch:
     entries: list[Entry] = field(default_factory=list)
     subagent_tokens: int = 0
     result_chars: int = 0
+    tokens_each: int = 0
+    """What each call may give to a subagent: together they leave enough for a wrap-up."""
+    subagent_source: UsageSource | None = None
+    """Who says so: None when there was no subagent."""
+    cut: bool = False
+    """Whether the calls that still run are being given up."""
     waiting: deque[Entry] = field(default_factory=deque)
     running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
@@ -50,20 +70,23 @@ async def work(
     """Run a turn's calls. Afterwards every entry has an outcome and the prompt has it too."""
     batch.entries = _planned(ctx, calls)
     ctx.prompt.add(assistant_message(text, batch.entries))
-    batch.result_chars = ctx.meter.result_chars(ctx.prompt.chars, len(batch.entries))
+    wrap_up_chars = ctx.prompt.chars + WRAP_UP_NOTE_CHARS
+    batch.result_chars = ctx.meter.result_chars(wrap_up_chars, len(batch.entries))
     for chunk in _announce(ctx, batch):
         yield chunk
     batch.waiting.extend(e for e in batch.entries if e.outcome is None and e.same_as is None)
+    batch.tokens_each = ctx.spare_tokens() // max(1, len(batch.waiting))
+    inbox = ctx.open_inbox()
     ctx.arm(ctx.working_deadline)
-    ctx.inbox.wake()  # the limit may have been reached before the first call starts
+    inbox.wake()  # the limit may have been reached before the first call starts
     try:
         while batch.waiting or batch.running:
-            item = await ctx.inbox.get()
+            item = await inbox.get()
             if item is None:
                 ctx.tick()
                 for chunk in ctx.tell_due():
                     yield chunk
-                if ctx.state.cancelled or ctx.reached(ctx.working_deadline):
+                if not _may_work(ctx):
                     break
             else:
                 for chunk in _take(ctx, batch, item):
@@ -71,8 +94,10 @@ async def work(
             for chunk in _start_next(ctx, batch):
                 yield chunk
     finally:
+        batch.cut = True
         await stop(batch.running.values(), ctx.grace)
-    for chunk in settle(ctx, batch):
+    why = "the run was stopped" if ctx.state.cancelled else "the time for work was over"
+    for chunk in settle(ctx, batch, why):
         yield chunk
     _hand_over(ctx, batch)
 
@@ -92,24 +117,27 @@ def _planned(ctx: RunContext, calls: tuple[RawCall, ...]) -> list[Entry]:
 
 def _announce(ctx: RunContext, batch: Batch) -> Iterator[Chunk]:
     """Show every call, and the results of those that will not be run."""
-    refused = [e for e in batch.entries if e.outcome is not None and e.outcome.refused]
     for entry in batch.entries:
-        yield _called(ctx, entry, "refused" if entry in refused else "pending")
+        yield _called(ctx, entry, "refused" if _is_refused(entry) else "pending")
     for entry in batch.entries:
         if entry.outcome is not None:
             yield _result(ctx, batch, entry, entry.outcome)
-    over = [e for e in refused if e.name not in ctx.state.withheld_tools]
+    over = sum(e.name not in ctx.state.withheld_tools for e in batch.entries if _is_refused(e))
     if over and ctx.state.wrap_up_reason is None:
         yield from ctx.tell(_tool_limit(ctx, batch, over))
 
 
-def _tool_limit(ctx: RunContext, batch: Batch, over: list[Entry]) -> Notice:
+def _is_refused(entry: Entry) -> bool:
+    return entry.outcome is not None and entry.outcome.refused
+
+
+def _tool_limit(ctx: RunContext, batch: Batch, over: int) -> Notice:
     cap = ctx.state.config.max_tool_calls_per_turn
     return Notice(
         key=f"tool_limit:{ctx.state.turn}",
         system_type="tool_limit",
         message=f"The model asked for {len(batch.entries)} tool calls in one turn "
-        f"(limit {cap}); {len(over)} were not run.",
+        f"(limit {cap}); {over} were not run.",
         metadata={
             "limit_type": "tool_calls",
             "current_value": len(batch.entries),
@@ -120,34 +148,58 @@ def _tool_limit(ctx: RunContext, batch: Batch, over: list[Entry]) -> Notice:
 
 
 def _start_next(ctx: RunContext, batch: Batch) -> Iterator[Chunk]:
-    while batch.waiting and len(batch.running) < ctx.state.config.max_parallel_tools:
+    most = ctx.state.config.max_parallel_tools
+    while batch.waiting and len(batch.running) < most and _may_work(ctx):
         entry = batch.waiting.popleft()
         entry.started = ctx.clock.monotonic()
-        batch.running[entry.id] = spawn(_run_one(ctx, entry), f"tool {entry.name}")
+        batch.running[entry.id] = spawn(_run_one(ctx, batch, entry), f"tool {entry.name}")
         yield _called(ctx, entry, "running")
 
 
-async def _run_one(ctx: RunContext, entry: Entry) -> None:
+def _may_work(ctx: RunContext) -> bool:
+    return not (ctx.cancellation.requested or ctx.reached(ctx.working_deadline))
+
+
+async def _run_one(ctx: RunContext, batch: Batch, entry: Entry) -> None:
+    inbox = ctx.inbox
     context = ToolContext(
         call_id=entry.id,
         user_id=ctx.state.user_id,
         project_id=ctx.state.project_id,
         clock=ctx.clock,
         deadline=ctx.working_deadline,
-        tokens_left=ctx.meter.left,
+        tokens_left=batch.tokens_each,
         config=ctx.state.config,
-        emit=partial(_report, ctx, entry.id),
+        emit=partial(_report, inbox, entry.id),
     )
+    if ctx.cancellation.requested:  # between its start and its first step
+        entry.started = None
+        return
     try:
         outcome = await ctx.tools.run(entry.call, context)
+        _check_outcome(outcome)
+    except asyncio.CancelledError:
+        if batch.cut:
+            raise
+        outcome = ToolOutcome(ok=False, content="The tool was cancelled from within.")
     except Exception as error:
-        log.exception("tool %s failed", entry.name)
+        log.exception("tool %r failed", entry.name)
         outcome = ToolOutcome(ok=False, content=f"The tool failed ({type(error).__name__}).")
-    ctx.inbox.put(_Ran(entry, outcome))
+    inbox.put(_Ran(entry, outcome))
 
 
-def _report(ctx: RunContext, call_id: str, chunk: Chunk) -> None:
-    ctx.inbox.put(_Reported(call_id, chunk))
+def _check_outcome(outcome: object) -> None:
+    """A runner that breaks its port is a failed call, not a failed run."""
+    match outcome:
+        case ToolOutcome(content=str(), sources=tuple() as sources) if all(
+            isinstance(source, SourceRef) for source in sources
+        ):
+            return
+    raise TypeError("a tool must come to a ToolOutcome with text and sources")
+
+
+def _report(inbox: Inbox[Any], call_id: str, chunk: Chunk) -> None:
+    inbox.put(_Reported(call_id, chunk))
 
 
 def _take(ctx: RunContext, batch: Batch, item: _Ran | _Reported) -> Iterator[Chunk]:
@@ -160,6 +212,7 @@ def _take(ctx: RunContext, batch: Batch, item: _Ran | _Reported) -> Iterator[Chu
             if isinstance(chunk, Turn) and chunk.phase == "end":
                 tokens = chunk.prompt_tokens + chunk.completion_tokens + chunk.subagent_tokens
                 batch.subagent_tokens += tokens
+                batch.subagent_source = merged_source(batch.subagent_source, chunk.usage_source)
                 ctx.meter.used += tokens
             if not isinstance(chunk, Done):
                 yield ctx.adopt(chunk, call_id)
@@ -171,17 +224,17 @@ def _finish(ctx: RunContext, batch: Batch, entry: Entry, outcome: ToolOutcome) -
         entry.duration_ms = round(1000 * (ctx.clock.monotonic() - entry.started))
     yield _result(ctx, batch, entry, outcome)
     for source in outcome.sources:
-        yield ctx.emit(Source, source=source)
+        snippet = storable(source.snippet)[:SNIPPET_CHARS]
+        yield ctx.emit(Source, source=replace(source, path=storable(source.path), snippet=snippet))
     for twin in batch.entries:
         if twin.same_as == entry.order:
             yield _result(ctx, batch, twin, outcome)
 
 
-def settle(ctx: RunContext, batch: Batch) -> Iterator[Chunk]:
+def settle(ctx: RunContext, batch: Batch, why: str) -> Iterator[Chunk]:
     """Give every call that was cut the result it would otherwise never have."""
     for item in ctx.inbox.take_all():
         yield from _take(ctx, batch, item)
-    why = "the run was stopped" if ctx.state.cancelled else "the time for work was over"
     for entry in batch.entries:
         if entry.outcome is None and entry.same_as is None:
             unknown = f"Outcome unknown: the call was cut because {why}. It may have taken effect."
@@ -228,7 +281,7 @@ def _called(ctx: RunContext, entry: Entry, status: str) -> Chunk:
 
 def _result(ctx: RunContext, batch: Batch, entry: Entry, outcome: ToolOutcome) -> Chunk:
     """The call's one result, cut to what the model may be given, and the chunk that shows it."""
-    content = cut_text(_clean(outcome.content), batch.result_chars)
+    content = cut_result(as_data(storable(outcome.content)), batch.result_chars)
     entry.outcome = ToolOutcome(outcome.ok, content, outcome.refused, outcome.sources)
     return ctx.emit(
         ToolResult,
@@ -238,8 +291,3 @@ def _result(ctx: RunContext, batch: Batch, entry: Entry, outcome: ToolOutcome) -
         duration_ms=entry.duration_ms,
         order=entry.order,
     )
-
-
-def _clean(text: str) -> str:
-    """Text that every encoder takes: lone surrogates and NULs are replaced."""
-    return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")

@@ -6,7 +6,7 @@ from agents.llm.errors import BadResponse, BrokenStream, EndpointError
 from agents.llm.sse import SSEDecoder
 
 
-class Answer:
+class AnswerDecoder:
     """`feed` each read, then `finish`. Neither raises: look at `fault` after each."""
 
     __slots__ = ("_assembly", "_sse")

@@ -8,12 +8,19 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from agents.core.ports import Finished, ModelEvent, ReasoningDelta, TextDelta, Usage
+from agents.core.ports import (
+    CallProgress,
+    Finished,
+    ModelEvent,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+)
+from agents.core.text import storable
 from agents.llm.classify import error_in_stream
 from agents.llm.deltas import CallAssembly
 from agents.llm.errors import BadResponse, BrokenStream, EmptyStream, EndpointError
 from agents.llm.text_calls import TextCallScanner
-from agents.llm.unicode import storable
 
 DONE = "[DONE]"
 
@@ -32,6 +39,7 @@ class Assembly:
         "_finish_reason",
         "_kind",
         "_known",
+        "_reported",
         "_run",
         "_scanners",
         "_usage",
@@ -49,6 +57,7 @@ class Assembly:
         self._finish_reason: str | None = None
         self._usage: Usage | None = None
         self._calls = CallAssembly()
+        self._reported = 0  # characters of calls that were reported
         self._scanners: dict[_Kind, TextCallScanner] = {}
         self._kind: _Kind = TextDelta
         self._run: list[str] = []  # adjacent text of one kind within one read
@@ -73,6 +82,9 @@ class Assembly:
                 self._take_odd(payload, events)
         if self._run:
             self._pass_on(events)
+        if self._calls.chars > self._reported:
+            events.append(CallProgress(self._calls.chars - self._reported))
+            self._reported = self._calls.chars
         return events
 
     def finish(self) -> list[ModelEvent]:
@@ -87,8 +99,11 @@ class Assembly:
 
     def release(self) -> list[ModelEvent]:
         """What is still held back, as it was written."""
+        events: list[ModelEvent] = []
+        if self._run:
+            self._pass_on(events, last=True)
         held = [(kind, scanner.release()) for kind, scanner in self._scanners.items()]
-        return [kind(text) for kind, text in held if text]
+        return events + [kind(text) for kind, text in held if text]
 
     def _improper_end(self) -> EndpointError | None:
         if self.complete:
@@ -159,7 +174,7 @@ class Assembly:
 
     def _take_calls(self, delta: dict[str, Any], events: list[ModelEvent]) -> None:
         if self._run:
-            self._pass_on(events)  # a call in it was written before these
+            self._pass_on(events, last=True)  # a call in it was written before these
         taken = self._calls.add(delta.get("tool_calls"))
         taken = self._calls.add_legacy(delta.get("function_call")) or taken
         self.started = self.started or taken
@@ -175,13 +190,16 @@ class Assembly:
         self._run.append(text)
         self.started = True
 
-    def _pass_on(self, events: list[ModelEvent]) -> None:
+    def _pass_on(self, events: list[ModelEvent], *, last: bool = False) -> None:
         """Hand over the text of one read, but for calls and what may become one."""
         scanner = self._scanners.get(self._kind)
         if scanner is None:
             scanner = self._scanners[self._kind] = TextCallScanner(self._known)
-        text, calls = scanner.feed(storable("".join(self._run)))
+        written = "".join(self._run)
         self._run = []
+        if "\ud800" <= written[-1] <= "\udbff" and not last:  # half of a character
+            self._run, written = [written[-1]], written[:-1]
+        text, calls = scanner.feed(storable(written))
         for call in calls:
             self._calls.add_written(call)
         if text:
@@ -190,7 +208,7 @@ class Assembly:
     def _close(self, events: list[ModelEvent]) -> None:
         """Text of the present kind has ended: no call goes on in text of another kind."""
         if self._run:
-            self._pass_on(events)
+            self._pass_on(events, last=True)
         scanner = self._scanners.get(self._kind)
         if scanner:
             text, calls = scanner.flush()

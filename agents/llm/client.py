@@ -87,7 +87,8 @@ class OpenAIChatModel:
         return ChatStream(self, request, self._policy, self._clock, self._sleep)
 
     def ask(self, request: ModelRequest) -> AbstractAsyncContextManager[httpx.Response]:
-        return self._endpoint.post(self._body(request), self._options())
+        seconds = request.deadline - self._clock.monotonic()
+        return self._endpoint.post(self._body(request), self._options(), seconds)
 
     def do_without(self, option: str) -> None:
         """Remember that the endpoint does not know an option of ours."""

@@ -8,8 +8,8 @@ import json
 from dataclasses import dataclass, field
 
 from agents.core.ports import RawCall
+from agents.core.text import storable
 from agents.llm.text_calls import TextCall
-from agents.llm.unicode import storable
 
 
 @dataclass(slots=True, eq=False)
@@ -31,9 +31,10 @@ class _Call:
 class CallAssembly:
     """All calls of one answer, in the order in which they began."""
 
-    __slots__ = ("_by_index", "_calls", "_written")
+    __slots__ = ("_by_index", "_calls", "_written", "chars")
 
     def __init__(self) -> None:
+        self.chars = 0  # of all pieces so far
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self._written = 0
@@ -89,6 +90,7 @@ class CallAssembly:
             call.arguments.append(arguments)
         elif isinstance(arguments, dict | list):
             call.arguments = [json.dumps(arguments)]
+        self.chars += len(name) + sum(map(len, call.arguments[-1:]))
         return call
 
     def _call_for(self, index: object, call_id: str, seen: list[_Call]) -> _Call | None:

@@ -24,6 +24,7 @@ from agents.llm.retry import retry_after
 
 logger = logging.getLogger(__name__)
 
+CONNECT_SECONDS = 10.0
 LONGEST_REFUSAL = 1 << 16
 LONGEST_BODY = 1 << 24
 
@@ -39,15 +40,24 @@ class Endpoint:
         self.host = self._url.host if self._url else ""
 
     @asynccontextmanager
-    async def post(self, body: bytes, options: Options) -> AsyncIterator[httpx.Response]:
-        """Send a request; the response inside is an answer. Only EndpointErrors leave this."""
+    async def post(
+        self, body: bytes, options: Options, seconds: float
+    ) -> AsyncIterator[httpx.Response]:
+        """Send a request; the response inside is an answer. Only EndpointErrors leave this.
+
+        A model may think for as long as its reader has time: `seconds`.
+        """
         if self._url is None:
             raise WrongAddress
         if self._headers is None:
             raise KeyRefused
         try:
             async with self._client.stream(
-                "POST", self._url, content=body, headers=self._headers
+                "POST",
+                self._url,
+                content=body,
+                headers=self._headers,
+                timeout=httpx.Timeout(max(1.0, seconds), connect=CONNECT_SECONDS),
             ) as response:
                 await self._refuse_others(response, options)
                 yield response

@@ -9,7 +9,7 @@ from typing import Protocol
 import httpx
 
 from agents.core.ports import Clock, Finished, ModelEvent, ModelRequest, Retrying
-from agents.llm.answer import Answer
+from agents.llm.answer import AnswerDecoder
 from agents.llm.endpoint import content_type, pieces, whole
 from agents.llm.errors import EndpointError, OptionRefused
 from agents.llm.retry import RetryPolicy
@@ -42,7 +42,7 @@ class ChatStream:
         self._clock = clock
         self._sleep = sleep
         self._known = tool_names(request)
-        self._answer = Answer()
+        self._answer = AnswerDecoder()
         self._pending: Iterator[ModelEvent] = iter(())
         self._events = self._run()
 
@@ -58,7 +58,7 @@ class ChatStream:
 
     async def _run(self) -> AsyncGenerator[ModelEvent, None]:
         for attempt in count(1):
-            answer = self._answer = Answer(self._known)
+            answer = self._answer = AnswerDecoder(self._known)
             failure: EndpointError | None = None
             try:
                 async with (
@@ -95,7 +95,9 @@ class ChatStream:
         return self._policy.wait_after(failure, attempt, time_left)
 
 
-async def _read(response: httpx.Response, answer: Answer) -> AsyncGenerator[list[ModelEvent], None]:
+async def _read(
+    response: httpx.Response, answer: AnswerDecoder
+) -> AsyncGenerator[list[ModelEvent], None]:
     """The events of each read, up to the end of the answer or what makes it unreadable."""
     is_whole = content_type(response) == "application/json"
     body, feed = (whole, answer.feed_whole) if is_whole else (pieces, answer.feed)

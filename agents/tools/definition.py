@@ -72,7 +72,7 @@ def define(
 ) -> Tool:
     """The tool that a function is. A function that cannot be one is a TypeError at import."""
     name = function.__name__
-    description = inspect.cleandoc(function.__doc__ or "")
+    description = inspect.cleandoc(function.__doc__ or "").strip()
     if not description:
         raise TypeError(f"tool {name!r} has no docstring: the model would not know what it is for")
     hints = get_type_hints(function, include_extras=True)
@@ -82,6 +82,8 @@ def define(
         hint = hints.get(parameter.name)
         if hint is None:
             raise TypeError(f"tool {name!r}: parameter {parameter.name!r} has no type")
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            raise TypeError(f"tool {name!r}: parameter {parameter.name!r} cannot be given by name")
         if isinstance(hint, type) and issubclass(hint, ToolContext | Service):
             handed_in[parameter.name] = hint
         else:

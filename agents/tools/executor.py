@@ -28,16 +28,15 @@ class ToolExecutor:
         threads: ToolThreads = THREADS,
     ) -> None:
         self._tools = {tool.name: tool for tool in tools}
-        self._services: dict[type[Any], Any] = {type(service): service for service in services}
+        self._services = tuple(services)
         self._threads = threads
         self._schemas = tuple(tool.schema for tool in self._tools.values())
         self._writing = frozenset(tool.name for tool in self._tools.values() if tool.writes)
         for tool in self._tools.values():
             for kind in tool.handed_in.values():
-                if kind is not ToolContext and kind not in self._services:
-                    raise TypeError(
-                        f"tool {tool.name!r} needs a {kind.__name__}, and none is given"
-                    )
+                if kind is not ToolContext and self._service(kind) is None:
+                    need = f"tool {tool.name!r} needs a {kind.__name__}"
+                    raise TypeError(f"{need}, and none is given")
 
     def schemas(self) -> tuple[ToolSchema, ...]:
         return self._schemas
@@ -53,7 +52,7 @@ class ToolExecutor:
         except ToolRefused as error:
             return ToolOutcome(ok=False, content=f"Refused: {error}", refused=True)
         except Exception as error:
-            log.exception("tool %s failed", call.name)
+            log.exception("tool %r failed", call.name)
             return ToolOutcome(ok=False, content=f"{call.name} failed ({type(error).__name__}).")
 
     async def _call(self, call: ToolCall, context: ToolContext) -> Any:
@@ -63,10 +62,13 @@ class ToolExecutor:
             raise ToolFailed(f"There is no tool {call.name!r}. There are: {known}.")
         arguments = tool.validate(call.arguments)
         for name, kind in tool.handed_in.items():
-            arguments[name] = context if kind is ToolContext else self._services[kind]
+            arguments[name] = context if kind is ToolContext else self._service(kind)
         function = partial(tool.function, **arguments)
         work = function() if tool.is_async else self._threads.run(function)
         return await (work if tool.timeout is None else _in_time(work, tool))
+
+    def _service(self, kind: type[Any]) -> Service | None:
+        return next((service for service in self._services if isinstance(service, kind)), None)
 
 
 async def _in_time(work: Any, tool: Tool) -> Any:
@@ -78,6 +80,8 @@ async def _in_time(work: Any, tool: Tool) -> Any:
         await stop([task], GRACE_SECONDS)
         raise
     if done:
+        if task.cancelled():
+            raise ToolFailed(f"{tool.name} was cancelled from within.")
         return task.result()
     await stop([task], GRACE_SECONDS)
     unknown = " It may have taken effect." if tool.writes else ""
@@ -88,7 +92,7 @@ def _outcome(value: Any) -> ToolOutcome:
     match value:
         case ToolOutcome():
             return value
-        case ToolOutput(content, sources):
+        case ToolOutput(str() as content, sources):
             return ToolOutcome(ok=True, content=content, sources=sources)
         case str():
             return ToolOutcome(ok=True, content=value)

@@ -16,19 +16,18 @@ class ToolThreads:
 
     def __init__(self, cap: int = 32) -> None:
         self.cap = cap
-        self.busy = 0
-        """Threads that have not come back yet, abandoned ones included."""
+        self.abandoned = 0
+        """Threads that nobody waits for any more and that have not come back."""
 
     async def run(self, function: Callable[[], T]) -> T:
-        if self.busy >= self.cap:
+        if self.abandoned >= self.cap:
             raise ToolFailed(
-                f"All {self.cap} places for blocking tools are taken by calls that do not come "
-                "back. Do without this tool."
+                f"{self.abandoned} calls of blocking tools have not come back. "
+                "Do without this tool."
             )
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         context = contextvars.copy_context()
-        self.busy += 1
 
         def work() -> None:
             try:
@@ -39,7 +38,12 @@ class ToolThreads:
                 self._report(loop, future, None, result)
 
         threading.Thread(target=work, name="oracle-tool", daemon=True).start()
-        return await future
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if future.cancelled():
+                self.abandoned += 1
+            raise
 
     def _report(
         self,
@@ -49,18 +53,17 @@ class ToolThreads:
         result: Any,
     ) -> None:
         def settle() -> None:
-            self.busy -= 1
-            if future.done():
-                return
-            if error is None:
+            if future.cancelled():
+                self.abandoned -= 1
+            elif error is None:
                 future.set_result(result)
             else:
                 future.set_exception(_carried(error))
 
         try:
             loop.call_soon_threadsafe(settle)
-        except RuntimeError:  # the loop is closed: nobody is waiting any more
-            self.busy -= 1
+        except RuntimeError:  # the loop is closed: nobody waits, and nobody will settle it
+            self.abandoned -= future.cancelled()
 
 
 def _carried(error: BaseException) -> Exception:

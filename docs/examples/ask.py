@@ -15,8 +15,7 @@ import sys
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
-import agents.core.trees
-import agents.tools.plain  # noqa: F401  # both register what they hold
+import agents.core.trees  # noqa: F401  # registers the shipped trees
 from agents.core.chunks import Chunk, Content, Done, Error, System, Thinking, ToolCalled, ToolResult
 from agents.core.clock import LoopClock
 from agents.core.config import AgentConfig, ConfigError
@@ -27,7 +26,7 @@ from agents.core.prompt import system_prompt
 from agents.core.registry import UnknownName
 from agents.core.state import AgentState
 from agents.llm.client import OpenAIChatModel, build_http_client
-from agents.tools import registry
+from agents.tools.catalogue import TOOLS
 from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import Librarian
 
@@ -68,14 +67,14 @@ async def _ask(question: str, config: AgentConfig, tree: DecisionTree) -> int:
     cancellation = Cancellation()
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, cancellation.request)
     async with _model() as model:
-        plain = [tool for name, tool in registry.TOOLS if name != "delegate_librarian"]
+        plain = [tool for name, tool in TOOLS if name != "delegate_librarian"]
         librarian = Librarian(model=model, tools=ToolExecutor(plain))
         chunks = run(
             AgentState(user_id="you", project_id="example", config=config),
             Conversation(system=system_prompt("example"), question=question),
             tree=tree,
             model=model,
-            tools=ToolExecutor([tool for _, tool in registry.TOOLS], [librarian]),
+            tools=ToolExecutor([tool for _, tool in TOOLS], [librarian]),
             clock=LoopClock(),
             cancellation=cancellation,
         )

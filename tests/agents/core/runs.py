@@ -1,5 +1,6 @@
 """What the tests of the core share: a state, and a run played to its end."""
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -8,9 +9,12 @@ from agents.core.chunks import Chunk, Content, Decision, Done, System, ToolCalle
 from agents.core.config import AgentConfig
 from agents.core.decision import DecisionTree
 from agents.core.loop import Conversation, run
-from agents.core.ports import Cancellation, ChatModel, Message, ToolRunner
+from agents.core.ports import Cancellation, ChatModel, Message, ModelRequest, ToolRunner
 from agents.core.state import AgentState
 from agents.core.trees.default import DefaultTree
+from tests.support.script import call, say
+from tests.support.scripted_model import Answer
+from tests.support.tools import FakeTools, returns
 from tests.support.virtual import VirtualClock
 
 C = TypeVar("C")
@@ -106,3 +110,31 @@ def assert_every_call_has_one_result(chunks: Sequence[Chunk]) -> None:
 
 def values_of(thing: Any, leave_out: Collection[str] = ()) -> Mapping[str, Any]:
     return {f.name: getattr(thing, f.name) for f in fields(thing) if f.name not in leave_out}
+
+
+# -- tools and models -----------------------------------------------------------------------------
+
+LOOK = {"look": returns("found")}
+
+
+class Counting:
+    """A tool that returns something new each time, so that a run makes progress."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, **_: Any) -> str:
+        self.count += 1
+        return "page " + "x" * self.count
+
+
+def looking() -> FakeTools:
+    return FakeTools({"look": Counting()})
+
+
+def working_until_told(request: ModelRequest) -> Answer:
+    return say("That is all.") if request.tool_choice == "none" else call("look")
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()

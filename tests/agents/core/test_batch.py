@@ -69,6 +69,12 @@ def test_argument_order_does_not_matter_when_sharing() -> None:
     assert fates(entries) == ["run", "shared"]
 
 
+def test_blanks_around_a_name_do_not_matter() -> None:
+    entries = planned(raw("look"), raw(" look\n"))
+    assert [entry.name for entry in entries] == ["look", "look"]
+    assert fates(entries) == ["run", "shared"]
+
+
 def test_writing_calls_are_never_shared() -> None:
     assert fates(planned(raw("write"), raw("write"))) == ["run", "run"]
 

@@ -249,7 +249,7 @@ def test_a_decision_says_continue_on_the_wire() -> None:
         checkpoint="turn",
         goes_on=False,
         reason="timeout",
-        tree="DefaultTree",
+        tree="default",
         checks=(Check("timeout", 9.5, 9.0, fired=True),),
     )
     data = to_dict(decision)
@@ -321,7 +321,7 @@ def test_a_check_of_a_newer_writer_is_read_without_its_new_field() -> None:
 
 @pytest.mark.parametrize("kind", [*KINDS, CallView, Check, SourceRef], ids=lambda k: k.__name__)
 def test_chunks_are_slotted_and_frozen(kind: type[Any]) -> None:
-    made = kind.__new__(kind)
+    made = object.__new__(kind)
     assert not hasattr(made, "__dict__")
     with pytest.raises(FrozenInstanceError):
         setattr(made, fields(kind)[0].name, 1)

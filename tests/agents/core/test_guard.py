@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from agents.core.config import AgentConfig
 from agents.core.guard import FACTS, TREE_OWNS, TreeGuard
 from agents.core.progress import Step, Track
 from agents.core.state import AgentState, Notice
@@ -30,7 +29,7 @@ def broken(*_: Any) -> Any:
     raise RuntimeError("broken")
 
 
-def guarded(config: AgentConfig = CONFIG, **methods: Callable[..., Any]) -> TreeGuard:
+def guarded(config: Any = CONFIG, **methods: Callable[..., Any]) -> TreeGuard:
     return TreeGuard(Scripted(**methods), config)
 
 
@@ -97,7 +96,7 @@ def test_a_tree_that_raises_is_replaced_by_the_default_one(method: str) -> None:
     state = fresh(CONFIG)
     answer = CALLS[method](guard, state)
     assert answer == ((True, "") if method == "should_continue" else state)
-    assert guard.name == "DefaultTree"
+    assert guard.name == "default"
     cancelled = replace(state, cancelled=True)
     assert guard.should_continue(cancelled) == (False, "user_cancelled")
 
@@ -110,7 +109,7 @@ def test_when_the_question_fails_the_default_tree_answers_it() -> None:
 def test_a_tree_that_raises_in_get_config_gets_the_users() -> None:
     guard = guarded(get_config=broken)
     assert guard.config == CONFIG
-    assert guard.name == "DefaultTree"
+    assert guard.name == "default"
 
 
 @pytest.mark.parametrize("method", [*CALLS, "get_config"])

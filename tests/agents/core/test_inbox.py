@@ -148,6 +148,11 @@ async def test_a_closed_inbox_hears_neither_timers_nor_cancellation() -> None:
 # -- room -----------------------------------------------------------------------------------------
 
 
+async def put_and_wait(box: Inbox[Any], item: Any) -> None:
+    box.put(item)
+    await box.room()
+
+
 @virtual_time
 async def test_a_fast_writer_waits_for_a_slow_reader() -> None:
     box = inbox()
@@ -156,8 +161,8 @@ async def test_a_fast_writer_waits_for_a_slow_reader() -> None:
     async def write() -> None:
         nonlocal put
         for item in range(10 * ROOM):
-            await box.put_when_room(item)
             put += 1
+            await put_and_wait(box, item)
 
     writer = asyncio.create_task(write())
     await asyncio.sleep(1)
@@ -172,12 +177,36 @@ async def test_a_waiting_writer_is_let_go_when_everything_is_taken() -> None:
     box = inbox()
     for item in range(ROOM):
         box.put(item)
-    writer = asyncio.create_task(box.put_when_room("last"))
+    writer = asyncio.create_task(put_and_wait(box, "last"))
     await asyncio.sleep(1)
     assert not writer.done()
-    box.take_all()
+    assert box.take_all()[-1] == "last"
     await writer
-    assert await box.get() == "last"
+
+
+@virtual_time
+async def test_what_was_put_before_waiting_for_room_is_not_lost_when_the_writer_is_cancelled() -> (
+    None
+):
+    box = inbox()
+    for item in range(ROOM):
+        box.put(item)
+    first, second = (asyncio.create_task(put_and_wait(box, name)) for name in "ab")
+    await asyncio.sleep(1)
+    first.cancel()
+    await asyncio.sleep(1)
+    assert first.cancelled()
+    read = [await box.get() for _ in range(ROOM + 2)]
+    await second
+    assert read[-2:] == ["a", "b"]
+
+
+@virtual_time
+async def test_there_is_room_while_few_items_wait() -> None:
+    box = inbox()
+    for item in range(ROOM - 1):
+        box.put(item)
+    await asyncio.wait_for(box.room(), 1)
 
 
 @virtual_time
@@ -186,21 +215,6 @@ async def test_a_writer_that_cannot_wait_is_never_held_up() -> None:
     for item in range(3 * ROOM):
         box.put(item)
     assert len(box.take_all()) == 3 * ROOM
-
-
-@virtual_time
-async def test_a_cancelled_writer_does_not_let_the_others_hang() -> None:
-    box = inbox()
-    for item in range(ROOM):
-        box.put(item)
-    first, second = (asyncio.create_task(box.put_when_room(name)) for name in "ab")
-    await asyncio.sleep(1)
-    first.cancel()
-    await asyncio.sleep(1)
-    assert first.cancelled()
-    read = [await box.get() for _ in range(ROOM + 1)]
-    await second
-    assert read[-1] == "b"
 
 
 actions = st.lists(st.sampled_from(["put", "room", "wake", "pause", "cancel"]), max_size=60)
@@ -215,23 +229,21 @@ def test_no_item_is_lost_whatever_happens_meanwhile(script: list[str], patience:
 
         async def write() -> None:
             for number, action in enumerate(script):
-                if action in ("put", "room"):
-                    written.append(number)
                 if action == "put":
+                    written.append(number)
                     box.put(number)
                 elif action == "room":
-                    await box.put_when_room(number)
+                    await box.room()
                 elif action == "wake":
                     box.wake()
                 elif action == "cancel":
                     cancellation.request()
                 else:
                     await asyncio.sleep(1)
-            box.put(None)  # told from a wake-up by what was read before it
 
         writer = asyncio.create_task(write())
         read: list[int] = []
-        wanted = sum(action in ("put", "room") for action in script)
+        wanted = script.count("put")
         while len(read) < wanted:
             item = await box.get()
             if item is not None:

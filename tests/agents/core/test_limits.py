@@ -274,8 +274,8 @@ async def test_the_iteration_warning_comes_at_7_of_10_to_the_user_and_to_the_mod
 async def test_the_token_warning_comes_at_its_percent() -> None:
     script = Script(
         [
-            replace(call("look", page=1), usage=Usage(7_000, 1_100)),
-            say("That is all.", usage=Usage(500, 20)),
+            replace(call("look", page=1), usage=Usage(300, 7_800)),
+            say("That is all.", usage=Usage(400, 20)),
         ]
     )
     async with served(script) as bench:
@@ -477,6 +477,17 @@ async def test_a_budget_crossed_in_mid_response_keeps_everything_that_came() -> 
     assert ran.record.done is not None
     assert ran.record.done.usage_source == "estimate"
     assert ran.record.done.tokens_used < 2_000 * 1.2
+
+
+async def test_endless_arguments_of_a_tool_call_are_cut_at_the_budget_too() -> None:
+    endless = Reply(calls=(Call("look", {"page": "x " * 40_000}),), usage=None, piece_delay=0.0001)
+    async with served(Script([endless])) as bench:
+        tools = looking()
+        ran = await drive(bench.model(), tools, config={"token_budget": 2_000})
+        await bench.endpoint.until(lambda: bench.endpoint.aborted == 1)
+    assert ran.reason == "token_budget"
+    assert tools.started == 0
+    assert_sound(ran)
 
 
 async def test_length_on_a_request_that_the_budget_capped_is_token_budget() -> None:

@@ -37,7 +37,7 @@ def test_a_closed_registry_refuses_and_keeps_what_it_has(registry: Registry[obje
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones(registry: Registry[object]) -> None:
-    with pytest.raises(UnknownName, match="no gadget 'door'. Known: lamp, fan"):
+    with pytest.raises(UnknownName, match=r"no gadget 'door'\. Known: lamp, fan"):
         registry.get("door")
 
 

@@ -51,7 +51,7 @@ def test_a_state_is_frozen_and_keyword_only() -> None:
     with pytest.raises(FrozenInstanceError):
         fresh().turn = 3  # type: ignore[misc]
     with pytest.raises(TypeError):
-        AgentState("ada", "engine", limits())  # type: ignore[misc]
+        AgentState("ada", "engine", limits())  # type: ignore[call-arg]
 
 
 def test_a_state_begins_at_nothing() -> None:

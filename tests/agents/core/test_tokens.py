@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from agents.core.ports import Message, Usage
 from agents.core.tokens import (
     MIN_ANSWER,
-    RESULT_CHARS,
+    RESULT_BYTES,
     WRAP_UP_ANSWER,
     Charge,
     Meter,
     cut_history,
+    cut_result,
     cut_text,
     message_chars,
     schema_chars,
@@ -156,16 +157,32 @@ def test_one_result_gets_fifteen_percent_of_the_budget() -> None:
 
 
 def test_no_result_is_longer_than_64_ki() -> None:
-    assert meter(limit=200_000, window=10**6).result_chars(0, 1) == RESULT_CHARS == 65_536
+    assert meter(limit=200_000, window=10**6).result_chars(0, 1) == RESULT_BYTES == 65_536
+
+
+@given(st.text(min_size=1, max_size=5), st.integers(1, 30_000), st.integers(200, 65_536))
+def test_a_result_is_cut_to_its_characters_and_to_64_kib(
+    piece: str, times: int, limit: int
+) -> None:
+    text = piece * times
+    cut = cut_result(text, limit)
+    size = len(cut.encode("utf-8", "replace"))
+    assert len(cut) <= limit
+    assert size <= 65_536
+    if len(text) <= limit and len(text.encode("utf-8", "replace")) <= 65_536:
+        assert cut == text
+    else:
+        assert "characters cut" in cut
+        assert len(cut) == limit or size > 65_000
 
 
 @given(st.integers(2_000, 200_000), st.integers(1, 20), st.integers(0, 100_000))
 def test_after_a_turns_results_an_answer_still_fits(limit: int, results: int, chars: int) -> None:
     made = meter(limit)
     each = made.result_chars(chars, results)
-    assert 200 <= each <= RESULT_CHARS
-    if each > 200:
-        assert made.fits(chars + each * results)
+    assert 0 <= each <= RESULT_BYTES
+    if each:
+        assert made.fits(chars + each * results + 16 * results)
 
 
 def test_a_short_text_is_not_cut() -> None:
@@ -283,10 +300,15 @@ def test_what_comes_before_the_first_question_is_left_out(parts: list[list[Messa
     assert cut_history([*stray, *history], 10**6) == history
 
 
-@pytest.mark.parametrize(
-    ("limit", "window", "tokens"), [(10_000, 64_000, 3_000), (50_000, 4_000, 4_000)]
-)
-def test_history_gets_the_smaller_of_the_window_and_thirty_percent(
-    limit: int, window: int, tokens: int
+def test_history_gets_at_most_thirty_percent_of_the_budget() -> None:
+    assert meter(limit=10_000).history_chars(3_500) == 3_000 * 3.5
+
+
+@given(st.integers(1_000, 200_000), st.integers(1_000, 200_000), sizes)
+def test_history_always_leaves_room_for_what_must_be_sent_and_an_answer(
+    limit: int, window: int, fixed: int
 ) -> None:
-    assert meter(limit, window).history_chars() == tokens * 3.5
+    chars = meter(limit, window).history_chars(fixed)
+    assert 0 <= chars <= limit * 0.3 * 3.5
+    if chars:
+        assert Meter(200_000, window, 8_192).fits(fixed + chars)

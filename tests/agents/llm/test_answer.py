@@ -2,8 +2,16 @@ import json
 
 import pytest
 
-from agents.core.ports import Finished, ModelEvent, RawCall, ReasoningDelta, TextDelta, Usage
-from agents.llm.answer import Answer
+from agents.core.ports import (
+    CallProgress,
+    Finished,
+    ModelEvent,
+    RawCall,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+)
+from agents.llm.answer import AnswerDecoder
 from agents.llm.errors import BadResponse, BrokenStream, EmptyStream
 
 from .wire import DONE, STOP, USAGE, delta, text
@@ -26,22 +34,25 @@ STREAM = b"".join(
 )
 
 
-def outcome(*pieces: bytes) -> tuple[str, str, list[ModelEvent], str | None]:
-    """Joined text, joined reasoning, the rest, and the code of the fault."""
-    answer = Answer(frozenset({"think"}))
+Outcome = tuple[str, str, int, list[ModelEvent], str | None]
+
+
+def outcome(*pieces: bytes) -> Outcome:
+    """Joined text, joined reasoning, characters of calls, the rest, and the fault's code."""
+    answer = AnswerDecoder(frozenset({"think"}))
     events = [event for piece in pieces for event in answer.feed(piece)] + answer.finish()
     said = "".join(event.text for event in events if isinstance(event, TextDelta))
     thought = "".join(event.text for event in events if isinstance(event, ReasoningDelta))
-    rest: list[ModelEvent] = [
-        event for event in events if not isinstance(event, TextDelta | ReasoningDelta)
-    ]
-    return said, thought, rest, answer.fault.code if answer.fault else None
+    called = sum(event.chars for event in events if isinstance(event, CallProgress))
+    pieces_of = TextDelta | ReasoningDelta | CallProgress
+    rest: list[ModelEvent] = [event for event in events if not isinstance(event, pieces_of)]
+    return said, thought, called, rest, answer.fault.code if answer.fault else None
 
 
 def test_an_answer_is_the_same_at_every_split() -> None:
     calls = (RawCall("text-1", "think", "{}"), RawCall("c1", "look", "{}"))
     finished = Finished(calls, "stop", Usage(7, 3))
-    whole = ("Grüße, 日本 🦉  & more", "hm, I think", [finished], None)
+    whole = ("Grüße, 日本 🦉  & more", "hm, I think", len("look{}"), [finished], None)
     for cut in range(len(STREAM) + 1):
         assert outcome(STREAM[:cut], STREAM[cut:]) == whole
     assert outcome(*(bytes([byte]) for byte in STREAM)) == whole
@@ -50,7 +61,7 @@ def test_an_answer_is_the_same_at_every_split() -> None:
 def test_an_answer_cut_anywhere_is_broken_or_finished_and_loses_no_text() -> None:
     complete = STREAM.index(b'"stop"')
     for cut in range(len(STREAM)):
-        said, thought, rest, fault = outcome(STREAM[:cut])
+        said, thought, _, rest, fault = outcome(STREAM[:cut])
         assert thought == "hm, I think" or not said
         if cut < complete:
             assert rest == []
@@ -73,7 +84,7 @@ def test_an_answer_cut_anywhere_is_broken_or_finished_and_loses_no_text() -> Non
     ],
 )
 def test_a_bad_end_is_a_typed_fault(stream: bytes, fault: type[Exception]) -> None:
-    answer = Answer()
+    answer = AnswerDecoder()
     answer.feed(stream)
     answer.finish()
     assert type(answer.fault) is fault
@@ -81,21 +92,21 @@ def test_a_bad_end_is_a_typed_fault(stream: bytes, fault: type[Exception]) -> No
 
 @pytest.mark.parametrize("rest", [b"data: \xff\n\n", b"data: garbage\n\n", b"data: {", b"\xe2"])
 def test_what_follows_a_complete_answer_does_not_matter(rest: bytes) -> None:
-    answer = Answer()
+    answer = AnswerDecoder()
     events = answer.feed(text("a") + STOP + rest) + answer.finish()
     assert events == [TextDelta("a"), Finished((), "stop")]
     assert answer.fault is None
 
 
 def test_a_whole_body_is_an_answer_too() -> None:
-    answer = Answer()
+    answer = AnswerDecoder()
     message = {"message": {"content": "hello"}, "finish_reason": "stop"}
     events = answer.feed_whole(json.dumps({"choices": [message]}).encode()) + answer.finish()
     assert events == [TextDelta("hello"), Finished((), "stop")]
 
 
 def test_a_stream_that_is_called_json_is_read_all_the_same() -> None:
-    answer = Answer()
+    answer = AnswerDecoder()
     events = answer.feed_whole(STREAM) + answer.finish()
     assert isinstance(events[-1], Finished)
     assert answer.fault is None
@@ -103,7 +114,7 @@ def test_a_stream_that_is_called_json_is_read_all_the_same() -> None:
 
 @pytest.mark.parametrize("body", [b"\xff", b"oops", b""])
 def test_a_whole_body_that_is_no_json_is_a_fault(body: bytes) -> None:
-    answer = Answer()
+    answer = AnswerDecoder()
     answer.feed_whole(body)
     assert answer.finish() == []
     assert isinstance(answer.fault, BadResponse | EmptyStream)

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.core.ports import Finished, ModelEvent, RawCall, ReasoningDelta, TextDelta, Usage
+from agents.core.ports import (
+    CallProgress,
+    Finished,
+    ModelEvent,
+    RawCall,
+    ReasoningDelta,
+    TextDelta,
+    Usage,
+)
 from agents.llm.assembly import Assembly
 from agents.llm.errors import BadResponse, BrokenStream, EmptyStream, OutOfCredit, Overloaded
 
@@ -88,13 +96,13 @@ def test_what_is_not_understood_is_ignored(odd: str) -> None:
     assert assemble([chunk(content="a"), odd, END])[0] == [TextDelta("a"), Finished((), "stop")]
 
 
-KEYS = st.sampled_from(
+KEYS: st.SearchStrategy[str] = st.sampled_from(
     [
         *("choices", "delta", "message", "content", "reasoning", "tool_calls", "function", "name"),
         *("arguments", "index", "id", "usage", "prompt_tokens", "error", "code", "finish_reason"),
     ]
 )
-JSON = st.recursive(
+JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=12,
@@ -130,7 +138,8 @@ def test_a_whole_message_is_read_like_a_delta() -> None:
     body = json.dumps({"choices": [{"message": message, "finish_reason": "tool_calls"}]})
     calls = (RawCall("c1", "think", "{}"), RawCall("c2", "think", "{}"))
     events, _ = assemble([body, "[DONE]"])
-    assert events == [ReasoningDelta("r"), TextDelta("a"), Finished(calls, "tool_calls")]
+    told = CallProgress(2 * len("think{}"))
+    assert events == [ReasoningDelta("r"), TextDelta("a"), told, Finished(calls, "tool_calls")]
 
 
 def test_characters_that_cannot_be_stored_are_mended_or_marked() -> None:

@@ -1,3 +1,4 @@
+import gzip
 import json
 from types import MappingProxyType
 from typing import Any
@@ -115,8 +116,6 @@ async def test_a_server_that_does_not_stream_is_understood_all_the_same() -> Non
 
 
 async def test_an_encoded_stream_is_decoded() -> None:
-    import gzip
-
     stream = gzip.compress(text("hello") + b"data: [DONE]\n\n")
     headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
     assert joined(await ask(MemoryEndpoint(Reply([stream], headers=headers)))) == "hello"

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.llm.unicode import storable
+from agents.core.text import storable
 
 from .wire import repeatable
 

@@ -1,4 +1,8 @@
-"""Text that can be stored and sent."""
+"""Text that can be stored, and sent to a model without being mistaken for ours."""
+
+import re
+
+_OUR_NOTE = re.compile(r"\[\s*oracle\s*:", re.IGNORECASE)
 
 
 def storable(text: str) -> str:
@@ -12,3 +16,8 @@ def storable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def as_data(text: str) -> str:
+    """Text from outside that cannot pass for a note of ours to the model."""
+    return _OUR_NOTE.sub("(Oracle:", text) if "[" in text else text

@@ -1,0 +1,346 @@
+"""The librarian within its parent's run, with both models scripted.
+
+Its limits against the real endpoint are in `test_librarian_limits.py`.
+"""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from agents.core.chunks import (
+    Chunk,
+    Content,
+    ContextUpdate,
+    Done,
+    Error,
+    ToolCalled,
+    ToolResult,
+    Turn,
+)
+from agents.core.ports import (
+    Cancellation,
+    Finished,
+    ModelError,
+    ModelRequest,
+    TextDelta,
+    ToolOutcome,
+    Usage,
+)
+from agents.core.tasks import strays
+from agents.tools import registry
+from agents.tools.executor import ToolExecutor
+from agents.tools.librarian import TOKEN_SHARE, Librarian
+from tests.agents.core.runs import done, ends, limits, own, play, reason, results, text
+from tests.agents.tools.contexts import context
+from tests.support.script import Call, Reply, call, calls, say
+from tests.support.scripted_model import Answer, Item, Pause, ScriptedModel
+from tests.support.tools import FakeTools, fails, hangs, returns, slow, swallows_cancellation
+from tests.support.virtual import virtual_time
+
+LOOK = {"look": returns("found")}
+TASK = "Summarise the engine."
+DELEGATE = call("delegate_librarian", task=TASK)
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def delegating(model: ScriptedModel, tools: FakeTools | None = None, **how: Any) -> ToolExecutor:
+    """The parent's tools: the librarian alone."""
+    librarian = Librarian(model=model, tools=tools or FakeTools(LOOK), **how)
+    return ToolExecutor([registry.get("delegate_librarian")], [librarian])
+
+
+async def report(
+    model: ScriptedModel, tools: FakeTools | None = None, seconds: float = 1_200, **facts: Any
+) -> ToolOutcome:
+    """What a librarian hands back, without a parent's run."""
+    librarian = Librarian(model=model, tools=tools or FakeTools(LOOK), seconds=seconds)
+    return await librarian.work(TASK, context(**facts))
+
+
+def of_subagents(chunks: list[Chunk]) -> list[Chunk]:
+    return [chunk for chunk in chunks if chunk.parent]
+
+
+# -- what it hands back ---------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_it_hands_back_its_last_reply_only() -> None:
+    first = Reply(text="Let me look.", calls=(Call("look", {}),))
+    with ScriptedModel([first, say("The engine has two rings [a.md].")]) as model:
+        outcome = await report(model)
+    assert outcome == ToolOutcome(ok=True, content="The engine has two rings [a.md].")
+
+
+@virtual_time
+async def test_it_is_given_the_task_and_nothing_else() -> None:
+    model = ScriptedModel([say("So.")])
+    await report(model)
+    roles = [(message["role"], message["content"]) for message in model.requests[0].messages][:2]
+    assert roles[0][0] == "system"
+    assert "librarian" in roles[0][1]
+    assert roles[1] == ("user", TASK)
+
+
+@virtual_time
+async def test_a_limited_report_says_that_it_stopped_early() -> None:
+    def step(request: ModelRequest) -> Answer:
+        return say("As far as I got.") if request.tool_choice == "none" else call("look")
+
+    outcome = await report(ScriptedModel([], then=step))
+    assert outcome.ok
+    assert outcome.content.startswith("As far as I got.")
+    assert "stopped early" in outcome.content
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [ModelError("It is down.")],
+        [[TextDelta("Half of it"), ModelError("It is down.")]],
+        [say(""), say("")],
+        [[TextDelta("Half"), Finished((), "content_filter")]],
+        [Reply(text="Let me look.", calls=(Call("look", {}),)), ModelError("It is down.")],
+    ],
+    ids=["down", "broken", "empty", "filtered", "down later"],
+)
+@virtual_time
+async def test_what_it_did_not_finish_is_never_part_of_the_result(steps: list[Any]) -> None:
+    outcome = await report(ScriptedModel(steps))
+    assert (outcome.ok, outcome.refused) == (False, False)
+    assert "no answer" in outcome.content
+    assert "Half" not in outcome.content
+    assert "Let me look" not in outcome.content
+
+
+@virtual_time
+async def test_a_reply_cut_by_the_time_is_never_part_of_the_result() -> None:
+    script: list[Item] = [TextDelta("Half of it"), Pause(1_000), Finished((), "stop")]
+    outcome = await report(ScriptedModel([script]), seconds=20)
+    assert not outcome.ok
+    assert "Half" not in outcome.content
+
+
+@virtual_time
+async def test_it_does_not_delegate_to_another_librarian() -> None:
+    tools = FakeTools({"delegate_librarian": returns("deeper"), **LOOK})
+    model = ScriptedModel([DELEGATE, say("Alone, then.")])
+    assert (await report(model, tools)).content == "Alone, then."
+    assert tools.started == 0
+    offered = [tool["function"]["name"] for tool in model.requests[0].tools]
+    assert offered == ["look"]
+
+
+# -- tokens ---------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_it_gets_half_of_what_its_parent_has_left() -> None:
+    model = ScriptedModel([say("So.")], max_output=10**6, window=10**6)
+    await report(model, tokens_left=9_000)
+    assert TOKEN_SHARE == 0.5
+    prompt = 4_500 - model.requests[0].max_tokens
+    assert 0 < prompt < 400
+
+
+@virtual_time
+async def test_with_no_tokens_left_it_asks_nothing() -> None:
+    outcome = await report(ScriptedModel([]), tokens_left=0)
+    assert not outcome.ok
+
+
+@virtual_time
+async def test_its_tokens_are_charged_to_the_parents_turn_and_run() -> None:
+    sub = ScriptedModel(
+        [Reply(calls=(Call("look", {}),), usage=Usage(300, 30)), say("So.", usage=Usage(400, 40))]
+    )
+    main = ScriptedModel(
+        [
+            Reply(calls=(Call("delegate_librarian", {"task": TASK}),), usage=Usage(100, 10)),
+            say("Good.", usage=Usage(200, 20)),
+        ]
+    )
+    chunks = await play(main, delegating(sub))
+    assert [turn.subagent_tokens for turn in ends(chunks)] == [770, 0]
+    assert done(chunks).tokens_used == 110 + 770 + 220
+    assert done(chunks).turns_used == 2
+
+
+@virtual_time
+async def test_what_it_used_is_not_left_for_the_parents_next_answer() -> None:
+    sub = ScriptedModel([say("So.", usage=Usage(4_000, 100))])
+    delegation = Reply(calls=(Call("delegate_librarian", {"task": TASK}),), usage=Usage(100, 10))
+    main = ScriptedModel([delegation, say("Good.")], max_output=10**6, window=10**6)
+    await play(main, delegating(sub), config=limits(token_budget=10_000))
+    assert main.requests[1].max_tokens < 10_000 - 4_100 - 110
+
+
+@virtual_time
+async def test_an_estimate_of_its_tokens_makes_the_runs_usage_mixed() -> None:
+    sub = ScriptedModel([say("So.", usage=None)])
+    main = ScriptedModel(
+        [
+            Reply(calls=(Call("delegate_librarian", {"task": TASK}),), usage=Usage(100, 10)),
+            say("Good.", usage=Usage(200, 20)),
+        ]
+    )
+    chunks = await play(main, delegating(sub))
+    assert done(chunks).usage_source == "mixed"
+
+
+@virtual_time
+async def test_librarians_side_by_side_do_not_get_more_than_there_is() -> None:
+    """Three at once, each with half of what was left when it began, would take half as much
+    again as the run has."""
+
+    def long_answer(request: ModelRequest) -> Reply:
+        return say("word " * 50, usage=Usage(200, request.max_tokens - 1), finish="stop")
+
+    sub = ScriptedModel([], then=long_answer, max_output=10**6, window=10**6)
+    three = calls(*[Call("delegate_librarian", {"task": f"{TASK} {n}"}) for n in range(3)])
+    main = ScriptedModel([three], then=say("Good."))
+    config = limits(token_budget=20_000, max_parallel_tools=3)
+    chunks = await play(main, delegating(sub), config=config)
+    assert done(chunks).tokens_used <= 20_000 + 1_000
+
+
+# -- what the parent shows ------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_its_chunks_are_shown_under_the_call_that_started_it() -> None:
+    sub = ScriptedModel([call("look"), say("So.")])
+    main = ScriptedModel([calls(Call("delegate_librarian", {"task": TASK}, "d1")), say("Good.")])
+    chunks = await play(main, delegating(sub))
+    shown = of_subagents(chunks)
+    assert {chunk.parent for chunk in shown} == {"d1"}
+    kinds = {type(chunk) for chunk in shown}
+    assert {Turn, Content, ToolCalled, ToolResult} <= kinds
+    assert not kinds & {Done, Error, ContextUpdate}
+    assert [chunk.seq for chunk in chunks] == list(range(1, len(chunks) + 1))
+    assert results(chunks) == {"d1": "So."}
+    assert text(chunks) == "Good."
+
+
+@virtual_time
+async def test_a_failed_librarian_is_a_failed_call_and_the_run_goes_on() -> None:
+    main = ScriptedModel([DELEGATE, say("Without it, then.")])
+    chunks = await play(main, delegating(ScriptedModel([ModelError("It is down.")])))
+    assert reason(chunks) == "completed"
+    (result,) = own(chunks, ToolResult)
+    assert not result.ok
+    assert "It is down." in result.tool_result
+
+
+@virtual_time
+async def test_it_works_with_the_parents_user_project_and_limits() -> None:
+    tools = FakeTools(LOOK)
+    await report(ScriptedModel([call("look"), say("So.")]), tools, user_id="bob", project_id="p9")
+    assert [(c.user_id, c.project_id) for c in tools.contexts] == [("bob", "p9")]
+
+
+# -- time -----------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_its_own_time_ends_it_before_the_parents() -> None:
+    main = ScriptedModel([DELEGATE, say("Without it, then.")])
+    sub = ScriptedModel([[Pause(1_000)]])
+    chunks = await play(main, delegating(sub, seconds=60), config=limits(timeout_seconds=300))
+    assert reason(chunks) == "completed"
+    assert 60 <= now() < 61
+    assert sub.open == 0
+
+
+@virtual_time
+async def test_the_parents_time_ends_it_before_its_own() -> None:
+    main = ScriptedModel([DELEGATE, say("Without it, then.")])
+    sub = ScriptedModel([[Pause(1_000)]])
+    chunks = await play(main, delegating(sub, seconds=3_600), config=limits(timeout_seconds=100))
+    assert reason(chunks) == "timeout"
+    assert text(chunks) == "Without it, then."
+    assert now() < 86
+    assert sub.open == 0
+
+
+@virtual_time
+async def test_it_ends_by_itself_when_its_parents_time_for_work_is_over() -> None:
+    outcome = await report(ScriptedModel([[Pause(1_000)]]), seconds=3_600, deadline=30.0)
+    assert not outcome.ok
+    assert 30 <= now() < 30.5
+
+
+@virtual_time
+async def test_it_keeps_time_for_a_last_answer_of_its_own() -> None:
+    """Its tool hangs; it is cut, and the model still sums up before the librarian's deadline."""
+    sub = ScriptedModel([call("look"), say("What I have.")])
+    outcome = await report(sub, FakeTools({"look": hangs()}), seconds=60)
+    assert outcome.ok
+    assert outcome.content.startswith("What I have.")
+    assert now() < 60
+
+
+# -- cancellation ---------------------------------------------------------------------------------
+
+
+async def cancelled_after(seconds: float, sub: ScriptedModel, tools: FakeTools) -> list[Chunk]:
+    cancellation = Cancellation()
+    asyncio.get_running_loop().call_later(seconds, cancellation.request)
+    return await play(ScriptedModel([DELEGATE]), delegating(sub, tools), cancellation=cancellation)
+
+
+@virtual_time
+async def test_a_cancel_ends_its_model_stream_and_its_work_is_dropped() -> None:
+    sub = ScriptedModel([[TextDelta("Half of it"), Pause(1_000), Finished((), "stop")]])
+    chunks = await cancelled_after(5, sub, FakeTools(LOOK))
+    assert reason(chunks) == "user_cancelled"
+    assert now() < 5.5
+    assert (sub.open, sub.aborted) == (0, 1)
+    assert all("Half" not in result for result in results(chunks).values())
+    assert len(asyncio.all_tasks()) == 1
+
+
+@virtual_time
+async def test_what_it_used_before_a_cancel_is_charged() -> None:
+    sub = ScriptedModel([[TextDelta("x" * 700), Pause(1_000), Finished((), "stop")]])
+    chunks = await cancelled_after(5, sub, FakeTools(LOOK))
+    (turn,) = ends(chunks)
+    assert turn.subagent_tokens > 200
+
+
+@pytest.mark.parametrize("tool", [hangs(), swallows_cancellation(50), slow(50)])
+@virtual_time
+async def test_a_cancel_ends_it_while_its_tool_hangs(tool: Any) -> None:
+    tools = FakeTools({"look": tool})
+    chunks = await cancelled_after(5, ScriptedModel([call("look")]), tools)
+    assert reason(chunks) == "user_cancelled"
+    assert now() < 5.5
+    await asyncio.sleep(60)
+    assert (tools.in_flight, strays()) == (0, 0)
+    assert len(asyncio.all_tasks()) == 1
+
+
+@virtual_time
+async def test_its_last_chunks_do_not_come_after_the_parents_done() -> None:
+    sub = ScriptedModel([call("look")])
+    chunks = await cancelled_after(5, sub, FakeTools({"look": fails("x"), "deaf": hangs()}))
+    assert isinstance(chunks[-1], Done)
+    assert not chunks[-1].parent
+
+
+@virtual_time
+async def test_a_cancelled_call_leaves_no_task_behind() -> None:
+    emitted: list[Chunk] = []
+    librarian = Librarian(model=ScriptedModel([[Pause(1_000)]]), tools=FakeTools(LOOK))
+    working = asyncio.create_task(librarian.work(TASK, context(emitted)))
+    await asyncio.sleep(5)
+    working.cancel()
+    await asyncio.wait([working])
+    assert working.cancelled()
+    assert now() < 5.5
+    assert len(asyncio.all_tasks()) == 1
+    assert not [chunk for chunk in emitted if isinstance(chunk, Done | Error)]

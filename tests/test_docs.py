@@ -1,0 +1,54 @@
+"""The documentation names everything it must, and its links lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from agents.core.chunks import Chunk
+from agents.core.config import LIMITS
+from agents.core.decision import TREES
+from agents.core.reasons import REASONS
+from agents.tools.__main__ import reference
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
+
+
+def test_every_limit_is_documented_with_its_default_and_bounds() -> None:
+    page = (DOCS / "limits.md").read_text()
+    for limit in LIMITS.values():
+        row = f"| `{limit.name}` | {limit.default:,} | {limit.minimum:,} | {limit.maximum:,} |"
+        assert row in page
+
+
+def test_every_reason_is_documented_with_its_outcome_in_order_of_precedence() -> None:
+    page = (DOCS / "limits.md").read_text()
+    documented = re.findall(r"^\| `(\w+)` \| ([a-z]+) \|", page, re.MULTILINE)
+    assert documented == [(code, reason.outcome.value) for code, reason in REASONS]
+
+
+def test_every_chunk_type_is_documented_with_its_fields() -> None:
+    page = (DOCS / "chunks.md").read_text()
+    for kind in Chunk.__args__:
+        (row,) = re.findall(rf"^\| `{kind.type}` \|.*$", page, re.MULTILINE)
+        for name in set(kind.__dataclass_fields__) - {"type", "seq", "at", "parent", "goes_on"}:
+            assert f"`{name}" in row, f"{kind.type} lacks {name}"
+
+
+def test_every_shipped_tree_is_documented() -> None:
+    page = (DOCS / "decision-trees.md").read_text()
+    for name in TREES.names():
+        assert f"`{name}`" in page or f"/{name}`" in page
+
+
+def test_the_reference_of_the_tools_is_what_make_docs_writes() -> None:
+    assert (DOCS / "tools.md").read_text() == reference(), "run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_within_the_project_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text())
+    missing = [link for link in links if not (page.parent / link).exists()]
+    assert not missing
