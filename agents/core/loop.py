@@ -68,13 +68,17 @@ async def run(
         state, guard, model, tools, clock, cancellation or Cancellation(), deadline, grace
     )
     loop = _Loop(ctx, conversation)
+    shown = 0
     try:
         try:
             async with aclosing(loop.turns()) as chunks:
                 async for chunk in chunks:
+                    shown = chunk.seq
                     yield chunk
         except Exception:
             log.exception("a run failed unexpectedly")
+            ctx.state = ctx.state.plain()
+            ctx.seq = shown  # a chunk that was made and not shown leaves no gap
             loop.end("internal_error")
         for chunk in loop.ending():
             yield chunk
@@ -87,8 +91,10 @@ class _Loop:
         self.ctx = ctx
         self.conversation = conversation
         self.reason = ""
-        self.also: tuple[str, ...] = ()
+        """Why the run has ended; empty while it goes on."""
         self.error = ""
+        """What to tell the user instead of the reason's own sentence."""
+        self.also: tuple[str, ...] = ()
         self.turn: OpenTurn | None = None
 
     def end(self, reason: str, error: str = "") -> None:
@@ -219,7 +225,7 @@ class _Loop:
 
     def ending(self) -> Iterator[Chunk]:
         """The run's last chunks, whatever ended it."""
-        ctx, entry = self.ctx, REASONS.get(self.reason or "internal_error")
+        ctx, entry = self.ctx, REASONS.get(self.reason)
         ctx.tick()
         ctx.state = replace(ctx.state, termination_reason=self.reason)
         if self.turn is not None:

@@ -127,6 +127,11 @@ class AgentState:
         """The time for work: what lies beyond it is kept for the wrap-up turn."""
         return self.time_limit - min(WRAP_UP_SECONDS, WRAP_UP_SHARE * self.time_limit)
 
+    def plain(self) -> "AgentState":
+        """The facts alone, without what a subclass adds or demands."""
+        names = AgentState.__dataclass_fields__
+        return AgentState(**{name: getattr(self, name) for name in names})
+
     # -- transitions ------------------------------------------------------------------------------
 
     def with_notice(self, notice: Notice) -> Self:

@@ -25,6 +25,7 @@ from agents.llm.retry import retry_after
 logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
+PATIENCE = 5.0
 LONGEST_REFUSAL = 1 << 16
 LONGEST_BODY = 1 << 24
 
@@ -45,7 +46,8 @@ class Endpoint:
     ) -> AsyncIterator[httpx.Response]:
         """Send a request; the response inside is an answer. Only EndpointErrors leave this.
 
-        A model may think for as long as its reader has time: `seconds`.
+        A model may think for as long as its reader has time: `seconds`. The reader's own deadline
+        comes first, so that a run out of time is not taken for an endpoint that failed.
         """
         if self._url is None:
             raise WrongAddress
@@ -57,7 +59,7 @@ class Endpoint:
                 self._url,
                 content=body,
                 headers=self._headers,
-                timeout=httpx.Timeout(max(1.0, seconds), connect=CONNECT_SECONDS),
+                timeout=httpx.Timeout(max(0.0, seconds) + PATIENCE, connect=CONNECT_SECONDS),
             ) as response:
                 await self._refuse_others(response, options)
                 yield response

@@ -64,6 +64,7 @@ async def play(
     ]
     assert [chunk for chunk in chunks if isinstance(chunk, Done)] == chunks[-1:]
     assert_every_call_has_one_result(chunks)
+    assert [chunk.seq for chunk in chunks] == list(range(1, len(chunks) + 1))
     return chunks
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import random
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -122,6 +122,25 @@ async def test_an_internal_error_keeps_the_accounts_of_its_turn() -> None:
     assert (done(chunks).turns_used, done(chunks).tokens_used) == (1, 77)
     phases = [turn.phase for turn in own(chunks, Turn)]
     assert phases == ["start", "end"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picky(AgentState):
+    """A state of a third party that cannot stand a second turn."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.turn:
+            raise ValueError("no second turn, please")
+
+
+@virtual_time
+async def test_a_third_partys_state_that_fails_still_ends_with_one_done() -> None:
+    state = Picky(user_id="ada", project_id="engine", config=limits())
+    chunks = await play(ScriptedModel([call("look"), say("So.")]), looking(), state=state)
+    assert reason(chunks) == "internal_error"
+    assert text(chunks) == ""
+    assert len(results(chunks)) == 1
 
 
 # -- cancellation ---------------------------------------------------------------------------------
