@@ -21,6 +21,7 @@ from agents.llm.classify import error_in_stream
 from agents.llm.deltas import CallAssembly
 from agents.llm.errors import BadResponse, BrokenStream, EmptyStream, EndpointError
 from agents.llm.text_calls import TextCallScanner
+from agents.llm.think_tags import ThinkTags
 
 DONE = "[DONE]"
 
@@ -42,6 +43,7 @@ class Assembly:
         "_reported",
         "_run",
         "_scanners",
+        "_tags",
         "_usage",
         "done",
         "fault",
@@ -59,6 +61,7 @@ class Assembly:
         self._calls = CallAssembly()
         self._reported = 0  # characters of calls that were reported
         self._scanners: dict[_Kind, TextCallScanner] = {}
+        self._tags = ThinkTags()
         self._kind: _Kind = TextDelta
         self._run: list[str] = []  # adjacent text of one kind within one read
 
@@ -93,6 +96,7 @@ class Assembly:
         if self.fault:
             return self.release()
         events: list[ModelEvent] = []
+        self._take_pieces(self._tags.flush(), events)
         self._close(events)
         events.append(Finished(self._calls.result(), self._finish_reason, self._usage))
         return events
@@ -100,6 +104,7 @@ class Assembly:
     def release(self) -> list[ModelEvent]:
         """What is still held back, as it was written."""
         events: list[ModelEvent] = []
+        self._take_pieces(self._tags.flush(), events)
         if self._run:
             self._pass_on(events, last=True)
         held = [(kind, scanner.release()) for kind, scanner in self._scanners.items()]
@@ -166,11 +171,20 @@ class Assembly:
             self._take_text(ReasoningDelta, _text_in(reasoning), events)
         content = get("content") or get("refusal")
         if content:
-            self._take_text(
-                TextDelta, content if type(content) is str else _text_in(content), events
-            )
+            self._take_content(content if type(content) is str else _text_in(content), events)
         if get("tool_calls") or get("function_call"):
             self._take_calls(delta, events)
+
+    def _take_content(self, text: str, events: list[ModelEvent]) -> None:
+        if self._tags.passed:
+            self._take_text(TextDelta, text, events)
+            return
+        self.started = self.started or bool(text)
+        self._take_pieces(self._tags.feed(text), events)
+
+    def _take_pieces(self, pieces: list[tuple[bool, str]], events: list[ModelEvent]) -> None:
+        for is_reasoning, text in pieces:
+            self._take_text(ReasoningDelta if is_reasoning else TextDelta, text, events)
 
     def _take_calls(self, delta: dict[str, Any], events: list[ModelEvent]) -> None:
         if self._run:

@@ -1,6 +1,6 @@
 """What a model can take and give, by its id: exact, then by family, then a cautious default.
 
-Figures are those the makers publish. A server may run an open model with a smaller window.
+Figures as their makers published them; a server may run an open model with a smaller window.
 """
 
 import re
