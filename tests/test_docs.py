@@ -9,6 +9,7 @@ from agents.core.chunks import Chunk
 from agents.core.config import LIMITS
 from agents.core.decision import TREES
 from agents.core.reasons import REASONS
+from agents.llm import errors
 from agents.tools.__main__ import reference
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,6 +36,16 @@ def test_every_chunk_type_is_documented_with_its_fields() -> None:
         (row,) = re.findall(rf"^\| `{kind.type}` \|.*$", page, re.MULTILINE)
         for name in set(kind.__dataclass_fields__) - {"type", "seq", "at", "parent", "goes_on"}:
             assert f"`{name}" in row, f"{kind.type} lacks {name}"
+
+
+def test_every_cause_of_an_endpoints_failure_is_documented() -> None:
+    page = (DOCS / "models.md").read_text()
+    codes = {kind.code for kind in vars(errors).values() if _is_error(kind)}
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == codes - {"provider_error"}
+
+
+def _is_error(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, errors.EndpointError)
 
 
 def test_every_shipped_tree_is_documented() -> None:

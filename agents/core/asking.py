@@ -188,7 +188,7 @@ def _take(ctx: RunContext, answer: Answer, item: object) -> Chunk | None:
             return ctx.emit(
                 System,
                 system_type="provider",
-                system_message=f"{message} Trying again in {wait:.1f} s.",
+                system_message=f"{message} Trying again in {wait:.1f} s." if wait else message,
                 severity="info",
                 metadata={"attempt": attempt, "wait": wait},
             )

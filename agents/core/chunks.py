@@ -184,6 +184,8 @@ class Error(Stamp):
     type: ClassVar[str] = "error"
     code: str
     error: str
+    cause: str = ""
+    """Why a model endpoint failed: one of the codes in docs/models.md."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

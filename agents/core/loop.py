@@ -16,7 +16,14 @@ from agents.core.context import WRAP_UP_NOTE_CHARS, RunContext
 from agents.core.decision import DecisionTree
 from agents.core.explain import explanation
 from agents.core.guard import TreeGuard
-from agents.core.ports import Cancellation, ChatModel, Clock, Message, ToolRunner
+from agents.core.ports import (
+    Cancellation,
+    ChatModel,
+    Clock,
+    Message,
+    ModelError,
+    ToolRunner,
+)
 from agents.core.prompt import Prompt
 from agents.core.reasons import REASONS, Outcome
 from agents.core.rules import ENFORCED, checks, limit_notice
@@ -92,12 +99,12 @@ class _Loop:
         self.conversation = conversation
         self.reason = ""
         """Why the run has ended; empty while it goes on."""
-        self.error = ""
+        self.error: ModelError | None = None
         """What to tell the user instead of the reason's own sentence."""
         self.also: tuple[str, ...] = ()
         self.turn: OpenTurn | None = None
 
-    def end(self, reason: str, error: str = "") -> None:
+    def end(self, reason: str, error: ModelError | None = None) -> None:
         self.reason, self.error = reason, error
 
     def _note_fired(self, found: Sequence[Check]) -> None:
@@ -131,7 +138,7 @@ class _Loop:
                     yield chunk
             error, self.turn = self.turn.answer.error, None
             if error is not None and not ctx.cancellation.requested:
-                for chunk in self._failed(str(error), wrap_up):
+                for chunk in self._failed(error, wrap_up):
                     yield chunk
                 if self.reason:
                     return
@@ -171,7 +178,7 @@ class _Loop:
             return None
         return decision.reason if self.ctx.wrap_up_fits() else None
 
-    def _failed(self, error: str, wrap_up: str | None) -> Iterator[Chunk]:
+    def _failed(self, error: ModelError, wrap_up: str | None) -> Iterator[Chunk]:
         """The endpoint failed for good. A wrap-up that failed keeps the run's reason, unless the
         model has never answered at all: then the failure is what the user must know."""
         ctx = self.ctx
@@ -180,13 +187,13 @@ class _Loop:
             self._note_fired(checks(ctx.state))
             self.end("provider_error", error)
             return
-        ctx.deeds.wrap_up_error = error
+        ctx.deeds.wrap_up_error = str(error)
         yield from ctx.tell(
             Notice(
                 key="wrap_up_failed",
                 system_type="provider",
                 message=f"The last answer could not be finished. {error}",
-                metadata={"limit_type": "provider"},
+                metadata={"limit_type": "provider", "cause": error.code},
             )
         )
 
@@ -231,11 +238,13 @@ class _Loop:
         if self.turn is not None:
             yield from break_off(ctx, self.turn)
         cancelled, limited = entry.outcome is Outcome.CANCELLED, entry.outcome is Outcome.LIMITED
-        message = self.error or f"{entry.sentence} {entry.remedy}"
+        message = str(self.error or f"{entry.sentence} {entry.remedy}")
         if cancelled:
             yield from ctx.tell(_cancelled_notice(message))
         if cancelled or entry.outcome is Outcome.FAILED:
-            yield ctx.emit(Error, code="cancelled" if cancelled else self.reason, error=message)
+            code = "cancelled" if cancelled else self.reason
+            cause = self.error.code if self.error else ""
+            yield ctx.emit(Error, code=code, error=message, cause=cause)
         yield ctx.emit(
             Done,
             termination_reason=self.reason,

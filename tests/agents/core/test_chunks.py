@@ -59,7 +59,7 @@ TABLE = {
     "hint": {"text"},
     "status": {"tools", "seconds"},
     "context_update": {"context_tokens", "max_context_tokens"},
-    "error": {"code", "error"},
+    "error": {"code", "error", "cause"},
     "done": {
         "termination_reason",
         "outcome",
@@ -154,7 +154,7 @@ OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
     Hint: {"text": words},
     Status: {"tools": st.lists(words, max_size=3).map(tuple), "seconds": numbers},
     ContextUpdate: {"context_tokens": counts, "max_context_tokens": counts},
-    Error: {"code": words, "error": words},
+    Error: {"code": words, "error": words, "cause": words},
     Done: {
         "termination_reason": words,
         "outcome": words,

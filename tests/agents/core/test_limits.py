@@ -222,6 +222,7 @@ async def test_a_refused_key_is_a_provider_error_that_says_what_to_do() -> None:
     assert (ran.outcome, ran.reason) == ("failed", "provider_error")
     assert ran.record.error is not None
     assert "key" in ran.record.error.error.lower()
+    assert ran.record.error.cause == "auth"
     assert ran.record.done is not None
     assert ran.record.done.turns_used == 0
 
