@@ -254,6 +254,25 @@ async def test_a_hint_of_a_tree_cannot_eat_the_budget() -> None:
     assert done(chunks).tokens_used < 1_000
 
 
+@virtual_time
+async def test_hints_of_a_tree_cannot_crowd_out_the_last_answer() -> None:
+    class Talkative(DefaultTree):
+        def on_turn_start(self, state: AgentState) -> AgentState:
+            for n in range(4):
+                key = f"{n}:{state.turn}"
+                state = state.with_notice(
+                    Notice(key=key, system_type="notification", hint=f"{n}" * 400)
+                )
+            return state
+
+    config = limits(max_iterations=1)
+    model = ScriptedModel([say("So.")])
+    await play(model, FakeTools(LOOK), tree=Talkative(config), config=config)
+    asked = model.requests[0].messages[-1]["content"]
+    assert "Answer now" in asked
+    assert len(asked) < 1_000
+
+
 def test_a_long_exchange_is_shortened_before_it_is_left_out() -> None:
     history: list[Message] = [{"role": "user", "content": "Go on."}]
     for n in range(12):
