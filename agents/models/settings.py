@@ -1,0 +1,111 @@
+"""What each person has set for their agent. Whoever has set nothing has the defaults."""
+
+from typing import Any, Self
+
+from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+
+from agents.core.config import LIMITS, AgentConfig
+from agents.core.decision import TREES
+
+
+def limit_field(name: str) -> Any:
+    """The column of one limit, from its one definition."""
+    limit = LIMITS[name]
+    return models.PositiveIntegerField(
+        limit.label,
+        default=limit.default,
+        help_text=limit.help,
+        validators=[MinValueValidator(limit.minimum), MaxValueValidator(limit.maximum)],
+    )
+
+
+def bounds(name: str, minimum: int, maximum: int) -> models.CheckConstraint:
+    """The same bounds, held by the database against everything that is not a form."""
+    return models.CheckConstraint(
+        condition=models.Q(**{f"{name}__gte": minimum, f"{name}__lte": maximum}),
+        name=f"{name}_in_bounds",
+    )
+
+
+def known_tree(name: str) -> None:
+    if name not in TREES:
+        raise ValidationError(
+            f"There is no decision tree {name!r}. Known: {', '.join(TREES.names())}."
+        )
+
+
+class PerUser(models.Model):
+    """Settings that a user has exactly one row of, made on first access."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self._meta.verbose_name} of {self.user}"
+
+    @classmethod
+    def of(cls, user: AbstractBaseUser) -> Self:
+        """The user's settings; the defaults, if they never set any."""
+        return cls._default_manager.get_or_create(user=user)[0]
+
+
+class UserAgentConfig(PerUser):
+    """A user's limits. `version` grows with every change, so that a stale form is noticed."""
+
+    max_iterations = limit_field("max_iterations")
+    soft_warning_percent = limit_field("soft_warning_percent")
+    token_budget = limit_field("token_budget")
+    token_warning_percent = limit_field("token_warning_percent")
+    timeout_seconds = limit_field("timeout_seconds")
+    max_tool_calls_per_turn = limit_field("max_tool_calls_per_turn")
+    max_parallel_tools = limit_field("max_parallel_tools")
+    default_tree = models.CharField(max_length=64, default="default", validators=[known_tree])
+    version = models.PositiveIntegerField(default=1, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        verbose_name = "agent configuration"
+        constraints = [
+            bounds(limit.name, limit.minimum, limit.maximum) for limit in LIMITS.values()
+        ]
+
+    def to_config(self) -> AgentConfig:
+        """The limits as the loop takes them."""
+        return AgentConfig(**{name: getattr(self, name) for name in LIMITS})
+
+
+class ModelSettings(PerUser):
+    """Which models a user's agent asks, and how. An empty name is the site's default."""
+
+    class Effort(models.TextChoices):
+        LOW = "low", "Low"
+        MEDIUM = "medium", "Medium"
+        HIGH = "high", "High"
+
+    oracle_model = models.CharField(max_length=200, blank=True)
+    subagent_model = models.CharField(max_length=200, blank=True)
+    thinking_enabled = models.BooleanField(default=False)
+    reasoning_effort = models.CharField(max_length=8, choices=Effort.choices, default=Effort.MEDIUM)
+    librarian_timeout = models.PositiveIntegerField(
+        default=1_200,
+        validators=[MinValueValidator(60), MaxValueValidator(3_600)],
+        help_text="Seconds that a librarian may take; never more than its run has left.",
+    )
+    max_context_nodes = models.PositiveIntegerField(
+        default=30,
+        validators=[MinValueValidator(5), MaxValueValidator(100)],
+        help_text="Earlier exchanges that are replayed to the model.",
+    )
+
+    class Meta:
+        verbose_name = "model settings"
+        constraints = [
+            bounds("librarian_timeout", 60, 3_600),
+            bounds("max_context_nodes", 5, 100),
+        ]

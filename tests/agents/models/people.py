@@ -1,0 +1,28 @@
+"""People and projects that the tests of rows share."""
+
+from django.contrib.auth.models import User
+
+from agents.models import AgentRun, Membership, Project
+
+
+def ada() -> User:
+    """A user with nothing set."""
+    return User.objects.create_user("ada")
+
+
+def engine(owner: User) -> Project:
+    """A project that somebody owns."""
+    project = Project.objects.create(name="engine")
+    Membership.objects.create(project=project, user=owner, role=Membership.Role.OWNER)
+    return project
+
+
+def run_of(user: User, project: Project, **values: object) -> AgentRun:
+    """A run that has just begun."""
+    usual: dict[str, object] = {
+        "question": "What is it?",
+        "tree": "default",
+        "model": "offline",
+        "config": {},
+    }
+    return AgentRun.objects.create(user=user, project=project, **{**usual, **values})

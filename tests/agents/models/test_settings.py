@@ -1,0 +1,88 @@
+"""What a user has set: defaults on first access, and bounds that nothing can get around."""
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import IntegrityError, transaction
+from django.db.models import Field
+
+from agents.core.config import LIMITS, AgentConfig, Limit
+from agents.models import ModelSettings, UserAgentConfig
+from tests.agents.models.people import ada
+
+pytestmark = pytest.mark.django_db
+each_limit = pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
+
+
+def test_whoever_has_set_nothing_has_the_defaults() -> None:
+    user = ada()
+    assert UserAgentConfig.of(user).to_config() == AgentConfig()
+    assert ModelSettings.of(user).librarian_timeout == 1_200
+    assert ModelSettings.of(user).max_context_nodes == 30
+
+
+def test_there_is_one_row_however_often_it_is_asked_for() -> None:
+    user = ada()
+    assert UserAgentConfig.of(user) == UserAgentConfig.of(user)
+    assert UserAgentConfig.objects.count() == 1
+
+
+def test_what_is_set_is_what_the_loop_gets() -> None:
+    row = UserAgentConfig.of(ada())
+    row.max_iterations, row.token_budget = 7, 9_000
+    row.save()
+    config = UserAgentConfig.objects.get().to_config()
+    assert config == AgentConfig(max_iterations=7, token_budget=9_000)
+
+
+@each_limit
+def test_the_row_has_every_limit_as_it_is_defined(limit: Limit) -> None:
+    field = UserAgentConfig._meta.get_field(limit.name)
+    assert isinstance(field, Field)
+    assert field.default == limit.default
+    assert field.help_text == limit.help
+    assert field.verbose_name == limit.label
+    held = {type(v): v.limit_value for v in field.validators if hasattr(v, "limit_value")}
+    assert held[MinValueValidator] == limit.minimum
+    assert held[MaxValueValidator] == limit.maximum
+
+
+@each_limit
+def test_a_form_refuses_what_is_out_of_bounds(limit: Limit) -> None:
+    row = UserAgentConfig.of(ada())
+    for value in (limit.minimum, limit.maximum):
+        setattr(row, limit.name, value)
+        row.full_clean()
+    for value in (limit.minimum - 1, limit.maximum + 1):
+        setattr(row, limit.name, value)
+        with pytest.raises(ValidationError) as refused:
+            row.full_clean()
+        assert limit.name in refused.value.message_dict
+
+
+@each_limit
+def test_the_database_refuses_it_too(limit: Limit) -> None:
+    row = UserAgentConfig.of(ada())
+    for value in (limit.minimum - 1, limit.maximum + 1):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            UserAgentConfig.objects.filter(pk=row.pk).update(**{limit.name: value})
+
+
+def test_an_unknown_tree_is_refused_with_the_known_names() -> None:
+    row = UserAgentConfig.of(ada())
+    row.default_tree = "nonsense"
+    with pytest.raises(ValidationError, match="Known: default"):
+        row.full_clean()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("librarian_timeout", 59), ("librarian_timeout", 3_601), ("max_context_nodes", 4)],
+)
+def test_model_settings_have_bounds_as_well(name: str, value: int) -> None:
+    row = ModelSettings.of(ada())
+    setattr(row, name, value)
+    with pytest.raises(ValidationError):
+        row.full_clean()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        row.save()
