@@ -1,6 +1,20 @@
-"""The site's settings, with the example package installed as a third party's would be."""
+"""The site's settings, with the example package installed as a third party's would be.
+
+The database is a file also in tests: writers in other threads are the point of some of them, and
+SQLite's memory databases lock whole tables.
+"""
+
+import tempfile
+from pathlib import Path
 
 from oracle_site.settings import *  # noqa: F403  # settings are names in a module
+from oracle_site.settings import DATABASES as SITE_DATABASES
 from oracle_site.settings import INSTALLED_APPS as SITE_APPS
 
 INSTALLED_APPS = [*SITE_APPS, "docs.examples.two_sources"]
+
+_FOLDER = tempfile.TemporaryDirectory(prefix="oracle-tests-")
+DATABASES = {
+    name: {**database, "TEST": {"NAME": str(Path(_FOLDER.name) / f"{name}.sqlite3")}}
+    for name, database in SITE_DATABASES.items()
+}

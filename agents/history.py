@@ -1,0 +1,83 @@
+"""Earlier runs as the messages that a model is sent: always valid, one result for every call."""
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from agents.core.batch import Entry, assistant_message
+from agents.core.chunks import Chunk, Content, Done, ToolCalled, ToolResult, Turn
+from agents.core.ports import Message
+from agents.core.progress import signature
+from agents.models import AgentRun, RunEvent
+from agents.models.encoding import chunk_of
+
+UNKNOWN = "Outcome unknown: the run ended before this call did. It may have taken effect."
+KINDS = ("content", "tool_call", "tool_result", "turn", "done")
+
+
+def messages_of(run_ids: Sequence[UUID]) -> list[Message]:
+    """The conversation that these runs were, oldest first. Runs that are gone are left out."""
+    runs = AgentRun.objects.in_bulk(run_ids)
+    events: dict[UUID, list[RunEvent]] = {run_id: [] for run_id in runs}
+    for event in RunEvent.objects.filter(run_id__in=runs, kind__in=KINDS).order_by("run", "seq"):
+        events[event.run_id].append(event)
+    messages: list[Message] = []
+    for run_id in run_ids:
+        if run_id in runs:
+            chunks = (chunk_of(event) for event in events[run_id])
+            messages.append({"role": "user", "content": runs[run_id].question})
+            messages += replay(chunk for chunk in chunks if chunk is not None)
+    return messages
+
+
+def replay(chunks: Iterable[Chunk]) -> list[Message]:
+    """What the model and its tools said in one run, turn by turn; a subagent's work is left out."""
+    messages: list[Message] = []
+    text: list[str] = []
+    entries: dict[str, Entry] = {}
+    results: dict[str, str] = {}
+    explanation = ""
+
+    def close_turn() -> None:
+        if text or entries:
+            messages.append(assistant_message("".join(text), entries.values()))
+            messages.extend(
+                {"role": "tool", "tool_call_id": i, "content": results.get(i, UNKNOWN)}
+                for i in entries
+            )
+        text.clear()
+        entries.clear()
+        results.clear()
+
+    for chunk in chunks:
+        if chunk.parent:
+            continue
+        match chunk:
+            case Turn(phase="start"):
+                close_turn()
+            case Content(content=written):
+                text.append(written)
+            case ToolCalled(tool_call=call):
+                key = signature(call.name, call.arguments)
+                entries[call.id] = Entry(len(entries), call.id, call.name, call.arguments, key)
+            case ToolResult(tool_call_id=call_id, tool_result=result):
+                results[call_id] = result
+            case Done(outcome="limited", termination_reason=reason):
+                explanation = f"[The answer above ended at a limit: {reason}.]"
+            case _:
+                pass
+    close_turn()
+    return _closed(messages, explanation)
+
+
+def _closed(messages: list[Message], explanation: str) -> list[Message]:
+    """A run that can be followed by a question: it ends with the assistant."""
+    if explanation or not messages or messages[-1]["role"] != "assistant":
+        words = explanation or "[No answer was written.]"
+        if messages and messages[-1]["role"] == "assistant":
+            messages[-1] = {
+                **messages[-1],
+                "content": f"{messages[-1]['content'] or ''}\n\n{words}",
+            }
+        else:
+            messages.append({"role": "assistant", "content": words})
+    return messages

@@ -1,0 +1,110 @@
+"""What a run is started with, and the row that it starts as."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from agents.core.config import AgentConfig
+from agents.core.ports import ChatModel, ToolRunner
+from agents.models import AgentRun, Project
+
+MOST_ACTIVE = 5
+"""Runs that one user may have going at the same time."""
+
+Attach = Callable[[AgentRun], None]
+"""What the caller stores together with a new run, in the same transaction."""
+
+
+class RunRefused(Exception):
+    """A run cannot be started now. The message is for the person who asked."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """One question, with everything that decides how it is answered."""
+
+    user: User
+    project: Project
+    question: str
+    config: AgentConfig
+    tree: str = "default"
+    conversation_key: UUID | None = None
+    context_runs: tuple[UUID, ...] = ()
+    """Runs that are replayed to the model, oldest first."""
+    continued_from: UUID | None = None
+    client_message_id: str | None = None
+
+
+class World(Protocol):
+    """Where a run's model and tools come from."""
+
+    def model(self, request: RunRequest) -> ChatModel: ...
+
+    def tools(self, request: RunRequest, model: ChatModel) -> ToolRunner: ...
+
+
+def create(
+    request: RunRequest,
+    *,
+    config: AgentConfig,
+    model: str,
+    owner: str,
+    lease: timedelta,
+    attach: Attach | None,
+) -> tuple[AgentRun, bool]:
+    """The run of a request and whether it is new. The same message sent twice is one run."""
+    try:
+        with transaction.atomic():
+            if (known := _known(request)) is not None:
+                return known, False
+            _refuse_too_many(request)
+            run = AgentRun.objects.create(
+                user=request.user,
+                project=request.project,
+                question=request.question,
+                conversation_key=request.conversation_key,
+                context_runs=[str(run_id) for run_id in request.context_runs],
+                continued_from_id=request.continued_from,
+                client_message_id=request.client_message_id,
+                tree=request.tree,
+                model=model,
+                config=config.model_dump(),
+                owner=owner,
+                lease_until=timezone.now() + lease,
+            )
+            if attach is not None:
+                attach(run)
+            return run, True
+    except IntegrityError:
+        if (known := _known(request)) is not None:
+            return known, False
+        if _is_busy(request):
+            raise RunRefused(
+                "This conversation has a run going. Wait for it to end, or stop it."
+            ) from None
+        raise
+
+
+def _known(request: RunRequest) -> AgentRun | None:
+    if request.client_message_id is None:
+        return None
+    return AgentRun.objects.filter(
+        user=request.user, client_message_id=request.client_message_id
+    ).first()
+
+
+def _is_busy(request: RunRequest) -> bool:
+    active = AgentRun.objects.filter(outcome__isnull=True)
+    return active.filter(conversation_key=request.conversation_key).exists()
+
+
+def _refuse_too_many(request: RunRequest) -> None:
+    active = AgentRun.objects.filter(user=request.user, outcome__isnull=True).count()
+    if active >= MOST_ACTIVE:
+        raise RunRefused(f"You have {active} runs going. Wait for one to end, or stop one.")

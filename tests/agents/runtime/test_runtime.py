@@ -1,0 +1,192 @@
+"""Runs that are stored as they happen, by the process that owns them."""
+
+import asyncio
+import uuid
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+
+from agents import history
+from agents.core.chunks import Content, Done, System, ToolResult
+from agents.core.ports import TextDelta
+from agents.models import AgentRun, RunEvent
+from agents.runtime import RunRefused, Runtime
+from agents.runtime.settling import sweep
+from tests.agents.runtime.worlds import ScriptedWorld, asked, followed
+from tests.support.script import call, say
+from tests.support.scripted_model import Item, ScriptedModel
+from tests.support.tools import FakeTools, hangs
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LEASE = timedelta(seconds=90)
+
+
+async def test_a_run_is_stored_and_can_be_followed_to_its_end() -> None:
+    request = await asked()
+    async with Runtime(ScriptedWorld(ScriptedModel([call("look"), say("It is so.")]))) as runtime:
+        row = await runtime.start(request)
+        chunks = await followed(runtime, row.pk)
+    assert [chunk.seq for chunk in chunks] == list(range(1, len(chunks) + 1))
+    assert isinstance(chunks[-1], Done)
+    stored = await AgentRun.objects.aget(pk=row.pk)
+    assert (stored.outcome, stored.reason) == ("completed", "completed")
+    assert stored.answer == "It is so."
+    assert (stored.turns, stored.tool_calls) == (2, 1)
+    assert stored.last_seq == len(chunks)
+    assert stored.lease_until is None
+
+
+@pytest.mark.parametrize("after", [0, 1, 5, 10])
+async def test_following_from_a_cursor_gives_exactly_the_rest(after: int) -> None:
+    request = await asked()
+    async with Runtime(ScriptedWorld(ScriptedModel([call("look"), say("It is so.")]))) as runtime:
+        row = await runtime.start(request)
+        whole = await followed(runtime, row.pk)
+        rest = await followed(runtime, row.pk, after)
+    assert rest == whole[after:]
+
+
+async def test_a_reader_that_goes_away_does_not_end_the_run() -> None:
+    request = await asked()
+    slowly = say("one two three four", piece_delay=0.01)
+    async with Runtime(ScriptedWorld(ScriptedModel([slowly]))) as runtime:
+        row = await runtime.start(request)
+        async for chunk in runtime.follow(row.pk):
+            if isinstance(chunk, Content):
+                break
+        chunks = await followed(runtime, row.pk)
+    assert "".join(c.content for c in chunks if isinstance(c, Content)) == "one two three four"
+
+
+async def test_a_cancellation_in_the_database_reaches_the_run() -> None:
+    """As another process would ask for it."""
+    request = await asked()
+    async with Runtime(ScriptedWorld(ScriptedModel([call("wait")]), waiting())) as runtime:
+        row = await runtime.start(request)
+        async for chunk in runtime.follow(row.pk):
+            if getattr(getattr(chunk, "tool_call", None), "status", "") == "running":
+                break
+        await AgentRun.objects.filter(pk=row.pk).aupdate(cancel_requested_at=timezone.now())
+        chunks = await followed(runtime, row.pk)
+    assert isinstance(chunks[-1], Done)
+    assert chunks[-1].termination_reason == "user_cancelled"
+    assert not await runtime.cancel(row.pk)  # harmless afterwards
+
+
+def waiting() -> FakeTools:
+    return FakeTools({"wait": hangs()})
+
+
+async def test_the_same_message_sent_twice_is_one_run() -> None:
+    request = await asked(client_message_id="m1")
+    async with Runtime(ScriptedWorld(ScriptedModel([say("Once.")]))) as runtime:
+        rows = await asyncio.gather(*(runtime.start(request) for _ in range(20)))
+        await followed(runtime, rows[0].pk)
+    assert len({row.pk for row in rows}) == 1
+    assert await AgentRun.objects.acount() == 1
+
+
+async def test_a_conversation_has_one_run_at_a_time_and_the_others_are_told_so() -> None:
+    request = await asked(conversation_key=uuid.uuid4())
+    async with Runtime(ScriptedWorld(ScriptedModel([call("wait")]), waiting())) as runtime:
+        row = await runtime.start(request)
+        with pytest.raises(RunRefused, match="has a run going"):
+            await runtime.start(request)
+        await runtime.cancel(row.pk)
+        await followed(runtime, row.pk)
+
+
+async def test_a_user_may_have_only_so_many_runs_going() -> None:
+    request = await asked()
+    model = ScriptedModel([], then=call("wait"))
+    async with Runtime(ScriptedWorld(model, waiting())) as runtime:
+        rows = [await runtime.start(request) for _ in range(5)]
+        with pytest.raises(RunRefused, match="5 runs going"):
+            await runtime.start(request)
+        for row in rows:
+            await runtime.cancel(row.pk)
+            await followed(runtime, row.pk)
+
+
+async def test_stopping_the_process_ends_its_runs_as_interrupted_with_what_they_wrote() -> None:
+    request = await asked()
+    script: list[Item] = [TextDelta("half an answer"), asyncio.Event()]
+    async with Runtime(ScriptedWorld(ScriptedModel([script]))) as runtime:
+        row = await runtime.start(request)
+        async for chunk in runtime.follow(row.pk):
+            if isinstance(chunk, Content):
+                break
+    stored = await AgentRun.objects.aget(pk=row.pk)
+    assert (stored.outcome, stored.reason) == ("failed", "interrupted")
+    assert stored.answer == "half an answer"
+    assert "Continue" in stored.error
+
+
+async def test_a_run_of_a_dead_process_is_settled_with_its_open_calls() -> None:
+    request = await asked()
+    async with Runtime(ScriptedWorld(ScriptedModel([call("wait")]), waiting())) as runtime:
+        row = await runtime.start(request)
+        async for chunk in runtime.follow(row.pk):
+            if getattr(getattr(chunk, "tool_call", None), "status", "") == "running":
+                break
+        expired = timezone.now() - timedelta(seconds=1)
+        gone = AgentRun.objects.filter(pk=row.pk)
+        await gone.aupdate(owner="elsewhere:1:x", lease_until=expired, fence=7)
+        assert await sync_to_async(sweep)(LEASE) == 1
+        chunks = await followed(runtime, row.pk)
+    assert isinstance(chunks[-1], Done)
+    assert chunks[-1].termination_reason == "interrupted"
+    results = [c for c in chunks if isinstance(c, ToolResult)]
+    assert len(results) == 1
+    assert results[0].tool_result.startswith("Outcome unknown")
+    assert [c for c in chunks if isinstance(c, System) and c.system_type == "interrupted"]
+
+
+async def test_a_process_that_lost_its_run_writes_nothing_more() -> None:
+    request = await asked()
+    going_on = say("word " * 200, piece_delay=0.005)
+    async with Runtime(ScriptedWorld(ScriptedModel([going_on]))) as runtime:
+        row = await runtime.start(request)
+        async for chunk in runtime.follow(row.pk):
+            if isinstance(chunk, Content):
+                break
+        await AgentRun.objects.filter(pk=row.pk).aupdate(fence=99)
+        before = await RunEvent.objects.filter(run=row.pk).acount()
+        await asyncio.sleep(0.3)
+        after = await RunEvent.objects.filter(run=row.pk).acount()
+    assert after == before
+    assert (await AgentRun.objects.aget(pk=row.pk)).outcome is None
+
+
+async def test_a_run_goes_on_from_an_earlier_one_with_its_tool_turns_in_full() -> None:
+    request = await asked()
+    first = ScriptedModel([call("look"), say("So far.")])
+    async with Runtime(ScriptedWorld(first)) as runtime:
+        row = await runtime.start(request)
+        await followed(runtime, row.pk)
+    second = ScriptedModel([say("And so on.")])
+    async with Runtime(ScriptedWorld(second)) as runtime:
+        again = replace(request, question="Go on.", continued_from=row.pk)
+        next_row = await runtime.start(again)
+        await followed(runtime, next_row.pk)
+    roles = [message["role"] for message in second.requests[0].messages]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert second.requests[0].messages[3]["content"] == "found"
+    assert next_row.continued_from_id == row.pk
+
+
+async def test_an_interrupted_run_is_a_valid_history() -> None:
+    request = await asked()
+    async with Runtime(ScriptedWorld(ScriptedModel([call("wait")]), waiting())) as runtime:
+        row = await runtime.start(request)
+        async for chunk in runtime.follow(row.pk):
+            if getattr(getattr(chunk, "tool_call", None), "status", "") == "running":
+                break
+    messages = await sync_to_async(history.messages_of)([row.pk])
+    asked_for = [c["id"] for m in messages for c in m.get("tool_calls", ())]
+    told = [m["tool_call_id"] for m in messages if m["role"] == "tool"]
+    assert asked_for == told
+    assert messages[-1]["role"] == "assistant"
