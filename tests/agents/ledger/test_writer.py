@@ -1,0 +1,218 @@
+"""The one writer of a process: together, in order, behind a fence, and patient."""
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.db import connection
+from django.utils import timezone
+
+from agents.core.chunks import Chunk, Content, Turn
+from agents.ledger import store, writer
+from agents.ledger.writer import LedgerClosed, OwnRun, Writer
+from agents.models import AgentRun, RunEvent
+from tests.agents.models.people import ada, engine, run_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+LEASE = timedelta(seconds=90)
+
+
+@sync_to_async
+def rows(count: int) -> list[AgentRun]:
+    user = ada()
+    project = engine(user)
+    return [run_of(user, project) for _ in range(count)]
+
+
+class Told:
+    """Keeps what a writer says."""
+
+    def __init__(self) -> None:
+        self.commits: list[dict[UUID, int]] = []
+        self.lost: list[UUID] = []
+        self.heard = asyncio.Event()
+
+    def own(self, row: AgentRun) -> OwnRun:
+        return OwnRun(
+            store.Hold(row.pk, row.fence),
+            on_cancel=self.heard.set,
+            on_lost=lambda: self.lost.append(row.pk),
+        )
+
+
+def text(seq: int) -> Chunk:
+    return Content(content=f"word{seq} ", seq=seq, at=1_700_000_000.0)
+
+
+async def numbers(row: AgentRun) -> list[int]:
+    found = RunEvent.objects.filter(run=row).order_by("seq").values_list("seq", flat=True)
+    return [seq async for seq in found]
+
+
+async def test_events_of_several_runs_share_commits_and_keep_their_order() -> None:
+    told = Told()
+    made = await rows(10)
+    ledger = Writer(LEASE, told.commits.append)
+    ledger.start()
+    owned = [told.own(row) for row in made]
+    for own in owned:
+        ledger.adopt(own)
+    for seq in range(1, 51):
+        for own in owned:
+            await ledger.append(own, text(seq))
+    for own in owned:
+        await ledger.settled(own, 50)
+    await ledger.close()
+    for row in made:
+        assert await numbers(row) == list(range(1, 51))
+    assert len(told.commits) < 100  # of 500 events
+
+
+async def test_a_reader_is_told_only_of_what_is_stored() -> None:
+    (row,) = await rows(1)
+    told = Told()
+    seen: list[tuple[int, int]] = []
+
+    def tell(newest: dict[UUID, int]) -> None:
+        with sqlite3.connect(connection.settings_dict["NAME"]) as other:
+            (stored,) = other.execute("SELECT max(seq) FROM agents_runevent").fetchone()
+        seen.append((newest[row.pk], stored))
+
+    ledger = Writer(LEASE, tell)
+    ledger.start()
+    own = told.own(row)
+    ledger.adopt(own)
+    for seq in range(1, 6):
+        await ledger.append(own, Turn(number=1, phase="start", seq=seq, at=1_700_000_000.0))
+        await ledger.settled(own, seq)
+    await ledger.close()
+    assert seen == [(seq, seq) for seq in range(1, 6)]
+
+
+async def test_a_run_that_was_taken_over_is_refused_and_the_others_are_not() -> None:
+    mine, stolen = await rows(2)
+    told = Told()
+    ledger = Writer(LEASE, told.commits.append)
+    ledger.start()
+    owned = [told.own(mine), told.own(stolen)]
+    for own in owned:
+        ledger.adopt(own)
+    await AgentRun.objects.filter(pk=stolen.pk).aupdate(fence=2)
+    for own in owned:
+        await ledger.append(own, text(1))
+    await ledger.settled(owned[0], 1)
+    await ledger.close()
+    assert await numbers(mine) == [1]
+    assert await numbers(stolen) == []
+    assert told.lost == [stolen.pk]
+
+
+async def test_a_quiet_run_keeps_its_lease_and_hears_of_a_cancellation() -> None:
+    (row,) = await rows(1)
+    told = Told()
+    ledger = Writer(LEASE, told.commits.append)
+    ledger.start()
+    ledger.adopt(told.own(row))
+    await AgentRun.objects.filter(pk=row.pk).aupdate(cancel_requested_at=timezone.now())
+    async with asyncio.timeout(5):
+        await told.heard.wait()
+    await ledger.close()
+    stored = await AgentRun.objects.aget(pk=row.pk)
+    assert stored.lease_until is not None
+    assert stored.lease_until > timezone.now() + timedelta(seconds=60)
+
+
+@contextmanager
+def locked() -> Iterator[sqlite3.Connection]:
+    """The database as another process holds it."""
+    other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield other
+    finally:
+        other.close()
+
+
+@pytest.fixture
+def impatient_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lock is an error at once, so that the writer's own patience is seen."""
+    original = store.write
+
+    def write(commits: list[store.Commit], lease: timedelta) -> store.Held:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA busy_timeout = 20")
+        return original(commits, lease)
+
+    monkeypatch.setattr(store, "write", write)
+
+
+async def test_a_locked_database_is_waited_for_and_nothing_is_lost(
+    impatient_database: None,
+) -> None:
+    (row,) = await rows(1)
+    told = Told()
+    ledger = Writer(LEASE, told.commits.append)
+    ledger.start()
+    own = told.own(row)
+    ledger.adopt(own)
+    with locked() as other:
+        for seq in range(1, 4):
+            await ledger.append(own, text(seq))
+        await asyncio.sleep(0.3)
+        assert told.commits == []
+        other.execute("ROLLBACK")
+        await ledger.settled(own, 3)
+    await ledger.close()
+    assert await numbers(row) == [1, 2, 3]
+    assert told.lost == []
+
+
+async def test_a_database_that_stays_locked_ends_the_runs_visibly(
+    impatient_database: None,
+) -> None:
+    (row,) = await rows(1)
+    told = Told()
+    ledger = Writer(LEASE, told.commits.append, patience=0.2)
+    ledger.start()
+    own = told.own(row)
+    ledger.adopt(own)
+    with locked() as other:
+        await ledger.append(own, text(1))
+        with pytest.raises(LedgerClosed):
+            await ledger.settled(own, 1)
+        other.execute("ROLLBACK")
+    with pytest.raises(LedgerClosed):
+        await ledger.append(own, text(2))
+    await ledger.close()
+    assert told.lost == [row.pk]
+
+
+async def test_a_run_waits_when_too_much_is_waiting(
+    impatient_database: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "MOST_PENDING", 10)
+    (row,) = await rows(1)
+    told = Told()
+    ledger = Writer(LEASE, told.commits.append)
+    ledger.start()
+    own = told.own(row)
+    ledger.adopt(own)
+
+    async def much() -> None:
+        for seq in range(1, 101):
+            await ledger.append(own, text(seq))
+
+    with locked() as other:
+        writing = asyncio.create_task(much())
+        await asyncio.wait([writing], timeout=0.2)
+        assert not writing.done()
+        other.execute("ROLLBACK")
+        await writing
+    await ledger.settled(own, 100)
+    await ledger.close()
+    assert await numbers(row) == list(range(1, 101))

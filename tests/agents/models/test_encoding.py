@@ -1,0 +1,57 @@
+"""A chunk lies in a row and comes back the same."""
+
+import json
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+
+from agents.core.chunks import CallView, Chunk, Content, ToolCalled, to_dict
+from agents.models import AgentRun, RunEvent
+from agents.models.encoding import chunk_of, row_of
+from tests.agents.core.test_chunks import any_chunk
+from tests.agents.models.people import ada, engine, run_of
+
+
+def stored(chunk: Chunk) -> RunEvent:
+    """A row as a database gives it back: JSON has been text in between."""
+    row = row_of(AgentRun().pk, chunk)
+    return RunEvent(**{**row._asdict(), "data": json.loads(json.dumps(row.data))})
+
+
+@given(any_chunk)
+def test_every_chunk_comes_back_as_it_was(chunk: Chunk) -> None:
+    found = chunk_of(stored(chunk))
+    assert found is not None
+    assert to_dict(found) == to_dict(chunk)
+
+
+def test_what_was_written_is_kept_apart_from_the_rest() -> None:
+    call = CallView("c1", "look", {"query": "a secret"}, "pending")
+    for chunk in (Content(content="a secret"), ToolCalled(tool_call=call)):
+        row = row_of(AgentRun().pk, chunk)
+        assert "a secret" in row.content
+        assert "a secret" not in json.dumps(row.data)
+
+
+def test_the_digest_is_of_the_whole_chunk_and_not_of_how_it_is_stored() -> None:
+    one = row_of(AgentRun().pk, Content(content="a", seq=1))
+    two = row_of(AgentRun().pk, Content(content="a", seq=1))
+    other = row_of(AgentRun().pk, Content(content="b", seq=1))
+    assert one.sha256 == two.sha256 != other.sha256
+
+
+def test_a_kind_of_a_newer_version_is_passed_over() -> None:
+    event = stored(Content(content="a"))
+    event.kind = "hologram"
+    assert chunk_of(event) is None
+
+
+@pytest.mark.django_db
+def test_arguments_survive_the_database() -> None:
+    user = ada()
+    run = run_of(user, engine(user))
+    arguments: dict[str, Any] = {"b": [1, None, {"ü": "日本"}], "a": ""}
+    row_of(run.pk, ToolCalled(tool_call=CallView("c", "t", arguments, "running"))).event().save()
+    found = cast(ToolCalled, chunk_of(RunEvent.objects.get()))
+    assert found.tool_call.arguments == arguments
