@@ -19,8 +19,9 @@ help: ## list the commands
 
 setup: $(READY) ## create .venv with everything pinned
 
-run: $(READY) ## ask one question in the terminal: make run Q="..."
-	@$(PY) -m docs.examples.ask $${Q:+"$$Q"} $(ARGS)
+run: $(READY) ## ask one question in the terminal: make run Q="..." ARGS="--tree quick"
+	@$(PY) manage.py migrate --verbosity 0
+	@$(PY) manage.py ask $(ARGS) -- "$${Q:-When did the work begin, and who leads it?}"
 
 test: $(READY) ## run the tests
 	$(PY) -m pytest $(ARGS)

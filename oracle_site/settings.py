@@ -100,5 +100,10 @@ LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
 
+# The model: any OpenAI-compatible endpoint. Without one, the embedded model quotes the notes.
+ORACLE_LLM_BASE_URL = os.environ.get("ORACLE_LLM_BASE_URL", "").strip()
+ORACLE_LLM_API_KEY = os.environ.get("ORACLE_LLM_API_KEY", "").strip()
+ORACLE_LLM_MODEL = os.environ.get("ORACLE_LLM_MODEL", "").strip() or "gpt-4o-mini"
+
 # The decision tree of a run that names none.
 ORACLE_DEFAULT_TREE = os.environ.get("ORACLE_DEFAULT_TREE") or "default"

@@ -18,7 +18,7 @@ from agents.core.clock import LoopClock
 from agents.core.decision import TREES
 from agents.core.guard import TreeGuard
 from agents.core.loop import Conversation, run
-from agents.core.ports import Cancellation, ChatModel, Clock, Message
+from agents.core.ports import Cancellation, ChatModel, Clock, Message, ToolRunner
 from agents.core.prompt import system_prompt
 from agents.core.record import RunRecord
 from agents.core.state import AgentState
@@ -38,13 +38,23 @@ LEASE = {"sqlite": timedelta(seconds=90), "postgresql": timedelta(seconds=30)}
 SWEEP_SECONDS = 10.0
 
 
+@dataclass(frozen=True)
+class _Setting:
+    """What a run is driven with."""
+
+    request: RunRequest
+    model: ChatModel
+    tools: ToolRunner
+    history: list[Message]
+
+
 @dataclass(eq=False)
 class _Going:
     """A run that this process drives."""
 
     own: OwnRun
     cancellation: Cancellation
-    model: ChatModel
+    setting: _Setting
     record: RunRecord = field(default_factory=RunRecord)
     seq: int = 0
     task: asyncio.Task[None] | None = None
@@ -91,9 +101,9 @@ class Runtime:
             raise RunRefused("The server is stopping. Ask again in a moment.")
         tree = TREES.get(request.tree)(request.config)  # type: ignore[call-arg]
         config = TreeGuard(tree, request.config).config
-        model = self._world.model(request)
 
-        def prepare() -> tuple[AgentRun, bool, list[Message]]:
+        def prepare() -> tuple[AgentRun, _Setting | None]:
+            model = self._world.model(request)
             row, is_new = create(
                 request,
                 config=config,
@@ -105,11 +115,14 @@ class Runtime:
             replayed = request.context_runs
             if request.continued_from is not None and request.continued_from not in replayed:
                 replayed = (*replayed, request.continued_from)
-            return row, is_new, history.messages_of(replayed) if is_new else []
+            if not is_new:
+                return row, None
+            tools = self._world.tools(request, model)
+            return row, _Setting(request, model, tools, history.messages_of(replayed))
 
-        row, is_new, messages = await _in_thread(prepare)
-        if is_new:
-            self._launch(row, request, model, messages)
+        row, setting = await _in_thread(prepare)
+        if setting is not None:
+            self._launch(row, setting)
         return row
 
     async def cancel(self, run_id: UUID) -> bool:
@@ -125,14 +138,12 @@ class Runtime:
 
     # -- tasks ------------------------------------------------------------------------------------
 
-    def _launch(
-        self, row: AgentRun, request: RunRequest, model: ChatModel, messages: list[Message]
-    ) -> None:
+    def _launch(self, row: AgentRun, setting: _Setting) -> None:
         cancellation = Cancellation()
         own = OwnRun(Hold(row.pk, row.fence), cancellation.request, lambda: self._lost(row.pk))
-        going = self._going[row.pk] = _Going(own, cancellation, model)
+        going = self._going[row.pk] = _Going(own, cancellation, setting)
         self._writer.adopt(own)
-        going.task = spawn(self._drive(going, row, request, messages), f"run {row.pk}")
+        going.task = spawn(self._drive(going), f"run {row.pk}")
 
     def _lost(self, run_id: UUID) -> None:
         """The run is not ours any more: stop at once, write nothing."""
@@ -140,25 +151,23 @@ class Runtime:
         if going is not None and going.task is not None:
             going.task.cancel()
 
-    async def _drive(
-        self, going: _Going, row: AgentRun, request: RunRequest, messages: list[Message]
-    ) -> None:
+    async def _drive(self, going: _Going) -> None:
+        run_id = going.own.hold.run_id
         try:
-            async for chunk in self._chunks(going, request, messages):
+            async for chunk in self._chunks(going):
                 await self._store(going, chunk)
             await self._writer.settled(going.own, going.seq)
         except asyncio.CancelledError:
-            if row.pk in self._going:
+            if run_id in self._going:
                 await self._interrupt(going)
             raise
         except LedgerClosed:
-            log.exception("run %s could not be stored", row.pk)
+            log.exception("run %s could not be stored", run_id)
         finally:
-            self._going.pop(row.pk, None)
+            self._going.pop(run_id, None)
 
-    def _chunks(
-        self, going: _Going, request: RunRequest, messages: list[Message]
-    ) -> AsyncGenerator[Chunk, None]:
+    def _chunks(self, going: _Going) -> AsyncGenerator[Chunk, None]:
+        setting, request = going.setting, going.setting.request
         tree = TREES.get(request.tree)(request.config)  # type: ignore[call-arg]
         return run(
             AgentState(
@@ -169,12 +178,12 @@ class Runtime:
             Conversation(
                 system=system_prompt(request.project.name),
                 question=request.question,
-                history=messages,
+                history=setting.history,
                 context_id=str(going.own.hold.run_id),
             ),
             tree=tree,
-            model=going.model,
-            tools=self._world.tools(request, going.model),
+            model=setting.model,
+            tools=setting.tools,
             clock=self._clock,
             cancellation=going.cancellation,
         )
@@ -188,7 +197,7 @@ class Runtime:
     async def _interrupt(self, going: _Going) -> None:
         """End a run that this process stops: what it wrote is kept, its open calls are settled."""
         if going.record.done is None:
-            name = going.model.name
+            name = going.setting.model.name
             for chunk in interruption(going.record, going.seq, name, self._clock.time()):
                 await self._store(going, chunk)
 

@@ -13,15 +13,15 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "oracle_site.settings")
 django.setup()
 
-from django.contrib.auth.models import User  # noqa: E402  # after the set-up it needs
+from django.contrib.auth.models import User  # noqa: E402  # after the set-up
 
-from agents.core.chunks import Content  # noqa: E402
-from agents.core.config import AgentConfig  # noqa: E402
-from agents.models import Project  # noqa: E402
-from agents.runtime import RunRequest, Runtime  # noqa: E402
-from tests.agents.runtime.worlds import ScriptedWorld  # noqa: E402
-from tests.support.script import call, say  # noqa: E402
-from tests.support.scripted_model import ScriptedModel  # noqa: E402
+from agents.core.chunks import Content  # noqa: E402  # after the set-up
+from agents.core.config import AgentConfig  # noqa: E402  # after the set-up
+from agents.models import Project  # noqa: E402  # after the set-up
+from agents.runtime import RunRequest, Runtime  # noqa: E402  # after the set-up
+from tests.agents.runtime.worlds import ScriptedWorld  # noqa: E402  # after the set-up
+from tests.support.script import call, say  # noqa: E402  # after the set-up
+from tests.support.scripted_model import ScriptedModel  # noqa: E402  # after the set-up
 
 RUNS = 3
 

@@ -1,0 +1,55 @@
+"""`manage.py runs`: the newest runs, or one with everything it said."""
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError
+
+from agents.core.reasons import REASONS
+from agents.ledger import store
+from agents.management.terminal import Terminal
+from agents.models import AgentRun
+from agents.models.encoding import chunk_of
+
+
+class Command(BaseCommand):
+    help = "List the newest runs, or show one by its id."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("run", nargs="?", help="the id of a run, or its beginning")
+        parser.add_argument("--most", type=int, default=20, help="how many to list")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["run"] is None:
+            for run in AgentRun.objects.select_related("user")[: options["most"]]:
+                self.stdout.write(_line(run))
+            return
+        run = run_named(options["run"])
+        self.stdout.write(f"{_line(run)}\n? {run.question}\n")
+        terminal, after = Terminal(sys.stdout), 0
+        while events := store.read(run.pk, after):
+            for event in events:
+                after = event.seq
+                if (chunk := chunk_of(event)) is not None:
+                    terminal.show(chunk)
+
+
+def _line(run: AgentRun) -> str:
+    label = REASONS.get(run.reason).label if run.reason in REASONS else "Running"
+    when = run.started_at.strftime("%Y-%m-%d %H:%M:%S")
+    question = " ".join(run.question.split())[:60]
+    return f"{run.pk}  {when}  {run.user}  {label:14}  {run.turns:2} turns  {question}"
+
+
+def run_named(name: str) -> AgentRun:
+    """The run of that id. The beginning of an id will do while it is the only one."""
+    try:
+        found = list(AgentRun.objects.filter(pk=UUID(name)))
+    except ValueError:
+        found = [run for run in AgentRun.objects.all() if str(run.pk).startswith(name)][:2]
+    if len(found) != 1:
+        problem = "no run" if not found else "more than one run"
+        raise CommandError(f"There is {problem} {name!r}; `manage.py runs` lists them.")
+    return found[0]

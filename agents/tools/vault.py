@@ -1,0 +1,82 @@
+"""The vault tools: search, read, list and write notes. What is behind them is a `Notes`."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from agents.core.chunks import SourceRef
+from agents.tools.definition import ToolOutput
+from agents.tools.notes import Hit, Notes
+from agents.tools.registry import tool
+
+SNIPPET_CHARS = 500
+LISTED = 500
+Path = Annotated[str, Field(description="Relative to the root, such as plan/roadmap.md")]
+
+
+@tool(timeout=15)
+def vault_search(
+    query: Annotated[str, Field(description="A few words to look for.", max_length=500)],
+    notes: Notes,
+    limit: Annotated[int, Field(description="How many notes at most.", ge=1, le=20)] = 6,
+) -> ToolOutput:
+    """Search the project's notes. Best first, each with the line that fits best.
+
+    Read a note with vault_read before you rely on it.
+    """
+    hits = notes.search(query, limit)
+    if not hits:
+        return ToolOutput(f"No note matches {query!r}. Try other words, or vault_list.")
+    found = [f"{number}. {_shown(hit)}" for number, hit in enumerate(hits, start=1)]
+    return ToolOutput("\n".join(found), tuple(_source(hit) for hit in hits))
+
+
+def _shown(hit: Hit) -> str:
+    """One hit on two lines: nothing in a note can start a line of the list."""
+    place = " > ".join(dict.fromkeys(filter(None, (hit.title, hit.heading))))
+    return f"{hit.path}:{hit.line} (score {hit.score:.2f}) {place}\n   {hit.snippet}"
+
+
+def _source(hit: Hit) -> SourceRef:
+    return SourceRef(hit.path, "vault", hit.line, hit.snippet[:SNIPPET_CHARS], hit.score)
+
+
+@tool(timeout=15)
+def vault_read(path: Path, notes: Notes) -> ToolOutput:
+    """Read one note. Each line comes with its number, to be cited as [path:line]."""
+    lines = notes.read(path).splitlines()
+    numbered = [f"{number}| {line}" for number, line in enumerate(lines, start=1)]
+    text = "\n".join([f"{path} ({len(lines)} lines)", *numbered])
+    first = next((line for line in lines if line.strip(" -#")), "")
+    return ToolOutput(text, (SourceRef(path, "vault", 1, first[:SNIPPET_CHARS]),))
+
+
+@tool(timeout=15)
+def vault_list(
+    notes: Notes,
+    folder: Annotated[str, Field(description="Only below this folder; empty for all.")] = "",
+) -> str:
+    """List the paths and titles of the project's notes."""
+    listed = notes.list(folder)
+    if not listed:
+        return f"There are no notes in {folder!r}." if folder else "There are no notes yet."
+    lines = [f"- {note.path} ({note.title})" for note in listed[:LISTED]]
+    more = [f"… and {len(listed) - LISTED} more; name a folder."] if len(listed) > LISTED else []
+    return "\n".join([f"{len(listed)} notes", *lines, *more])
+
+
+@tool(writes=True, timeout=15)
+def vault_write(
+    path: Path,
+    content: Annotated[str, Field(description="The whole note, in Markdown.")],
+    notes: Notes,
+) -> ToolOutput:
+    """Create a note, or replace the whole of it. Read it first when it exists."""
+    before = notes.write(path, content)
+    count = len(content.splitlines())
+    done = (
+        f"Created {path} ({count} lines)."
+        if before is None
+        else f"Replaced {path}: {len(before.splitlines())} lines before, {count} now."
+    )
+    return ToolOutput(done, (SourceRef(path, "vault", 1, content[:SNIPPET_CHARS]),))
