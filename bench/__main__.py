@@ -18,6 +18,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 YARDSTICK = ROOT.parent / "shared" / "bench"
+TRACES = ROOT.parent / "shared" / "traces"
+ALL_KINDS = "exact,volatile,cycle,near"
 ROUNDS = 5
 JOBS = ("mixed", "turns", "tokens", "long")
 
@@ -37,6 +39,7 @@ def main() -> int:
             floor.append(measure(YARDSTICK / "floor" / "raw_httpx.py", base_url, options.runs))
             ours.append(measure(ROOT / "bench" / "ours.py", base_url, options.runs))
     report(floor, ours)
+    report_stuck_rules()
     return 0
 
 
@@ -81,6 +84,26 @@ def report(floor: list[dict[str, Any]], ours: list[dict[str, Any]]) -> None:
             (r["long"]["cpu_ms"] / 51) / (r["turns"]["cpu_ms"] / 11) for r in rounds
         )
         print(f"{name}: CPU per turn at 50 turns is {growth:.2f} times that at 10 turns")
+
+
+def report_stuck_rules() -> None:
+    """How well the stuck rules do on recorded runs, and what they save (SC-006, SC-007)."""
+    if not TRACES.is_dir():
+        print("stuck rules: skipped, the recorded runs (../shared/traces) are not there")
+        return
+    for title, kinds in (("loops", "exact,volatile,cycle"), ("all kinds", ALL_KINDS)):
+        command = [sys.executable, str(TRACES / "score.py"), "--json", "--kinds", kinds]
+        command += ["--cmd", f"{sys.executable} -m agents.core.progress"]
+        found = json.loads(
+            subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        )
+        wasted = found["wasted_turns_stuck_cap30/cap15/cap30+det/cap15+det"]
+        print(
+            f"stuck rules, {title}: accuracy {found['accuracy']:.1f} %, false positives "
+            f"{found['FPR']:.1f} %, recall {found['recall']:.1f} %; turns wasted with a limit of "
+            f"30 {wasted[0]}, by default {wasted[3]}; successes stopped "
+            f"{found['success_cut_by_detector']}, over 15 turns {found['success_over_15']}"
+        )
 
 
 def cpu(rounds: list[dict[str, Any]], job: str) -> float:

@@ -45,6 +45,7 @@ INSTALLED_APPS = [
     "agents",
     "chat",
     "settings_ui",
+    *words("ORACLE_APPS", []),  # packages that bring decision trees of their own
 ]
 
 MIDDLEWARE = [

@@ -11,7 +11,7 @@ from agents.core.guard import TreeGuard
 from agents.core.inbox import Inbox
 from agents.core.ports import Cancellation, ChatModel, Clock, ToolRunner, ToolSchema
 from agents.core.prompt import Prompt
-from agents.core.rules import TIME_WARNING_PERCENT, WARNING_KEYS, due_warnings
+from agents.core.rules import TIME_WARNING_PERCENT, due_warnings, is_warning
 from agents.core.state import AgentState, Notice
 from agents.core.tokens import MIN_ANSWER, Meter, cut_text, schema_chars
 
@@ -104,7 +104,7 @@ class RunContext:
 
         The warnings are the loop's own: a tree cannot use up, or reword, one of them.
         """
-        wanted = [n for n in self.state.notices if not n.key.startswith(WARNING_KEYS)]
+        wanted = [notice for notice in self.state.notices if not is_warning(notice)]
         self.state = replace(self.state, notices=())
         failure = self.guard.take_failure()
         due = due_warnings(self.state) if warnings else []

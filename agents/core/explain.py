@@ -34,7 +34,7 @@ def explanation(reason: str, state: AgentState, deeds: Deeds) -> str:
     parts = [f"**{entry.label}.** {entry.sentence}", _used(state)]
     parts.append(_done(deeds))
     if reason == "error_limit" and deeds.errors:
-        parts.append("Errors:\n" + _bullets(deeds.errors))
+        parts.append("Errors:\n" + _bullets(list(dict.fromkeys(deeds.errors))))
     if reason == "no_progress" and (action := _last_action(state)):
         parts.append(f"Repeated: `{shortened(action)}`.")
     if deeds.wrap_up_error:
@@ -46,7 +46,8 @@ def explanation(reason: str, state: AgentState, deeds: Deeds) -> str:
 
 
 def _used(state: AgentState) -> str:
-    estimated = "" if state.usage_source in (None, "provider") else " (partly estimated)"
+    labels = {"estimate": " (estimated)", "mixed": " (partly estimated)"}
+    estimated = labels.get(state.usage_source or "", "")
     return (
         f"Used: {state.turn} of {state.config.max_iterations} turns, "
         f"{state.tokens_used:,} of {state.token_limit:,} tokens{estimated}, "

@@ -37,6 +37,13 @@ class Inbox(Generic[T]):
             self._items.append(item)
             self._release_reader()
 
+    def put_from_anywhere(self, item: T) -> None:
+        """As `put`, also from another thread than the reader's."""
+        if threading.get_ident() == self._thread:
+            self.put(item)
+        else:
+            self._loop.call_soon_threadsafe(self.put, item)
+
     async def room(self) -> None:
         """Wait while a slow reader catches up. For writers that can, after what they put."""
         while len(self._items) >= ROOM:

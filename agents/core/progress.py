@@ -166,8 +166,11 @@ def first_stuck(turns: Iterable[Mapping[str, Any]]) -> tuple[int | None, str | N
 def main(lines: TextIO, out: TextIO) -> None:
     for line in lines:
         if line.strip():
-            run = json.loads(line)
-            turn, rule = first_stuck(run["turns"])
+            try:
+                run = json.loads(line)
+                turn, rule = first_stuck(run["turns"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise SystemExit(f"not a recorded run: {line[:80].strip()!r} ({error!r})") from None
             out.write(json.dumps({"id": run["id"], "fired_at_turn": turn, "rule": rule}) + "\n")
 
 

@@ -108,7 +108,7 @@ _add(
     "Tool errors",
     "warning",
     "The agent's tools failed three turns in a row.",
-    "See the errors below; correct what they name, then continue.",
+    "Correct what the errors name, then continue.",
     wraps_up=True,
 )
 _add(

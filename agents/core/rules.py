@@ -18,8 +18,8 @@ ERROR_LIMIT = 3
 EMPTY_LIMIT = 2
 TIME_WARNING_PERCENT = 80
 CONTEXT_WARNING_PERCENT = 70
-WARNING_KEYS = ("iterations", "tokens", "time", "context", "repeated:", "loop")
-"""The keys of the warnings below, or their beginnings."""
+WARNING_KEYS = frozenset({"iterations", "tokens", "time", "context", "loop"})
+"""The keys of the warnings below; that of a repeated action is made of it."""
 LOOP_EVENT = "agent.loop.detected"
 """Recorded once a run: by the loop warning, or by the notice that ends the run instead."""
 
@@ -87,6 +87,11 @@ def with_due_warnings(state: AgentState) -> AgentState:
     for notice in due_warnings(state):
         state = state.with_notice(notice)
     return state
+
+
+def is_warning(notice: Notice) -> bool:
+    """Whether a notice is, or passes for, one of the warnings below: those are the loop's."""
+    return notice.key in WARNING_KEYS or notice.key.startswith("repeated:")
 
 
 def due_warnings(state: AgentState) -> list[Notice]:

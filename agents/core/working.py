@@ -15,6 +15,7 @@ from agents.core.chunks import (
     Done,
     Source,
     SourceRef,
+    Stamp,
     ToolCalled,
     ToolResult,
     Turn,
@@ -182,7 +183,9 @@ async def _run_one(ctx: RunContext, batch: Batch, entry: Entry) -> None:
         if batch.cut:
             raise
         outcome = ToolOutcome(ok=False, content="The tool was cancelled from within.")
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # an exit of a tool must not end the process
         log.exception("tool %r failed", entry.name)
         outcome = ToolOutcome(ok=False, content=f"The tool failed ({type(error).__name__}).")
     inbox.put(_Ran(entry, outcome))
@@ -199,7 +202,10 @@ def _check_outcome(outcome: object) -> None:
 
 
 def _report(inbox: Inbox[Any], call_id: str, chunk: Chunk) -> None:
-    inbox.put(_Reported(call_id, chunk))
+    """Take a subagent's chunk, from whatever thread its tool runs in."""
+    if not isinstance(chunk, Stamp):
+        raise TypeError(f"a chunk was wanted, not {type(chunk).__name__}")
+    inbox.put_from_anywhere(_Reported(call_id, chunk))
 
 
 def _take(ctx: RunContext, batch: Batch, item: _Ran | _Reported) -> Iterator[Chunk]:
@@ -268,7 +274,7 @@ def _hand_over(ctx: RunContext, batch: Batch) -> None:
 def _remember(ctx: RunContext, entry: Entry, outcome: ToolOutcome) -> None:
     if outcome.refused:
         ctx.deeds.not_run.append(f"{entry.signature} ({outcome.content})")
-    else:
+    elif entry.started is not None or entry.same_as is not None:
         ctx.deeds.ran[entry.name] += 1
     if not outcome.ok and not outcome.refused:
         ctx.deeds.errors.append(f"{entry.name}: {outcome.content}")

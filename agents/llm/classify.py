@@ -34,6 +34,7 @@ _BY_STATUS: dict[int, type[EndpointError]] = {
     413: ContextTooLong,
     425: Overloaded,
     429: RateLimited,
+    501: NotFound,
 }
 
 _CONTEXT = (

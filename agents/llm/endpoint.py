@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
 PATIENCE = 5.0
+HIGHEST_PORT = 65_535
 LONGEST_REFUSAL = 1 << 16
 LONGEST_BODY = 1 << 24
 
@@ -39,6 +40,7 @@ class Endpoint:
         self._url = _url(base_url)
         self._headers = _headers(api_key)
         self.host = self._url.host if self._url else ""
+        self._place = self._url.netloc.decode().rpartition("@")[2] if self._url else ""
 
     @asynccontextmanager
     async def post(
@@ -53,6 +55,7 @@ class Endpoint:
             raise WrongAddress
         if self._headers is None:
             raise KeyRefused
+        began = False
         try:
             async with self._client.stream(
                 "POST",
@@ -61,10 +64,11 @@ class Endpoint:
                 headers=self._headers,
                 timeout=httpx.Timeout(max(0.0, seconds) + PATIENCE, connect=CONNECT_SECONDS),
             ) as response:
+                began = True
                 await self._refuse_others(response, options)
                 yield response
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._translated(error) from None
+            raise self._translated(error, began=began) from None
 
     async def _refuse_others(self, response: httpx.Response, options: Options) -> None:
         if not response.is_success:
@@ -85,7 +89,7 @@ class Endpoint:
         if content_type(response) == "text/html":
             raise NotAnApi
 
-    def _translated(self, error: Exception) -> EndpointError:
+    def _translated(self, error: Exception, *, began: bool) -> EndpointError:
         match error:
             case httpx.InvalidURL() | httpx.UnsupportedProtocol():
                 return WrongAddress()
@@ -93,15 +97,20 @@ class Endpoint:
                 return Overloaded("Too many answers are being written at the moment. Try again.")
             case httpx.ConnectTimeout():
                 return TimedOut(
-                    f"{self.host} did not accept a connection in time. "
+                    f"{self._place} did not accept a connection in time. "
                     "Check the base URL and the network, or try again."
                 )
             case httpx.TimeoutException():
                 return TimedOut()
             case httpx.ConnectError():
                 return Unreachable(
-                    f"Cannot connect to {self.host}. "
+                    f"Cannot connect to {self._place}. "
                     "Check that it is running, the base URL, and the network."
+                )
+            case httpx.NetworkError() | httpx.RemoteProtocolError() if not began:
+                return BrokenStream(
+                    f"{self._place} closed the connection without an answer. "
+                    "Check that the base URL is that of a model endpoint, or try again."
                 )
             case httpx.NetworkError() | httpx.RemoteProtocolError():
                 return BrokenStream()
@@ -147,7 +156,9 @@ def _url(base_url: str) -> httpx.URL | None:
         url = httpx.URL(base_url.strip().rstrip("/") + "/chat/completions")
     except httpx.InvalidURL:
         return None
-    return url if url.scheme in ("http", "https") and url.host else None
+    if url.scheme not in ("http", "https") or not url.host or (url.port or 0) > HIGHEST_PORT:
+        return None
+    return url
 
 
 def _headers(api_key: str) -> Mapping[str, str] | None:

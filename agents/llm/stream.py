@@ -16,6 +16,8 @@ from agents.llm.retry import RetryPolicy
 
 Sleep = Callable[[float], Awaitable[object]]
 
+LAST_WORDS = 1.0
+"""Seconds to wait for usage and the proper end after an answer that said it is finished."""
 GOODBYE = 0.25
 """Seconds to wait for the proper end of a response that said it is done, to keep its connection."""
 
@@ -111,6 +113,23 @@ async def _read(
             if answer.done:
                 await _say_goodbye(reads)
                 return
+            if answer.complete:
+                yield await _last_words(reads, answer)
+                return
+
+
+async def _last_words(reads: AsyncIterator[bytes], answer: AnswerDecoder) -> list[ModelEvent]:
+    """What follows a finished answer, usage for one. Some endpoints then say no more, and leave
+    the connection open: they are not waited for."""
+    events: list[ModelEvent] = []
+    with suppress(TimeoutError, httpx.HTTPError):
+        async with asyncio.timeout(LAST_WORDS):
+            async for data in reads:
+                events += answer.feed(data)
+                if answer.done:
+                    await _say_goodbye(reads)
+                    break
+    return events
 
 
 async def _say_goodbye(reads: AsyncIterator[bytes]) -> None:

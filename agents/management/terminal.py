@@ -1,5 +1,6 @@
 """A run in the terminal, chunk by chunk."""
 
+import re
 from typing import TextIO
 
 from agents.core.chunks import (
@@ -15,6 +16,7 @@ from agents.core.chunks import (
 )
 
 _RESULT_CHARS = 200
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 class Terminal:
@@ -27,9 +29,9 @@ class Terminal:
     def show(self, chunk: Chunk) -> None:
         match chunk:
             case Content(content=text) if not chunk.parent:
-                self._text(text)
+                self._text(_plain(text))
             case Thinking(content=text) if not chunk.parent:
-                self._text(f"\033[2m{text}\033[0m" if self._out.isatty() else "")
+                self._text(f"\033[2m{_plain(text)}\033[0m" if self._out.isatty() else "")
             case ToolCalled(tool_call=call) if call.status != "pending":
                 self._line(chunk, f"- {call.name} {_short(str(call.arguments))} [{call.status}]")
             case ToolResult(tool_result=result, ok=ok, duration_ms=ms):
@@ -37,7 +39,7 @@ class Terminal:
                 self._line(chunk, f"  {state} after {ms} ms: {_short(result)}")
             case System(system_message=message):
                 self._line(chunk, f"! {message}")
-            case Error(error=error):
+            case Error(error=error, code=code) if code != "cancelled":  # its notice said so
                 self._line(chunk, f"Error: {error}")
             case Turn(phase="start") if not chunk.parent:
                 self._break()
@@ -54,7 +56,7 @@ class Terminal:
     def _line(self, chunk: Chunk, text: str) -> None:
         self._break()
         indent = "    " if chunk.parent else ""
-        self._out.write(f"{indent}{text}\n")
+        self._out.write(f"{indent}{_plain(text)}\n")
         self._out.flush()
 
     def _break(self) -> None:
@@ -70,6 +72,11 @@ class Terminal:
             f"\n[{done.outcome}: {done.termination_reason}; {done.turns_used} turns, "
             f"{done.tokens_used:,} tokens ({done.usage_source}), {done.model_used}]\n"
         )
+
+
+def _plain(text: str) -> str:
+    """Text that cannot move the cursor, clear the screen or change the title."""
+    return _CONTROL.sub("\ufffd", text)
 
 
 def _short(text: str) -> str:

@@ -65,7 +65,9 @@ class UserAgentConfig(PerUser):
     timeout_seconds = limit_field("timeout_seconds")
     max_tool_calls_per_turn = limit_field("max_tool_calls_per_turn")
     max_parallel_tools = limit_field("max_parallel_tools")
-    default_tree = models.CharField(max_length=64, default="default", validators=[known_tree])
+    default_tree = models.CharField(
+        max_length=64, blank=True, validators=[known_tree], help_text="Empty: the site's default."
+    )
     version = models.PositiveIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -74,6 +76,11 @@ class UserAgentConfig(PerUser):
         constraints = [
             bounds(limit.name, limit.minimum, limit.maximum) for limit in LIMITS.values()
         ]
+
+    @property
+    def tree(self) -> str:
+        """The decision tree of a run that names none."""
+        return self.default_tree or str(settings.ORACLE_DEFAULT_TREE)
 
     def to_config(self) -> AgentConfig:
         """The limits as the loop takes them."""

@@ -27,7 +27,10 @@ class ToolExecutor:
         services: Iterable[Service] = (),
         threads: ToolThreads = THREADS,
     ) -> None:
-        self._tools = {tool.name: tool for tool in tools}
+        offered = tuple(tools)
+        self._tools = {tool.name: tool for tool in offered}
+        if len(self._tools) < len(offered):
+            raise TypeError("two tools of one name: the model could not tell them apart")
         self._services = tuple(services)
         self._threads = threads
         self._schemas = tuple(tool.schema for tool in self._tools.values())
@@ -64,11 +67,22 @@ class ToolExecutor:
         for name, kind in tool.handed_in.items():
             arguments[name] = context if kind is ToolContext else self._service(kind)
         function = partial(tool.function, **arguments)
-        work = function() if tool.is_async else self._threads.run(function)
+        work = _contained(function() if tool.is_async else self._threads.run(function))
         return await (work if tool.timeout is None else _in_time(work, tool))
 
     def _service(self, kind: type[Any]) -> Service | None:
         return next((service for service in self._services if isinstance(service, kind)), None)
+
+
+async def _contained(work: Any) -> Any:
+    """A tool's work. What is not an ordinary error, an exit say, must not leave its task: it would
+    take the event loop and every other run with it."""
+    try:
+        return await work
+    except (Exception, asyncio.CancelledError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise ToolFailed(f"The tool failed ({type(error).__name__}).") from None
 
 
 async def _in_time(work: Any, tool: Tool) -> Any:
@@ -93,7 +107,7 @@ def _outcome(value: Any) -> ToolOutcome:
         case ToolOutcome():
             return value
         case ToolOutput(str() as content, sources):
-            return ToolOutcome(ok=True, content=content, sources=sources)
+            return ToolOutcome(ok=True, content=content, sources=tuple(sources))
         case str():
             return ToolOutcome(ok=True, content=value)
         case None:

@@ -9,7 +9,7 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,6 +83,7 @@ WORDS = (
     "日本",
 )
 STEADY = ("read", "list", "fail", "refuse", "save")
+MOST_UNREAD = 400  # tokens that may have arrived and wait to be read when the budget is reached
 LONGEST_LINE = 1 << 20  # a longer one is a fault, and nothing of it is an answer
 UNSTEADY = (
     "slow",
@@ -213,6 +214,14 @@ class Delivered(ScriptedTransport):
         response.stream = _Kept(response.stream, kept)
         return response
 
+    def answered(self, key: str) -> int:
+        """Requests whose answer began: any content, call or end of it was delivered."""
+        return sum(
+            _is_answer(bytes(self.bytes.get(number, b"")))
+            for number, request in enumerate(self.requests)
+            if request.key == key
+        )
+
     def text(self, key: str) -> str:
         """Every character of content that was delivered to a model's readers."""
         return "".join(
@@ -236,23 +245,42 @@ class _Kept(httpx.AsyncByteStream):
         await self._stream.aclose()
 
 
-def _content(data: bytes) -> str:
-    """The content deltas of the whole events at the start of a stream, up to its first fault."""
-    found: list[str] = []
+def _is_answer(data: bytes) -> bool:
+    """Whether a reader of these bytes has seen anything of an answer."""
+    for event in _events(data):
+        for choice in event.get("choices", ()):
+            delta = choice.get("delta", {})
+            if choice.get("finish_reason") or any(delta.get(name) for name in _ANSWERING):
+                return True
+    return False
+
+
+_ANSWERING = ("content", "tool_calls", "reasoning_content")
+
+
+def _events(data: bytes) -> Iterator[dict[str, Any]]:
+    """The whole events at the start of a stream, up to its first fault."""
     *lines, _ = data.split(b"\n")
     for line in lines:
         if len(line) > LONGEST_LINE:
-            break
+            return
         if line.startswith(b"data: {"):
             try:
                 event = json.loads(line[6:])
             except ValueError:
-                break
+                return
             if "error" in event:
-                break
-            for choice in event.get("choices", ()):
-                found.append(choice.get("delta", {}).get("content") or "")
-    return "".join(found)
+                return
+            yield event
+
+
+def _content(data: bytes) -> str:
+    """The content deltas of the whole events at the start of a stream, up to its first fault."""
+    return "".join(
+        choice.get("delta", {}).get("content") or ""
+        for event in _events(data)
+        for choice in event.get("choices", ())
+    )
 
 
 class Tools:
@@ -261,6 +289,8 @@ class Tools:
     def __init__(self, fakes: FakeTools, librarian: Librarian) -> None:
         self.fakes = fakes
         self._executor = ToolExecutor([registry.get("delegate_librarian")], [librarian])
+        self._in_flight = 0
+        self.most_at_once = 0
 
     def schemas(self) -> tuple[ToolSchema, ...]:
         return (*self.fakes.schemas(), *self._executor.schemas())
@@ -270,7 +300,12 @@ class Tools:
 
     async def run(self, call: ToolCall, context: ToolContext) -> ToolOutcome:
         runner: ToolRunner = self._executor if call.name.startswith("delegate") else self.fakes
-        return await runner.run(call, context)
+        self._in_flight += 1
+        self.most_at_once = max(self.most_at_once, self._in_flight)
+        try:
+            return await runner.run(call, context)
+        finally:
+            self._in_flight -= 1
 
 
 def fake_tools() -> FakeTools:
@@ -323,6 +358,7 @@ async def play(seed: int) -> Verdict:
                     for name in scripts
                 }
                 librarian = Librarian(model=models["sub"], tools=sub_fakes, seconds=60)
+                tools = Tools(fakes, librarian)
                 if scenario.cancel_after is not None:
                     asyncio.get_running_loop().call_later(
                         scenario.cancel_after, cancellation.request
@@ -332,21 +368,22 @@ async def play(seed: int) -> Verdict:
                     Conversation(system="You are a test.", question=scenario.question),
                     tree=scenario.tree,
                     model=models["main"],
-                    tools=Tools(fakes, librarian),
+                    tools=tools,
                     clock=clock,
                     cancellation=cancellation,
                 ):
                     chunks.append(chunk)
                     if scenario.reader_pauses:
                         await asyncio.sleep(0)
-            return judge(scenario, chunks, transport, fakes, clock.time() - clock.monotonic())
+            began = clock.time() - clock.monotonic()
+            return judge(scenario, chunks, transport, tools.most_at_once, began)
 
 
 # -- judgement ------------------------------------------------------------------------------------
 
 
 def judge(
-    scenario: Scenario, chunks: list[Chunk], transport: Delivered, fakes: FakeTools, began: float
+    scenario: Scenario, chunks: list[Chunk], transport: Delivered, most_at_once: int, began: float
 ) -> Verdict:
     verdict = Verdict(scenario.seed)
     limits = scenario.config.tightened_by(scenario.tree.get_config())
@@ -356,11 +393,11 @@ def judge(
         return verdict
     verdict.reason = done.termination_reason
     _judge_form(verdict, chunks)
-    _judge_turns(verdict, chunks, limits)
-    _judge_tools(verdict, chunks, limits, fakes)
+    _judge_turns(verdict, chunks, limits, transport)
+    _judge_tools(verdict, chunks, limits, most_at_once)
     _judge_tokens(verdict, chunks, limits, transport)
     _judge_text(verdict, chunks, transport)
-    _judge_time(verdict, scenario, chunks, done, limits, began)
+    _judge_time(verdict, scenario, chunks, done, limits, transport, began)
     return verdict
 
 
@@ -382,11 +419,14 @@ def _judge_form(verdict: Verdict, chunks: list[Chunk]) -> None:
     verdict.expect(verdict.reason != "internal_error", "internal error")
 
 
-def _judge_turns(verdict: Verdict, chunks: list[Chunk], limits: AgentConfig) -> None:
+def _judge_turns(
+    verdict: Verdict, chunks: list[Chunk], limits: AgentConfig, transport: Delivered
+) -> None:
     most = limits.max_iterations
-    answered = sum(isinstance(c, Turn) and c.answered and not c.parent for c in chunks)
+    answered = transport.answered("main")
     verdict.expect(answered <= most, f"{answered} answered requests of {most}")
-    if verdict.reason == "max_iterations" and most >= 3:
+    begun = sum(isinstance(c, Turn) and c.phase == "start" and not c.parent for c in chunks)
+    if begun >= most - 1 and most >= 3:
         warned = [
             c.metadata["current_value"]
             for c in chunks
@@ -399,7 +439,7 @@ def _judge_turns(verdict: Verdict, chunks: list[Chunk], limits: AgentConfig) -> 
 
 
 def _judge_tools(
-    verdict: Verdict, chunks: list[Chunk], limits: AgentConfig, fakes: FakeTools
+    verdict: Verdict, chunks: list[Chunk], limits: AgentConfig, most_at_once: int
 ) -> None:
     in_turn = 0
     for chunk in chunks:
@@ -410,7 +450,7 @@ def _judge_tools(
         elif isinstance(chunk, ToolCalled) and chunk.tool_call.status == "running":
             in_turn += 1
             verdict.expect(in_turn <= limits.max_tool_calls_per_turn, "more calls than the cap")
-    verdict.expect(fakes.max_in_flight <= limits.max_parallel_tools, "more tools at once")
+    verdict.expect(most_at_once <= limits.max_parallel_tools, "more tools at once")
 
 
 def _judge_tokens(
@@ -434,6 +474,9 @@ def _judge_tokens(
     done = chunks[-1]
     assert isinstance(done, Done)
     verdict.expect(done.tokens_used == used, "tokens_used is not the sum of the turns")
+    if done.usage_source == "estimate":  # nobody but ourselves can be wrong then
+        over = used - limits.token_budget
+        verdict.expect(over <= MOST_UNREAD, f"{over} tokens over the budget")
     tries = [r for r in transport.requests if r.key == "main"]
     for request in tries:
         most = request.body["max_tokens"]
@@ -459,6 +502,7 @@ def _judge_time(
     chunks: list[Chunk],
     done: Done,
     limits: AgentConfig,
+    transport: Delivered,
     began: float,
 ) -> None:
     ended = done.at - began
@@ -471,7 +515,7 @@ def _judge_time(
         case "timeout":
             verdict.lateness = max(0.0, late)
         case "max_iterations" | "token_budget":
-            verdict.lateness = done.at - _last_turn_end(chunks, began)
+            verdict.lateness = ended - _last_heard(chunks, transport, began)
         case "no_progress" | "error_limit":
             verdict.lateness = _notice_delay(chunks, verdict.reason)
             _judge_wrap_up(verdict, chunks, _last_notice(chunks, verdict.reason))
@@ -488,10 +532,12 @@ def _judge_wrap_up(verdict: Verdict, chunks: list[Chunk], told: float) -> None:
     verdict.expect(chunks[-1].at - first <= 15.5, f"the wrap-up took {chunks[-1].at - first:.1f} s")
 
 
-def _last_turn_end(chunks: list[Chunk], began: float) -> float:
-    """When the last turn of the main chain was over; a run without turns is over at its start."""
-    ends = [c.at for c in chunks if isinstance(c, Turn) and c.phase == "end" and not c.parent]
-    return ends[-1] if ends else began
+def _last_heard(chunks: list[Chunk], transport: Delivered, began: float) -> float:
+    """When model or tools last did anything, seen from outside: the end of the last request, or
+    the last result. A run without either is over at its start."""
+    asked = [r.ended_at or 0.0 for r in transport.requests if r.key == "main"]
+    results = [c.at - began for c in chunks if isinstance(c, ToolResult) and not c.parent]
+    return max([0.0, *asked, *results])
 
 
 def _last_notice(chunks: list[Chunk], system_type: str) -> float:

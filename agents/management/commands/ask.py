@@ -40,12 +40,16 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         request = self._request(options)
         show = _json_line if options["json"] else Terminal(sys.stdout).show
-        sys.exit(EXIT[asyncio.run(self._ask(request, show))])
+        try:
+            outcome = asyncio.run(self._ask(request, show))
+        except KeyboardInterrupt:  # before the run began, or again while it was being stopped
+            outcome = "cancelled"
+        sys.exit(EXIT[outcome])
 
     def _request(self, options: dict[str, Any]) -> RunRequest:
         user = user_named(options["user"])
         row = UserAgentConfig.of(user)
-        tree = options["tree"] or row.default_tree
+        tree = options["tree"] or row.tree
         if tree not in TREES:
             raise CommandError(f"There is no tree {tree!r}. Known: {', '.join(TREES.names())}.")
         try:
@@ -85,10 +89,11 @@ class Command(BaseCommand):
 def _settings(pairs: list[str]) -> dict[str, int]:
     values = {}
     for pair in pairs:
-        name, separator, value = pair.partition("=")
-        if not separator or not value.lstrip("-").isdigit():
-            raise CommandError(f"--set {pair!r}: give FIELD=VALUE with a whole number.")
-        values[name] = int(value)
+        name, _, value = pair.partition("=")
+        try:
+            values[name] = int(value)
+        except ValueError:
+            raise CommandError(f"--set {pair!r}: give FIELD=VALUE with a whole number.") from None
     return values
 
 

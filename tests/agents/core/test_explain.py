@@ -83,7 +83,7 @@ def test_calls_that_were_not_run_are_listed() -> None:
 def test_tool_errors_are_listed_when_they_ended_the_run() -> None:
     deeds = Deeds(errors=["look: no such note", "look: no such note", "find: broken"])
     text = explanation("error_limit", worked(), deeds)
-    assert text.count("- look: no such note") == 2
+    assert text.count("- look: no such note") == 1
     assert "- find: broken" in text
     assert "no such note" not in explanation("timeout", worked(), deeds)
 

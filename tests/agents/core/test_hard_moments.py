@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from agents.core.chunks import Chunk, Hint, SourceRef, ToolCalled, Turn, to_dict
+from agents.core.chunks import Chunk, Hint, SourceRef, ToolCalled, ToolResult, Turn, to_dict
+from agents.core.clock import LoopClock
+from agents.core.inbox import Inbox
 from agents.core.loop import Conversation, run
 from agents.core.ports import (
     Cancellation,
@@ -25,6 +27,8 @@ from agents.core.ports import (
 from agents.core.state import AgentState, Notice
 from agents.core.tokens import cut_history, message_chars
 from agents.core.trees.default import DefaultTree
+from agents.tools.definition import define
+from agents.tools.executor import ToolExecutor
 from tests.agents.core.runs import (
     LOOK,
     done,
@@ -328,6 +332,28 @@ async def test_a_tree_cannot_use_up_a_warning_of_the_loop() -> None:
     assert warning.metadata["current_value"] == 3
 
 
+@virtual_time
+async def test_other_keys_of_a_trees_notices_are_its_own() -> None:
+    class Telling(DefaultTree):
+        def on_turn_start(self, state: AgentState) -> AgentState:
+            for key in ("timeline", "context7", "loophole"):
+                notice = Notice(key=key, system_type="notification", message=key)
+                state = state.with_notice(notice)
+            return state
+
+    config = limits()
+    chunks = await play(ScriptedModel([say("So.")]), looking(), tree=Telling(config), config=config)
+    told = [n.system_message for n in notices(chunks, "notification")]
+    assert told == ["timeline", "context7", "loophole"]
+
+
+@virtual_time
+async def test_a_last_answer_is_capped_in_tokens() -> None:
+    model = ScriptedModel([say("So.")], max_output=60_000)
+    await play(model, looking(), config=limits(max_iterations=1, token_budget=200_000))
+    assert model.requests[0].max_tokens == 4_096
+
+
 # -- what a tool or a model may hand over ---------------------------------------------------------
 
 
@@ -347,6 +373,53 @@ async def test_an_outcome_of_the_wrong_shape_is_a_failed_call(outcome: ToolOutco
     chunks = await play(ScriptedModel([call("look"), say("So.")]), tools)
     assert reason(chunks) == "completed"
     assert "failed" in next(iter(results(chunks).values()))
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), GeneratorExit(), BaseException("odd")])
+@virtual_time
+async def test_a_tool_that_exits_is_a_failed_call_and_nothing_more(error: BaseException) -> None:
+    async def leaves() -> str:
+        """Leave."""
+        raise error
+
+    class Bare(FakeTools):
+        async def run(self, made: ToolCall, context: ToolContext) -> ToolOutcome:
+            raise error
+
+    for tools in (ToolExecutor([define(leaves)]), Bare({"leaves": returns("x")})):
+        chunks = await play(ScriptedModel([call("leaves"), say("So.")]), tools)
+        assert reason(chunks) == "completed"
+        assert type(error).__name__ in next(iter(results(chunks).values()))
+
+
+@virtual_time
+async def test_a_tool_that_reports_something_else_than_a_chunk_has_failed() -> None:
+    async def odd(made: ToolCall, context: ToolContext) -> str:
+        context.emit("hello")  # type: ignore[arg-type]
+        return "x"
+
+    tools = FakeTools({"look": with_context(odd)})
+    chunks = await play(ScriptedModel([call("look"), say("So.")]), tools)
+    assert reason(chunks) == "completed"
+    assert not own(chunks, ToolResult)[0].ok
+
+
+async def test_a_report_from_a_thread_is_heard_at_once() -> None:
+    heard = asyncio.Event()
+    cancellation = Cancellation()
+    box: Inbox[str] = Inbox(LoopClock(), cancellation)
+
+    async def read() -> None:
+        assert await box.get() == "from a thread"
+        heard.set()
+
+    reading = asyncio.create_task(read())
+    await asyncio.sleep(0)
+    await asyncio.to_thread(box.put_from_anywhere, "from a thread")
+    async with asyncio.timeout(5):
+        await heard.wait()
+    await reading
+    box.close()
 
 
 @pytest.mark.parametrize("arguments", ['{"q": "a\\u0000b"}', '{"q": 1e999}', '{"q": [-1e999]}'])

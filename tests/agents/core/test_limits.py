@@ -13,6 +13,7 @@ import pytest
 
 from agents.core.chunks import Chunk, Content, Done, System, ToolCalled, Turn
 from agents.core.ports import Cancellation, ToolCall, ToolContext, ToolOutcome, Usage
+from tests.support.payloads import payloads
 from tests.support.runs import FastClock, Ran, drive, served
 from tests.support.script import Call, Fault, Reply, Script, call, calls, say, when_tool_free
 from tests.support.tools import (
@@ -214,6 +215,18 @@ async def test_tool_calls_count_whatever_the_finish_reason_says() -> None:
         ran = await drive(bench.model(), tools)
     assert ran.reason == "completed"
     assert tools.started == 1
+
+
+async def test_a_finished_answer_counts_although_the_connection_stays_open() -> None:
+    reply = say("It is so.")
+    frames = len(list(payloads(reply, {"stream_options": {"include_usage": True}})))
+    open_end = replace(reply, fault=Fault("hang", after=frames - 1))  # all but [DONE]
+    async with served(Script([open_end])) as bench:
+        ran = await drive(bench.model(), looking())
+    assert (ran.reason, ran.answer) == ("completed", "It is so.")
+    assert ran.record.done is not None
+    assert ran.record.done.usage_source == "provider"
+    assert ran.seconds < 5
 
 
 async def test_a_refused_key_is_a_provider_error_that_says_what_to_do() -> None:

@@ -339,4 +339,4 @@ async def test_three_different_failing_turns_end_the_run_with_the_errors() -> No
     wanted = [call("bad", page=n) for n in range(3)]
     chunks = await play(ScriptedModel([*wanted, say("Sorry.")]), FakeTools({"bad": fails("gone")}))
     assert reason(chunks) == "error_limit"
-    assert done(chunks).explanation.count("bad: gone") == 3
+    assert done(chunks).explanation.count("bad: gone") == 1

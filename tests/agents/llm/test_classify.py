@@ -15,7 +15,7 @@ OPTIONS = {"stream_options": ("stream_options",), "max_tokens": ("max_completion
         *((401, "auth", False), (402, "quota", False), (403, "auth", False)),
         *((404, "not_found", False), (405, "not_found", False), (408, "timeout", True)),
         *((409, "bad_request", False), (413, "context_length", False), (422, "bad_request", False)),
-        *((429, "rate_limited", True), (500, "overloaded", True), (501, "bad_request", False)),
+        *((429, "rate_limited", True), (500, "overloaded", True), (501, "not_found", False)),
         *((502, "overloaded", True), (503, "overloaded", True), (529, "overloaded", True)),
     ],
 )

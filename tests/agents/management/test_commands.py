@@ -102,6 +102,7 @@ def test_a_run_can_be_continued(site: Site) -> None:
     [
         (["--set", "max_iterations=0"], "Must be a whole number from 1 to 50. Still using 15."),
         (["--set", "max_iterations"], "give FIELD=VALUE"),
+        (["--set", "max_iterations=²"], "give FIELD=VALUE"),
         (["--set", "colour=3"], "There is no such setting"),
         (["--tree", "nonsense"], "There is no tree 'nonsense'. Known: default"),
         (["--user", "nobody"], "There is no user 'nobody'"),
@@ -149,6 +150,13 @@ async def test_json_prints_the_chunks_and_a_limit_holds(site: Site) -> None:
     assert found[-1]["termination_reason"] == "max_iterations"
 
 
+async def test_what_a_model_writes_cannot_steer_the_terminal(site: Site) -> None:
+    code, output, _ = await asked_at(site, Script([say("a\x1b[2Jb \x1b]0;title\x07c")]))
+    assert code == 0
+    assert "\x1b" not in output
+    assert "\x07" not in output
+
+
 async def test_a_failed_run_exits_with_1(site: Site) -> None:
 
     code, output, _ = await asked_at(site, Script([Fault("status_401")]))
@@ -169,6 +177,14 @@ async def test_ctrl_c_stops_the_run_properly_and_exits_with_130(site: Site) -> N
         await bench.endpoint.until(lambda: bench.endpoint.aborted == 1)
     assert process.returncode == 130, errors
     assert chunks(output)[-1]["termination_reason"] == "user_cancelled"
+
+
+def test_a_tree_of_a_package_named_in_the_environment_can_be_chosen(site: Site) -> None:
+    site.environment["ORACLE_APPS"] = "docs.examples.two_sources"
+    ran = site.manage("ask", "--json", "--tree", "two_sources", "Who leads the project?")
+    assert ran.returncode == 0, ran.stderr
+    trees = {chunk["tree"] for chunk in chunks(ran.stdout) if chunk["type"] == "decision"}
+    assert trees == {"two_sources"}
 
 
 async def test_a_run_is_cancelled_from_another_process(site: Site) -> None:

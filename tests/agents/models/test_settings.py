@@ -1,5 +1,7 @@
 """What a user has set: defaults on first access, and bounds that nothing can get around."""
 
+from typing import Any
+
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -66,6 +68,15 @@ def test_the_database_refuses_it_too(limit: Limit) -> None:
     for value in (limit.minimum - 1, limit.maximum + 1):
         with pytest.raises(IntegrityError), transaction.atomic():
             UserAgentConfig.objects.filter(pk=row.pk).update(**{limit.name: value})
+
+
+def test_the_tree_of_a_run_that_names_none_is_the_users_or_the_sites(settings: Any) -> None:
+    settings.ORACLE_DEFAULT_TREE = "quick"
+    row = UserAgentConfig.of(ada())
+    assert row.tree == "quick"
+    row.default_tree = "default"
+    row.full_clean()
+    assert row.tree == "default"
 
 
 def test_an_unknown_tree_is_refused_with_the_known_names() -> None:
