@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -87,17 +88,20 @@ def lost(received: list[dict[str, object]], stored: dict[str, list[list[object]]
 
 def play(folder: Path, rounds: int, seed: int) -> dict[str, int]:
     rng = random.Random(seed)
-    program(folder, SETUP)
+    fresh = folder / "fresh"
+    program(fresh, SETUP)
     figures = {"rounds": rounds, "received": 0, "lost": 0, "left running": 0, "interrupted": 0}
-    for _ in range(rounds):
-        received = killed_after(folder, rng.uniform(0.0, 1.2))
-        state = json.loads(program(folder, CHECK))
+    for number in range(rounds):
+        site = shutil.copytree(fresh, folder / str(number))
+        received = killed_after(site, rng.uniform(0.0, 1.2))
+        state = json.loads(program(site, CHECK))
         figures["received"] += len(received)
         figures["lost"] += len(lost(received, state["events"]))
         figures["left running"] += sum(outcome is None for outcome, _, _ in state["runs"].values())
         figures["interrupted"] += state["swept"]
         for events in state["events"].values():
             assert [seq for seq, _ in events] == list(range(1, len(events) + 1))
+        shutil.rmtree(site)
     return figures
 
 

@@ -48,6 +48,7 @@ async def test_text_with_a_lone_surrogate_can_be_stored() -> None:
         Finished((), "stop", Usage(1, 1)),
     ]
     chunks = await play(ScriptedModel([script]), FakeTools(LOOK))
+    assert own(chunks, Content)
     for chunk in own(chunks, Content):
         json.dumps(to_dict(chunk), ensure_ascii=False).encode()
 
