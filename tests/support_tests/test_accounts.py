@@ -54,6 +54,7 @@ async def test_a_cancelled_client_counts_as_aborted(door: Door, fault: Fault) ->
         with contextlib.suppress(asyncio.CancelledError):
             await asking
         await visit.player.until(lambda: visit.player.aborted == 1)
+        assert visit.player.open == 0
 
 
 async def test_a_client_that_timed_out_counts_as_aborted(door: Door) -> None:
@@ -94,8 +95,8 @@ async def test_an_unused_step_fails_the_test(door: Door) -> None:
 
 
 async def test_unused_steps_may_be_allowed(door: Door) -> None:
-    async with door(Script([say("one")], unused_ok=True)):
-        pass
+    async with door(Script([say("one")], unused_ok=True)) as visit:
+        assert visit.player.requests == []
 
 
 async def test_an_error_in_the_block_is_not_hidden_by_unused_steps(door: Door) -> None:

@@ -209,7 +209,7 @@ def test_a_huge_number_does_not_break_the_plan() -> None:
 def test_arguments_as_deep_as_the_parser_takes_do_not_break_the_plan() -> None:
     for depth in (100, 500, 900, 990, 2_000, 50_000):
         entries = planned(raw("look", '{"a":' * depth + "1" + "}" * depth))
-        json.loads(encoded(entries)[0])
+        assert isinstance(json.loads(encoded(entries)[0]), dict)
 
 
 def test_a_call_without_parsed_arguments_cannot_be_run() -> None:

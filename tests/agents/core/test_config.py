@@ -115,7 +115,8 @@ def test_a_change_touches_nothing_else(
 
 
 def test_limits_are_not_validated_against_each_other() -> None:
-    AgentConfig.build({"max_parallel_tools": 10, "max_tool_calls_per_turn": 1})
+    made = AgentConfig.build({"max_parallel_tools": 10, "max_tool_calls_per_turn": 1})
+    assert (made.max_parallel_tools, made.max_tool_calls_per_turn) == (10, 1)
 
 
 def test_a_configuration_cannot_be_edited() -> None:

@@ -207,6 +207,7 @@ async def test_there_is_room_while_few_items_wait() -> None:
     for item in range(ROOM - 1):
         box.put(item)
     await asyncio.wait_for(box.room(), 1)
+    assert len(box.take_all()) == ROOM - 1
 
 
 @virtual_time

@@ -132,6 +132,7 @@ async def test_whatever_a_model_writes_every_chunk_can_be_stored(arguments: str)
     """A lone surrogate is valid in JSON's escapes, and no database or socket takes it."""
     model = ScriptedModel([calls(Call("look", arguments)), say("So.")])
     chunks = await play(model, FakeTools(LOOK))
+    assert reason(chunks) == "completed"
     for chunk in chunks:
         json.dumps(to_dict(chunk), ensure_ascii=False).encode()
 

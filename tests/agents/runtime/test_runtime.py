@@ -10,7 +10,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from agents import history
-from agents.core.chunks import Content, Done, System, ToolResult
+from agents.core.chunks import Content, Done, System, ToolCalled, ToolResult
 from agents.core.ports import TextDelta
 from agents.models import AgentRun, RunEvent
 from agents.runtime import RunRefused, Runtime
@@ -66,14 +66,18 @@ async def test_a_cancellation_in_the_database_reaches_the_run() -> None:
     request = await asked()
     async with Runtime(ScriptedWorld(ScriptedModel([call("wait")]), waiting())) as runtime:
         row = await runtime.start(request)
-        async for chunk in runtime.follow(row.pk):
-            if getattr(getattr(chunk, "tool_call", None), "status", "") == "running":
-                break
+        await until_a_tool_runs(runtime, row)
         await AgentRun.objects.filter(pk=row.pk).aupdate(cancel_requested_at=timezone.now())
         chunks = await followed(runtime, row.pk)
     assert isinstance(chunks[-1], Done)
     assert chunks[-1].termination_reason == "user_cancelled"
     assert not await runtime.cancel(row.pk)  # harmless afterwards
+
+
+async def until_a_tool_runs(runtime: Runtime, row: AgentRun) -> None:
+    async for chunk in runtime.follow(row.pk):
+        if isinstance(chunk, ToolCalled) and chunk.tool_call.status == "running":
+            return
 
 
 def waiting() -> FakeTools:
@@ -129,9 +133,7 @@ async def test_a_run_of_a_dead_process_is_settled_with_its_open_calls() -> None:
     request = await asked()
     async with Runtime(ScriptedWorld(ScriptedModel([call("wait")]), waiting())) as runtime:
         row = await runtime.start(request)
-        async for chunk in runtime.follow(row.pk):
-            if getattr(getattr(chunk, "tool_call", None), "status", "") == "running":
-                break
+        await until_a_tool_runs(runtime, row)
         expired = timezone.now() - timedelta(seconds=1)
         gone = AgentRun.objects.filter(pk=row.pk)
         await gone.aupdate(owner="elsewhere:1:x", lease_until=expired, fence=7)
@@ -182,9 +184,7 @@ async def test_an_interrupted_run_is_a_valid_history() -> None:
     request = await asked()
     async with Runtime(ScriptedWorld(ScriptedModel([call("wait")]), waiting())) as runtime:
         row = await runtime.start(request)
-        async for chunk in runtime.follow(row.pk):
-            if getattr(getattr(chunk, "tool_call", None), "status", "") == "running":
-                break
+        await until_a_tool_runs(runtime, row)
     messages = await sync_to_async(history.messages_of)([row.pk])
     asked_for = [c["id"] for m in messages for c in m.get("tool_calls", ())]
     told = [m["tool_call_id"] for m in messages if m["role"] == "tool"]

@@ -77,7 +77,7 @@ async def test_threads_that_do_not_come_back_are_capped() -> None:
         release.wait(10)
         return "late"
 
-    threads = ToolThreads(cap=2)
+    threads = ToolThreads(cap=3)
     executor = ToolExecutor([define(give, timeout=0.02)], threads=threads)
     try:
         first = await asyncio.gather(*[executor.run(call("give"), context()) for _ in range(3)])
