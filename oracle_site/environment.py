@@ -4,8 +4,10 @@ import os
 import secrets
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
+from psycopg.conninfo import conninfo_to_dict
 
 
 def flag(name: str) -> bool:
@@ -35,6 +37,66 @@ def data_dir(default: Path) -> Path:
             "Set ORACLE_DATA_DIR to a folder that can be written."
         ) from error
     return folder
+
+
+def database(folder: Path) -> dict[str, Any]:
+    """PostgreSQL by DATABASE_URL, else SQLite in `folder`."""
+    url = os.environ.get("DATABASE_URL", "").strip()
+    return _postgresql(url) if url else _sqlite(folder / "oracle.sqlite3")
+
+
+def _sqlite(path: Path) -> dict[str, Any]:
+    """Write-ahead logging lets readers pass a writer; IMMEDIATE takes the write lock at the start
+    of a transaction, where waiting for it (`timeout`, in seconds) works. Without both, writers
+    that meet fail with "database is locked". So keep transactions short.
+    """
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": path,
+        "OPTIONS": {
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL",
+        },
+    }
+
+
+def _postgresql(url: str) -> dict[str, Any]:
+    """libpq reads the address itself, so everything that PostgreSQL's own tools take is taken."""
+    help_text = "Write postgresql://user:password@host:5432/name, or leave it out for SQLite."
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise ImproperlyConfigured(f"DATABASE_URL is not PostgreSQL's. {help_text}")
+    try:
+        options = conninfo_to_dict(url, connect_timeout=10)
+    except Exception:  # its message may quote the address, and with it the password
+        raise ImproperlyConfigured(f"DATABASE_URL cannot be read. {help_text}") from None
+    if not options.get("dbname"):
+        raise ImproperlyConfigured(f"DATABASE_URL names no database. {help_text}")
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": options.pop("dbname"),
+        "USER": options.pop("user", ""),
+        "PASSWORD": options.pop("password", ""),
+        "HOST": options.pop("host", ""),
+        "PORT": options.pop("port", ""),
+        "OPTIONS": options,
+    }
+
+
+def channel_layers() -> dict[str, Any]:
+    """Redis by REDIS_URL; without it there is one process, and nobody else to tell."""
+    url = os.environ.get("REDIS_URL", "").strip()
+    if not url:
+        return {}
+    if not url.startswith(("redis://", "rediss://", "unix://")):
+        raise ImproperlyConfigured("REDIS_URL cannot be read. Write redis://host:6379/0.")
+    return {
+        "default": {
+            "BACKEND": "channels_redis.core.RedisChannelLayer",
+            # A listener waits for as long as it takes: no time-out on its socket.
+            "CONFIG": {"hosts": [{"address": url, "socket_timeout": None}], "expiry": 10},
+        }
+    }
 
 
 def secret_key(folder: Path) -> str:

@@ -4,7 +4,14 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from oracle_site.environment import data_dir, flag, secret_key, words
+from oracle_site.environment import (
+    channel_layers,
+    data_dir,
+    database,
+    flag,
+    secret_key,
+    words,
+)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = data_dir(BASE_DIR / "var")
@@ -25,7 +32,9 @@ CSRF_TRUSTED_ORIGINS = ORIGINS
 # Cookies and addresses are for HTTPS only, unless an origin with http:// was asked for.
 HTTPS = not any(origin.startswith("http://") for origin in ORIGINS)
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # probes come over plain HTTP, from inside
+SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]  # probes come over plain HTTP, from inside
+if HTTPS:  # The server speaks plain HTTP: HTTPS ends at a proxy, which has to set this header.
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_HSTS_SECONDS = 30 * 24 * 3600 if HTTPS else 0
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
@@ -36,6 +45,7 @@ SILENCED_SYSTEM_CHECKS = [
 ]
 
 INSTALLED_APPS = [
+    "oracle_site",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -50,6 +60,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -60,6 +71,7 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "oracle_site.urls"
+ASGI_APPLICATION = "oracle_site.asgi.application"
 
 TEMPLATES = [
     {
@@ -76,26 +88,20 @@ TEMPLATES = [
     },
 ]
 
-# Write-ahead logging lets readers pass a writer; IMMEDIATE takes the write lock at the start of a
-# transaction, where waiting for it (`timeout`, in seconds) works. Without both, writers that meet
-# fail with "database is locked". So keep transactions short.
-DATABASES = {
-    "default": {
-        "ENGINE": "django.db.backends.sqlite3",
-        "NAME": DATA_DIR / "oracle.sqlite3",
-        "CONN_MAX_AGE": 0,  # under ASGI a kept connection outlives its request's thread
-        "OPTIONS": {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL",
-        },
-    },
-}
+# Under ASGI a kept connection would outlive its request's thread.
+DATABASES = {"default": {**database(DATA_DIR), "CONN_MAX_AGE": 0}}
+CHANNEL_LAYERS = channel_layers()
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT = DATA_DIR / "static"  # filled by collectstatic
+STATIC_ROOT.mkdir(exist_ok=True)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    # Names with a digest, so that browsers may keep them for ever.
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -1,12 +1,11 @@
 """Addresses of the whole site."""
 
-from django.http import HttpRequest, HttpResponse
-from django.urls import path
+from django.urls import include, path
 
+from oracle_site.probes import healthz, readyz
 
-def healthz(request: HttpRequest) -> HttpResponse:
-    """The process answers. Says nothing about the database."""
-    return HttpResponse("ok", content_type="text/plain")
-
-
-urlpatterns = [path("healthz", healthz, name="healthz")]
+urlpatterns = [
+    path("healthz", healthz, name="healthz"),
+    path("readyz", readyz, name="readyz"),
+    path("", include("chat.urls")),
+]

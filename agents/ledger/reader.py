@@ -1,30 +1,50 @@
-"""Following a run by its rows. A hint only says that it is worth looking; a lost one costs 2 s."""
+"""Following runs by their rows. A hint only says that it is worth looking; a lost one costs 2 s."""
 
 import asyncio
+import logging
 from collections import defaultdict
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from functools import partial
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
+from django.db import InterfaceError, OperationalError
 
 from agents.core.chunks import Chunk, Done
+from agents.core.tasks import spawn
 from agents.ledger import store
+from agents.ledger.database import Database
 from agents.models.encoding import chunk_of
+
+log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 2.0
 
 
-class Hints:
-    """Who is waiting for which run in this process."""
+class Reader:
+    """The rows of runs for everybody in this process who waits for them."""
 
-    def __init__(self) -> None:
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._waiting: defaultdict[UUID, set[asyncio.Event]] = defaultdict(set)
+        self._wanted: dict[store.Cursor, asyncio.Future[list[Chunk]]] = {}
+        self._reading: asyncio.Task[None] | None = None
 
     def tell(self, newest: dict[UUID, int]) -> None:
+        """There are new rows of these runs."""
         for run_id in newest:
             for event in self._waiting.get(run_id, ()):
                 event.set()
+
+    async def read(self, run_id: UUID, after: int) -> list[Chunk]:
+        """The next stored chunks of a run. Who asks while a query runs shares the one after it."""
+        cursor = store.Cursor(run_id, after)
+        if cursor not in self._wanted:
+            self._wanted[cursor] = asyncio.get_running_loop().create_future()
+        wanted = self._wanted[cursor]
+        if self._reading is None or self._reading.done():
+            self._reading = spawn(self._read_wanted(), "ledger reader")
+        return await asyncio.shield(wanted)
 
     async def follow(self, run_id: UUID, after: int = 0) -> AsyncGenerator[Chunk, None]:
         """Every chunk of a run after a cursor, until its end. Opening and resuming are the same."""
@@ -33,11 +53,9 @@ class Hints:
         try:
             while True:
                 hint.clear()
-                for event in await sync_to_async(store.read, thread_sensitive=False)(run_id, after):
-                    after = event.seq
-                    chunk = chunk_of(event)
-                    if chunk is not None:
-                        yield chunk
+                for chunk in await self._read_patiently(run_id, after):
+                    after = chunk.seq
+                    yield chunk
                     if isinstance(chunk, Done):
                         return
                     hint.set()  # there may be more than one read brings
@@ -48,3 +66,31 @@ class Hints:
             self._waiting[run_id].discard(hint)
             if not self._waiting[run_id]:
                 del self._waiting[run_id]
+
+    async def _read_patiently(self, run_id: UUID, after: int) -> list[Chunk]:
+        """A database that is away for a while does not end a reader: it looks again later."""
+        try:
+            return await self.read(run_id, after)
+        except (OperationalError, InterfaceError) as error:
+            log.warning("the database cannot be read (%s); looking again", error)
+            return []
+
+    async def _read_wanted(self) -> None:
+        while self._wanted:
+            wanted, self._wanted = self._wanted, {}
+            try:
+                found = await self._database.run(partial(_chunks, list(wanted)))
+            except Exception as error:
+                for waiting in wanted.values():
+                    waiting.set_exception(error)
+                    waiting.exception()  # nobody may be waiting any more
+            else:
+                for cursor, waiting in wanted.items():
+                    waiting.set_result(found.get(cursor, []))
+
+
+def _chunks(cursors: list[store.Cursor]) -> dict[store.Cursor, list[Chunk]]:
+    return {
+        cursor: [chunk for event in events if (chunk := chunk_of(event)) is not None]
+        for cursor, events in store.read(cursors).items()
+    }

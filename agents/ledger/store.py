@@ -5,10 +5,10 @@ somebody asked to cancel them. A run that is missing from the answer was taken o
 is written.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -35,6 +35,18 @@ class Commit:
     final: Mapping[str, Any] | None = None
 
 
+class Cursor(NamedTuple):
+    """What a reader has of a run: everything up to a number."""
+
+    run_id: UUID
+    after: int
+
+
+MOST_READ = 500
+"""Events of one run that one read brings."""
+MOST_CURSORS = 300
+"""Runs that one statement reads; SQLite takes only so many values in one."""
+
 Held = dict[UUID, bool]
 """Runs that are still ours, each with whether it is to be cancelled."""
 
@@ -58,20 +70,42 @@ def renew(holds: Iterable[Hold], lease: timedelta) -> Held:
         return _renew(dict.fromkeys(holds, 0), timezone.now() + lease)
 
 
-def read(run_id: UUID, after: int, most: int = 500) -> list[RunEvent]:
-    """The events of a run after a cursor, oldest first."""
-    return list(RunEvent.objects.filter(run_id=run_id, seq__gt=after).order_by("seq")[:most])
+def read(cursors: Sequence[Cursor]) -> dict[Cursor, list[RunEvent]]:
+    """The next events after each cursor, oldest first: one query for all of them.
+
+    Numbers have no gaps, so a range of them is as good as a limit, and bounded for each run.
+    """
+    found: dict[Cursor, list[RunEvent]] = {}
+    for some in _batches(cursors):
+        rows = ", ".join([_VALUES[connection.vendor]] * len(some))
+        values = [v for c in some for v in (_prepared(c.run_id), c.after, c.after + MOST_READ)]
+        statement = f"""
+            WITH v(id, above, most) AS (VALUES {rows})
+            SELECT e.*, v.above AS above
+            FROM v JOIN agents_runevent e
+              ON e.run_id = v.id AND e.seq > v.above AND e.seq <= v.most
+            ORDER BY e.run_id, v.above, e.seq
+        """  # noqa: S608  # only placeholders are joined
+        for event in RunEvent.objects.raw(statement, values):
+            cursor = Cursor(event.run_id, event.above)  # type: ignore[attr-defined]  # selected
+            found.setdefault(cursor, []).append(event)
+    return found
+
+
+def history(run_id: UUID) -> Iterator[RunEvent]:
+    """All events of a run, read piece by piece."""
+    after = 0
+    while events := read([Cursor(run_id, after)]).get(Cursor(run_id, after)):
+        yield from events
+        after = events[-1].seq
 
 
 def _renew(newest: Mapping[Hold, int], lease_until: datetime) -> Held:
     """The fenced UPDATE. `newest` is the highest number each run will have, 0 for no change."""
     if not newest:
         return {}
-    prepare = AgentRun._meta.pk.get_db_prep_value
     values = [
-        value
-        for hold, seq in newest.items()
-        for value in (prepare(hold.run_id, connection), hold.fence, seq)
+        value for hold, seq in newest.items() for value in (_prepared(hold.run_id), hold.fence, seq)
     ]
     rows = ", ".join([_VALUES[connection.vendor]] * len(newest))
     lease = connection.ops.adapt_datetimefield_value(lease_until)
@@ -92,6 +126,16 @@ def _renew(newest: Mapping[Hold, int], lease_until: datetime) -> Held:
 
 
 _VALUES = {"sqlite": "(%s, %s, %s)", "postgresql": "(%s::uuid, %s::int, %s::int)"}
+
+
+def _prepared(run_id: UUID) -> Any:
+    """A run's id as this database takes it."""
+    return AgentRun._meta.pk.get_db_prep_value(run_id, connection)
+
+
+def _batches(cursors: Sequence[Cursor]) -> Iterator[Sequence[Cursor]]:
+    for start in range(0, len(cursors), MOST_CURSORS):
+        yield cursors[start : start + MOST_CURSORS]
 
 
 def _uuid(value: Any) -> UUID:

@@ -6,18 +6,19 @@ First text and everything urgent (tools, notices, the end) go at once; other tex
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db import OperationalError, connections
+from django.db import InterfaceError, OperationalError
 
 from agents.core.chunks import Chunk, Content, Thinking
+from agents.core.tasks import spawn
 from agents.ledger import store
+from agents.ledger.database import Database
 from agents.models.encoding import Row, row_of
 
 log = logging.getLogger(__name__)
@@ -25,21 +26,31 @@ T = TypeVar("T")
 
 GATHER_SECONDS = 0.03
 BEAT_SECONDS = 0.15
+RETRY_SECONDS = 0.1
 MOST_PENDING = 2_000
 """Events that may wait for a slow database before runs have to wait with them."""
 
 
+CLOSE_SECONDS = 20.0
+"""How long a process that stops waits for a database that does not answer."""
+
+
 class LedgerClosed(Exception):
-    """Nothing more is written: the database did not take it in time, or the process stops."""
+    """Nothing more is written of this run: it is not ours any more, or the process stops."""
 
 
 @dataclass(eq=False)
 class OwnRun:
-    """A run of this process. `on_cancel` and `on_lost` are called in the event loop."""
+    """A run of this process. What happens to it is told in the event loop."""
 
     hold: store.Hold
     on_cancel: Callable[[], None]
+    """Somebody wants it to stop."""
     on_lost: Callable[[], None]
+    """Another process took it over, or the database refuses what it wrote."""
+    on_stalled: Callable[[], None]
+    """The database has not answered for too long. What was written is kept until it does."""
+    closed: bool = False
     written: int = 0
     """The highest number that is committed."""
     rows: list[Row] = field(default_factory=list)
@@ -64,26 +75,22 @@ class Writer:
         self._wanted = asyncio.Event()
         self._urgent = asyncio.Event()
         self._committed = asyncio.Condition()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ledger")
+        self._database = Database(1, "ledger writer")
         self._task: asyncio.Task[None] | None = None
-        self._failure: Exception | None = None
-        self._closing = False
+        self._give_up_at: float | None = None
+        self.is_stalled = False
+        """Whether the database has not answered for longer than runs can wait."""
 
     def start(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._work(), name="ledger")
+        self._task = spawn(self._work(), "ledger writer")
 
     def adopt(self, run: OwnRun) -> None:
         self._runs[run.hold.run_id] = run
 
-    async def append(
-        self, run: OwnRun, chunk: Chunk, final: Mapping[str, Any] | None = None
-    ) -> None:
-        """Take a chunk; waits only while too much is waiting already."""
-        while self._pending >= MOST_PENDING and self._failure is None:
-            async with self._committed:
-                await self._committed.wait()
-        if self._failure is not None:
-            raise LedgerClosed(str(self._failure)) from self._failure
+    def append(self, run: OwnRun, chunk: Chunk, final: Mapping[str, Any] | None = None) -> None:
+        """Take a chunk, to be committed soon. Ask for `room` before making the next one."""
+        if run.closed:
+            raise LedgerClosed
         run.rows.append(row_of(run.hold.run_id, chunk))
         run.final = final or run.final
         self._pending += 1
@@ -92,39 +99,44 @@ class Writer:
             self._urgent.set()
         run.spoke = run.spoke or isinstance(chunk, Content)
 
+    async def room(self, run: OwnRun) -> None:
+        """Wait while too much is waiting already: a slow database slows runs down, not us."""
+        while self._pending >= MOST_PENDING and not run.closed:
+            async with self._committed:
+                await self._committed.wait()
+
     async def settled(self, run: OwnRun, seq: int) -> None:
         """Wait until a number of a run is committed."""
         async with self._committed:
-            await self._committed.wait_for(lambda: run.written >= seq or self._failure is not None)
+            await self._committed.wait_for(lambda: run.written >= seq or run.closed)
         if run.written < seq:
-            raise LedgerClosed(str(self._failure)) from self._failure
+            raise LedgerClosed
 
     async def close(self) -> None:
         """Write what is pending, then stop."""
-        self._closing = True
+        self._give_up_at = asyncio.get_running_loop().time() + CLOSE_SECONDS
         self._wanted.set()
         self._urgent.set()
         if self._task is not None:
             await asyncio.wait([self._task])
-        await self._in_thread(connections.close_all)
-        self._thread.shutdown()
+        await self._database.close()
 
     async def _work(self) -> None:
+        while self._give_up_at is None:
+            if await _within(BEAT_SECONDS, self._wanted):
+                await _within(GATHER_SECONDS, self._urgent)
+                await self._safely(self._flush)
+            else:
+                await self._safely(self._beat)
+        await self._safely(self._flush)
+
+    async def _safely(self, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """One bad commit must not end the ledger: later ones may be better."""
         try:
-            while not self._closing:
-                if await _within(BEAT_SECONDS, self._wanted):
-                    await _within(GATHER_SECONDS, self._urgent)
-                    await self._flush()
-                else:
-                    await self._beat()
-            await self._flush()
-        except Exception as error:
+            await step()
+        except Exception:
             log.exception("the ledger cannot write")
-            self._failure = error
-            for run in tuple(self._runs.values()):
-                run.on_lost()
-            async with self._committed:
-                self._committed.notify_all()
+            await asyncio.sleep(RETRY_SECONDS)
 
     async def _flush(self) -> None:
         self._wanted.clear()
@@ -134,48 +146,76 @@ class Writer:
             return
         for run, _, _ in writing:
             run.rows, run.final = [], None
-        commits = [store.Commit(run.hold, rows, final) for run, rows, final in writing]
-        held = await self._patiently(partial(store.write, commits, self._lease))
+        held = await self._write([store.Commit(r.hold, rows, final) for r, rows, final in writing])
         self._pending -= sum(len(rows) for _, rows, _ in writing)
         for run, rows, final in writing:
             if run.hold.run_id in held:
                 run.written = rows[-1].seq
-            if final is not None or run.hold.run_id not in held:
-                self._runs.pop(run.hold.run_id, None)
-        self._heed([run for run, _, _ in writing], held)
-        async with self._committed:
-            self._committed.notify_all()
+                if final is not None:
+                    self._runs.pop(run.hold.run_id, None)
+        await self._heed([run for run, _, _ in writing], held)
         self._tell({run.hold.run_id: run.written for run, _, _ in writing})
+
+    async def _write(self, commits: Sequence[store.Commit]) -> store.Held:
+        """Commit together. What a database refuses is one run's fault, not that of the others."""
+        try:
+            return await self._patiently(partial(store.write, commits, self._lease))
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            if len(commits) == 1:
+                log.exception("run %s cannot be stored", commits[0].hold.run_id)
+                return {}
+        held: store.Held = {}
+        for commit in commits:
+            held |= await self._write([commit])
+        return held
 
     async def _beat(self) -> None:
         runs = list(self._runs.values())
         if runs:
             holds = [run.hold for run in runs]
-            self._heed(runs, await self._patiently(partial(store.renew, holds, self._lease)))
+            await self._heed(runs, await self._patiently(partial(store.renew, holds, self._lease)))
 
-    def _heed(self, runs: list[OwnRun], held: store.Held) -> None:
+    async def _heed(self, runs: list[OwnRun], held: store.Held) -> None:
         """Pass on what the database says of our runs."""
         for run in runs:
             if run.hold.run_id not in held:
-                self._runs.pop(run.hold.run_id, None)
-                run.on_lost()
+                self._drop(run)
             elif held[run.hold.run_id]:
                 run.on_cancel()
+        async with self._committed:
+            self._committed.notify_all()
+
+    def _drop(self, run: OwnRun) -> None:
+        self._runs.pop(run.hold.run_id, None)
+        self._pending -= len(run.rows)
+        run.rows, run.closed = [], True
+        run.on_lost()
 
     async def _patiently(self, work: Callable[[], T]) -> T:
-        """Do it in the ledger's thread; a locked database is waited for, within reason."""
-        deadline = asyncio.get_running_loop().time() + self._patience
+        """Do it in the ledger's thread; a database that does not answer is waited for.
+
+        Runs cannot wait for ever: they are told when it takes too long. What they wrote stays
+        here until it can be stored, or until another process has settled them.
+        """
+        loop = asyncio.get_running_loop()
+        told_at = loop.time() + self._patience
         while True:
             try:
-                return await self._in_thread(work)
-            except OperationalError as error:
-                if asyncio.get_running_loop().time() >= deadline:
+                done = await self._database.run(work)
+            except (OperationalError, InterfaceError) as error:
+                if self._give_up_at is not None and loop.time() >= self._give_up_at:
                     raise
                 log.warning("the database cannot be written to (%s); trying again", error)
-                await asyncio.sleep(0.1)
-
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+            else:
+                self.is_stalled = False
+                return done
+            if loop.time() >= told_at and not self.is_stalled:
+                self.is_stalled = True
+                for run in tuple(self._runs.values()):
+                    run.on_stalled()
+            await asyncio.sleep(RETRY_SECONDS)
 
 
 async def _within(seconds: float, event: asyncio.Event) -> bool:

@@ -49,7 +49,7 @@ def row_of(run_id: UUID, chunk: Chunk) -> Row:
 
 def chunk_of(event: RunEvent) -> Chunk | None:
     """The chunk that was stored, or None for a kind that this version does not know."""
-    data = {"type": event.kind, "seq": event.seq, **json.loads(json.dumps(event.data))}
+    data = {"type": event.kind, "seq": event.seq, **event.data}
     data["at"] = event.at.isoformat(timespec="milliseconds")
     _put_content(data, event.content)
     return from_dict(data)
@@ -72,5 +72,7 @@ def _take_content(data: dict[str, Any]) -> str:
 def _put_content(data: dict[str, Any], content: str) -> None:
     path = _CONTENT.get(data["type"])
     if path is not None:
-        holder = data if len(path) == 1 else data[path[0]]
+        holder = data
+        if len(path) == 2:
+            holder = data[path[0]] = dict(data[path[0]])  # the row keeps its own
         holder[path[-1]] = json.loads(content) if path[-1] == "arguments" else content

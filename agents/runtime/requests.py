@@ -51,6 +51,7 @@ class World(Protocol):
 
 def create(
     request: RunRequest,
+    run_id: UUID,
     *,
     config: AgentConfig,
     model: str,
@@ -61,10 +62,13 @@ def create(
     """The run of a request and whether it is new. The same message sent twice is one run."""
     try:
         with transaction.atomic():
+            # Starts of one user wait for each other here, so that all of them are counted.
+            User.objects.select_for_update().filter(pk=request.user.pk).first()
             if (known := _known(request)) is not None:
                 return known, False
             _refuse_too_many(request)
             run = AgentRun.objects.create(
+                pk=run_id,
                 user=request.user,
                 project=request.project,
                 question=request.question,

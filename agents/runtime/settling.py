@@ -3,9 +3,11 @@
 import os
 import socket
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db.models import F, Q
 from django.utils import timezone
@@ -26,18 +28,30 @@ def owner() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{BOOT}"
 
 
-def sweep(lease: timedelta) -> int:
-    """End every run that nobody owns any more; how many there were."""
-    return sum(_settle(run, lease) for run in _abandoned())
+def sweep(lease: timedelta, is_going: Callable[[UUID], bool]) -> int:
+    """End every run that nobody drives any more; how many there were.
+
+    `is_going` knows the runs of this process. It is asked after the rows were read: a run is
+    known to its process before it has a row.
+    """
+    return sum(_settle(run, lease) for run in _abandoned(is_going))
 
 
-def _abandoned() -> list[AgentRun]:
-    """Active runs with an expired lease, or of a process of this host that is dead."""
-    host = f"{socket.gethostname()}:"
-    expired, local = Q(lease_until__lt=timezone.now()), Q(owner__startswith=host)
-    found = AgentRun.objects.filter(expired | local, outcome__isnull=True).exclude(owner=owner())
+def _abandoned(is_going: Callable[[UUID], bool]) -> list[AgentRun]:
+    """Active runs with an expired lease, or of a process of this host that has dropped them."""
     now = timezone.now()
-    return [r for r in found if _is_dead(r.owner) or r.lease_until is None or r.lease_until < now]
+    expired, local = Q(lease_until__lt=now), Q(owner__startswith=f"{socket.gethostname()}:")
+    found = AgentRun.objects.filter(expired | local, outcome__isnull=True)
+    return [
+        run
+        for run in found
+        if not is_going(run.pk)
+        and (run.owner == owner() or _is_dead(run.owner) or not _is_leased(run, now))
+    ]
+
+
+def _is_leased(run: AgentRun, now: datetime) -> bool:
+    return run.lease_until is not None and run.lease_until > now
 
 
 def _is_dead(name: str) -> bool:
@@ -76,11 +90,10 @@ def _settle(run: AgentRun, lease: timedelta) -> bool:
 def read_back(run: AgentRun) -> tuple[RunRecord, int]:
     """A run's record from its rows, and its newest number."""
     record, seq = RunRecord(), 0
-    while events := store.read(run.pk, seq):
-        for event in events:
-            seq = event.seq
-            if (chunk := chunk_of(event)) is not None:
-                record.add(chunk)
+    for event in store.history(run.pk):
+        seq = event.seq
+        if (chunk := chunk_of(event)) is not None:
+            record.add(chunk)
     return record, seq
 
 

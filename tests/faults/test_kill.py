@@ -19,7 +19,7 @@ django.setup()
 from agents.models import AgentRun, RunEvent
 from agents.runtime.settling import sweep
 from datetime import timedelta
-swept = sweep(timedelta(seconds=90))
+swept = sweep(timedelta(seconds=90), lambda run_id: False)
 runs = {str(r.pk): [r.outcome, r.reason, r.answer] for r in AgentRun.objects.all()}
 events = {}
 for e in RunEvent.objects.order_by("run", "seq"):

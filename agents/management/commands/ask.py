@@ -13,12 +13,11 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.core.chunks import Chunk, Done, to_dict
 from agents.core.config import AgentConfig, ConfigError
 from agents.core.decision import TREES
-from agents.llm.client import build_http_client
 from agents.management.people import project_named, user_named
 from agents.management.terminal import Terminal
 from agents.models import AgentRun, UserAgentConfig
-from agents.runtime import RunRefused, RunRequest, Runtime
-from agents.runtime.world import SiteWorld
+from agents.runtime import RunRefused, RunRequest
+from agents.runtime.home import open_home
 
 EXIT = {"completed": 0, "limited": 0, "failed": 1, "cancelled": 130}
 
@@ -67,7 +66,7 @@ class Command(BaseCommand):
 
     async def _ask(self, request: RunRequest, show: Any) -> str:
         outcome = "failed"
-        async with build_http_client() as http, Runtime(SiteWorld(http)) as runtime:
+        async with open_home() as runtime:
             try:
                 run = await runtime.start(request)
             except RunRefused as error:

@@ -28,12 +28,10 @@ class Command(BaseCommand):
             return
         run = run_named(options["run"])
         self.stdout.write(f"{_line(run)}\n? {run.question}\n")
-        terminal, after = Terminal(sys.stdout), 0
-        while events := store.read(run.pk, after):
-            for event in events:
-                after = event.seq
-                if (chunk := chunk_of(event)) is not None:
-                    terminal.show(chunk)
+        terminal = Terminal(sys.stdout)
+        for event in store.history(run.pk):
+            if (chunk := chunk_of(event)) is not None:
+                terminal.show(chunk)
 
 
 def _line(run: AgentRun) -> str:

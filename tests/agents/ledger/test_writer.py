@@ -36,12 +36,14 @@ class Told:
         self.commits: list[dict[UUID, int]] = []
         self.lost: list[UUID] = []
         self.heard = asyncio.Event()
+        self.stalled = asyncio.Event()
 
     def own(self, row: AgentRun) -> OwnRun:
         return OwnRun(
             store.Hold(row.pk, row.fence),
             on_cancel=self.heard.set,
             on_lost=lambda: self.lost.append(row.pk),
+            on_stalled=self.stalled.set,
         )
 
 
@@ -64,7 +66,7 @@ async def test_events_of_several_runs_share_commits_and_keep_their_order() -> No
         ledger.adopt(own)
     for seq in range(1, 51):
         for own in owned:
-            await ledger.append(own, text(seq))
+            ledger.append(own, text(seq))
     for own in owned:
         await ledger.settled(own, 50)
     await ledger.close()
@@ -88,7 +90,7 @@ async def test_a_reader_is_told_only_of_what_is_stored() -> None:
     own = told.own(row)
     ledger.adopt(own)
     for seq in range(1, 6):
-        await ledger.append(own, Turn(number=1, phase="start", seq=seq, at=1_700_000_000.0))
+        ledger.append(own, Turn(number=1, phase="start", seq=seq, at=1_700_000_000.0))
         await ledger.settled(own, seq)
     await ledger.close()
     assert seen == [(seq, seq) for seq in range(1, 6)]
@@ -104,7 +106,7 @@ async def test_a_run_that_was_taken_over_is_refused_and_the_others_are_not() -> 
         ledger.adopt(own)
     await AgentRun.objects.filter(pk=stolen.pk).aupdate(fence=2)
     for own in owned:
-        await ledger.append(own, text(1))
+        ledger.append(own, text(1))
     await ledger.settled(owned[0], 1)
     await ledger.close()
     assert await numbers(mine) == [1]
@@ -162,7 +164,7 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(
     ledger.adopt(own)
     with locked() as other:
         for seq in range(1, 4):
-            await ledger.append(own, text(seq))
+            ledger.append(own, text(seq))
         await asyncio.sleep(0.3)
         assert told.commits == []
         other.execute("ROLLBACK")
@@ -172,7 +174,7 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(
     assert told.lost == []
 
 
-async def test_a_database_that_stays_locked_ends_the_runs_visibly(
+async def test_a_run_hears_that_the_database_stays_locked_and_keeps_what_it_wrote(
     impatient_database: None,
 ) -> None:
     (row,) = await rows(1)
@@ -182,14 +184,41 @@ async def test_a_database_that_stays_locked_ends_the_runs_visibly(
     own = told.own(row)
     ledger.adopt(own)
     with locked() as other:
-        await ledger.append(own, text(1))
-        with pytest.raises(LedgerClosed):
-            await ledger.settled(own, 1)
+        ledger.append(own, text(1))
+        async with asyncio.timeout(10):
+            await told.stalled.wait()
+        assert ledger.is_stalled
+        ledger.append(own, text(2))
         other.execute("ROLLBACK")
-    with pytest.raises(LedgerClosed):
-        await ledger.append(own, text(2))
+    await ledger.settled(own, 2)
+    assert not ledger.is_stalled
     await ledger.close()
-    assert told.lost == [row.pk]
+    assert await numbers(row) == [1, 2]
+    assert told.lost == []
+
+
+async def test_rows_that_the_database_refuses_end_their_run_and_no_other() -> None:
+    good, bad = await rows(2)
+    told = Told()
+    ledger = Writer(LEASE, told.commits.append)
+    owned = [told.own(good), told.own(bad)]
+    for own in owned:
+        ledger.adopt(own)
+    ledger.append(owned[0], text(1))
+    ledger.append(owned[1], text(1))
+    ledger.append(owned[1], text(1))  # the same number twice: the database says no
+    ledger.start()
+    await ledger.settled(owned[0], 1)
+    with pytest.raises(LedgerClosed):
+        await ledger.settled(owned[1], 1)
+    ledger.append(owned[0], text(2))
+    await ledger.settled(owned[0], 2)
+    with pytest.raises(LedgerClosed):
+        ledger.append(owned[1], text(2))
+    await ledger.close()
+    assert await numbers(good) == [1, 2]
+    assert await numbers(bad) == []
+    assert told.lost == [bad.pk]
 
 
 async def test_a_run_waits_when_too_much_is_waiting(
@@ -205,7 +234,8 @@ async def test_a_run_waits_when_too_much_is_waiting(
 
     async def much() -> None:
         for seq in range(1, 101):
-            await ledger.append(own, text(seq))
+            ledger.append(own, text(seq))
+            await ledger.room(own)
 
     with locked() as other:
         writing = asyncio.create_task(much())

@@ -1,0 +1,61 @@
+"""`manage.py serve`: pages, sockets and runs in one process."""
+
+import os
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from channels.routing import get_default_application
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+
+class Command(BaseCommand):
+    help = "Serve Oracle. SIGTERM or Ctrl-C lets runs finish for a while; a second one does not."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="the address to listen on")
+        parser.add_argument(
+            "--port", type=int, default=int(settings.PORT), help="ORACLE_PORT, else 8000; 0: any"
+        )
+        parser.add_argument(
+            "--grace", type=float, default=20.0, help="seconds that runs may still take at the end"
+        )
+        parser.add_argument(
+            "--sign-in", action="store_true", help="print a link that signs in once"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from oracle_site.server import OracleServer  # installs a reactor: only where it serves
+
+        _refuse_old_database()
+        _refuse_missing_files()
+        self._sign_in = options["sign_in"]
+        server = OracleServer(
+            get_default_application(),
+            host=options["host"],
+            port=options["port"],
+            grace=options["grace"],
+            ready=self._ready,
+            failed=lambda why: self.stderr.write(self.style.ERROR(f"Cannot serve: {why}")),
+        )
+        server.run()
+        sys.exit(server.exit_code)
+
+    def _ready(self, address: str) -> None:
+        self.stdout.write(f"Serving on {address} (process {os.getpid()})")
+        self.stdout.flush()
+
+
+def _refuse_old_database() -> None:
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise CommandError("The database is not up to date. Run `manage.py migrate` first.")
+    connection.close()
+
+
+def _refuse_missing_files() -> None:
+    if not (settings.STATIC_ROOT / "staticfiles.json").exists():
+        raise CommandError("Static files are missing. Run `manage.py collectstatic` first.")

@@ -1,0 +1,107 @@
+"""The server process: daphne, with a beginning and an end of our own.
+
+daphne knows no lifespan, and at SIGTERM it drops every task at once. Here the runtime is opened
+before the port is, and a signal drains: new runs are refused, those going on may finish for a
+while, the rest is ended as interrupted and stored, then sockets are closed with 1012, which tells
+browsers to come back.
+"""
+
+# Imported first: it installs the reactor that runs on asyncio.
+from daphne.server import Server  # type: ignore[import-untyped]  # isort: skip
+
+import asyncio
+import signal
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from typing import Any
+
+from twisted.internet import reactor
+
+from agents.runtime.home import open_home
+from agents.runtime.runtime import Runtime
+
+MOST_BYTES = 64 * 1024
+"""Of one message of a browser."""
+LAST_FRAMES_SECONDS = 0.3
+"""For senders to pass on how their runs ended, before sockets are closed."""
+RESTARTING = 1012
+
+
+class OracleServer(Server):  # type: ignore[misc]  # daphne has no types
+    """Serves until a signal; `exit_code` says how it went."""
+
+    def __init__(
+        self,
+        application: Any,
+        *,
+        host: str,
+        port: int,
+        grace: float,
+        ready: Callable[[str], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        interface = host.replace(":", r"\:")
+        super().__init__(
+            application,
+            endpoints=[f"tcp:port={port}:interface={interface}"],
+            signal_handlers=False,
+            websocket_max_message_size=MOST_BYTES,
+            websocket_max_frame_size=MOST_BYTES,
+            server_name="oracle",
+        )
+        self._grace = grace
+        self._ready, self._failed = ready, failed
+        self._ports: list[Any] = []
+        self._open = AsyncExitStack()
+        self._runtime: Runtime | None = None
+        self._draining: asyncio.Task[None] | None = None
+        self.exit_code = 0
+
+    def run(self) -> None:
+        loop: asyncio.AbstractEventLoop = reactor._asyncioEventloop
+        asyncio.set_event_loop(loop)
+        self._runtime = loop.run_until_complete(self._open.enter_async_context(open_home()))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._on_signal, loop)
+        super().run()
+        if not self._ports:  # it never began to serve
+            loop.run_until_complete(self._open.aclose())
+
+    def listen_success(self, port: Any) -> None:
+        super().listen_success(port)
+        self._ports.append(port)
+        address = port.getHost()
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        self._ready(f"http://{host}:{address.port}")
+
+    def listen_error(self, failure: Any) -> None:
+        self.exit_code = 1
+        self._failed(failure.getErrorMessage())
+        self.stop()
+
+    def _on_signal(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._draining is None:
+            self._draining = loop.create_task(self._drain(), name="drain")
+        else:  # asked twice: at once
+            self.stop()
+
+    async def _drain(self) -> None:
+        try:
+            for port in self._ports:
+                port.stopListening()
+            if self._runtime is not None:
+                await self._runtime.drain(self._grace)
+            await self._close_sockets()
+            await self._open.aclose()
+        finally:
+            self.stop()
+
+    async def _close_sockets(self) -> None:
+        sockets = [p for p in self.connections if hasattr(p, "sendCloseFrame")]
+        if not sockets:
+            return
+        await asyncio.sleep(LAST_FRAMES_SECONDS)
+        for protocol in sockets:
+            with suppress(Exception):  # it may have gone meanwhile
+                protocol.sendCloseFrame(code=RESTARTING, reasonUtf8=b"restarting")
+        await asyncio.sleep(LAST_FRAMES_SECONDS)
