@@ -33,12 +33,17 @@ def main() -> int:
         print("bench: skipped, the yardstick (../shared/bench) is not beside this checkout")
         return 0
     with endpoint() as base_url:
-        floor, ours = [], []
+        floor, ours, stored = [], [], []
         for number in range(options.rounds):
             print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
             floor.append(measure(YARDSTICK / "floor" / "raw_httpx.py", base_url, options.runs))
             ours.append(measure(ROOT / "bench" / "ours.py", base_url, options.runs))
-    report(floor, ours)
+            stored.append(measure(ROOT / "bench" / "ours_stored.py", base_url, options.runs))
+        print("loop, client and tools against the floor")
+        report(floor, ours)
+        print("the same with runtime, ledger on SQLite and a reader")
+        report(floor, stored)
+        report_delay(base_url, options.rounds)
     report_stuck_rules()
     return 0
 
@@ -84,6 +89,17 @@ def report(floor: list[dict[str, Any]], ours: list[dict[str, Any]]) -> None:
             (r["long"]["cpu_ms"] / 51) / (r["turns"]["cpu_ms"] / 11) for r in rounds
         )
         print(f"{name}: CPU per turn at 50 turns is {growth:.2f} times that at 10 turns")
+
+
+def report_delay(base_url: str, rounds: int) -> None:
+    """From the model's token to a reader in the same process, above bare streams."""
+    command = [sys.executable, "-m", "bench.delay", "--base-url", base_url]
+    command += ["--rounds", str(rounds)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    print("delay of a reader at 50 runs, ms     control    ours   above")
+    for name, found in json.loads(done.stdout).items():
+        row = (found["control"], found["ours"], found["above"])
+        print(f"  {name:32} " + " ".join(f"{value:7.1f}" for value in row))
 
 
 def report_stuck_rules() -> None:

@@ -26,8 +26,10 @@ from agents.core.tokens import WRAP_UP_ANSWER, Charge
 
 log = logging.getLogger(__name__)
 
+
 FIRST_TOKEN_SECONDS = 4.0
 STREAM_SECONDS = 15.0
+_PIECES = frozenset({TextDelta, ReasoningDelta})
 _IMPATIENT = frozenset({"no_progress", "error_limit"})
 """Reasons whose wrap-up lies after the limit: it must come soon or not at all."""
 
@@ -125,6 +127,8 @@ async def ask(ctx: RunContext, answer: Answer) -> AsyncGenerator[Chunk, None]:
                 impatient = False
                 until = min(ctx.deadline, ctx.clock.monotonic() + STREAM_SECONDS)
                 ctx.arm(until)
+            if type(item) in _PIECES:
+                item = _with_what_follows(item, inbox, most_chars - answer.chars)
             if (shown := _take(ctx, answer, item)) is not None:
                 yield shown
             if answer.chars > most_chars and not answer.ended:
@@ -138,6 +142,15 @@ async def ask(ctx: RunContext, answer: Answer) -> AsyncGenerator[Chunk, None]:
             yield shown
     if not (answer.ended or answer.cut or answer.error):
         answer.error = ModelError("The model's answer broke off without an end. Try again.")
+
+
+def _with_what_follows(item: Any, inbox: Inbox[Any], most: float) -> Any:
+    """A piece of text with what has arrived of it meanwhile: a flood costs fewer chunks."""
+    kind, texts, size = type(item), [item.text], len(item.text)
+    while size <= most and (more := inbox.next_of(kind)) is not None:
+        texts.append(more.text)
+        size += len(more.text)
+    return kind("".join(texts)) if len(texts) > 1 else item
 
 
 async def _pump(inbox: Inbox[Any], stream: ModelStream) -> None:

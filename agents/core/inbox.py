@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from agents.core.ports import Cancellation, Clock, Timer
 
 T = TypeVar("T")
+K = TypeVar("K")
 ROOM = 32
 
 
@@ -67,6 +68,15 @@ class Inbox(Generic[T]):
         if self._woken:
             self._woken = False
             return None
+        return self._pop()
+
+    def next_of(self, kind: type[K]) -> K | None:
+        """The next item, if it is here already and of this type, and nothing is more urgent."""
+        if self._woken or not self._items or type(self._items[0]) is not kind:
+            return None
+        return self._pop()  # type: ignore[return-value]  # it is of that type
+
+    def _pop(self) -> T:
         item = self._items.popleft()
         if self._room is not None and len(self._items) < ROOM // 2:
             self._release_room()

@@ -14,7 +14,6 @@ from agents.core.chunks import Chunk, Done
 from agents.core.tasks import spawn
 from agents.ledger import store
 from agents.ledger.database import Database
-from agents.models.encoding import chunk_of
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +26,7 @@ class Reader:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._waiting: defaultdict[UUID, set[asyncio.Event]] = defaultdict(set)
-        self._wanted: dict[store.Cursor, asyncio.Future[list[Chunk]]] = {}
+        self._wanted: dict[store.Cursor, asyncio.Future[store.Page | None]] = {}
         self._reading: asyncio.Task[None] | None = None
 
     def tell(self, newest: dict[UUID, int]) -> None:
@@ -36,8 +35,8 @@ class Reader:
             for event in self._waiting.get(run_id, ()):
                 event.set()
 
-    async def read(self, run_id: UUID, after: int) -> list[Chunk]:
-        """The next stored chunks of a run. Who asks while a query runs shares the one after it."""
+    async def read(self, run_id: UUID, after: int) -> store.Page | None:
+        """What is stored next of a run. Who asks while a query runs shares the one after it."""
         cursor = store.Cursor(run_id, after)
         if cursor not in self._wanted:
             self._wanted[cursor] = asyncio.get_running_loop().create_future()
@@ -53,12 +52,14 @@ class Reader:
         try:
             while True:
                 hint.clear()
-                for chunk in await self._read_patiently(run_id, after):
-                    after = chunk.seq
-                    yield chunk
-                    if isinstance(chunk, Done):
-                        return
-                    hint.set()  # there may be more than one read brings
+                if (page := await self._read_patiently(run_id, after)) is not None:
+                    if page.upto == after + store.MOST_READ:
+                        hint.set()  # there may be more than one read brings
+                    after = page.upto
+                    for chunk in page.chunks:
+                        yield chunk
+                        if isinstance(chunk, Done):
+                            return
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_SECONDS):
                         await hint.wait()
@@ -67,30 +68,23 @@ class Reader:
             if not self._waiting[run_id]:
                 del self._waiting[run_id]
 
-    async def _read_patiently(self, run_id: UUID, after: int) -> list[Chunk]:
+    async def _read_patiently(self, run_id: UUID, after: int) -> store.Page | None:
         """A database that is away for a while does not end a reader: it looks again later."""
         try:
             return await self.read(run_id, after)
         except (OperationalError, InterfaceError) as error:
             log.warning("the database cannot be read (%s); looking again", error)
-            return []
+            return None
 
     async def _read_wanted(self) -> None:
         while self._wanted:
             wanted, self._wanted = self._wanted, {}
             try:
-                found = await self._database.run(partial(_chunks, list(wanted)))
+                found = await self._database.run(partial(store.read, list(wanted)))
             except Exception as error:
                 for waiting in wanted.values():
                     waiting.set_exception(error)
                     waiting.exception()  # nobody may be waiting any more
             else:
                 for cursor, waiting in wanted.items():
-                    waiting.set_result(found.get(cursor, []))
-
-
-def _chunks(cursors: list[store.Cursor]) -> dict[store.Cursor, list[Chunk]]:
-    return {
-        cursor: [chunk for event in events if (chunk := chunk_of(event)) is not None]
-        for cursor, events in store.read(cursors).items()
-    }
+                    waiting.set_result(found.get(cursor))

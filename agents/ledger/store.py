@@ -5,17 +5,19 @@ somebody asked to cancel them. A run that is missing from the answer was taken o
 is written.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
 from django.utils import timezone
 
-from agents.models import AgentRun, RunEvent
-from agents.models.encoding import Row
+from agents.core.chunks import Chunk
+from agents.models import AgentRun
+from agents.models.encoding import chunk_of, row_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Commit:
     """What one commit writes of one run: events, and its last words if it has ended."""
 
     hold: Hold
-    rows: Sequence[Row]
+    chunks: Sequence[Chunk]
     final: Mapping[str, Any] | None = None
 
 
@@ -45,7 +47,9 @@ class Cursor(NamedTuple):
 MOST_READ = 500
 """Events of one run that one read brings."""
 MOST_CURSORS = 300
-"""Runs that one statement reads; SQLite takes only so many values in one."""
+"""Runs that one statement reads; a database takes only so many values in one."""
+MOST_INSERTED = 128
+"""Events that one statement stores."""
 
 Held = dict[UUID, bool]
 """Runs that are still ours, each with whether it is to be cancelled."""
@@ -53,15 +57,34 @@ Held = dict[UUID, bool]
 
 def write(commits: Sequence[Commit], lease: timedelta) -> Held:
     """Store the events of every run that is still ours, all together or not at all."""
+    rows = {commit.hold.run_id: _rows(commit) for commit in commits}  # before the lock is taken
     with transaction.atomic():
-        newest = {c.hold: c.rows[-1].seq for c in commits}
+        newest = {commit.hold: commit.chunks[-1].seq for commit in commits}
         held = _renew(newest, timezone.now() + lease)
-        ours = [commit for commit in commits if commit.hold.run_id in held]
-        RunEvent.objects.bulk_create([row.event() for commit in ours for row in commit.rows])
-        for commit in ours:
-            if commit.final is not None:
+        _insert([row for run_id, written in rows.items() if run_id in held for row in written])
+        for commit in commits:
+            if commit.final is not None and commit.hold.run_id in held:
                 AgentRun.objects.filter(pk=commit.hold.run_id).update(**commit.final)
     return held
+
+
+def _rows(commit: Commit) -> list[tuple[Any, ...]]:
+    run_id, adapt = _prepared(commit.hold.run_id), connection.ops.adapt_datetimefield_value
+    rows = map(row_of, commit.chunks)
+    return [(run_id, r.seq, r.kind, r.data, r.content, r.sha256, adapt(r.at)) for r in rows]
+
+
+def _insert(rows: list[tuple[Any, ...]]) -> None:
+    """By hand, many rows to a statement: nearly everything that is stored passes here."""
+    for start in range(0, len(rows), MOST_INSERTED):
+        some = rows[start : start + MOST_INSERTED]
+        values = ", ".join(["(%s, %s, %s, %s, %s, %s, %s)"] * len(some))
+        statement = (
+            "INSERT INTO agents_runevent (run_id, seq, kind, data, content, sha256, at) "
+            f"VALUES {values}"  # noqa: S608  # only placeholders are joined
+        )
+        with connection.cursor() as cursor:
+            cursor.execute(statement, [value for row in some for value in row])
 
 
 def renew(holds: Iterable[Hold], lease: timedelta) -> Held:
@@ -70,34 +93,60 @@ def renew(holds: Iterable[Hold], lease: timedelta) -> Held:
         return _renew(dict.fromkeys(holds, 0), timezone.now() + lease)
 
 
-def read(cursors: Sequence[Cursor]) -> dict[Cursor, list[RunEvent]]:
-    """The next events after each cursor, oldest first: one query for all of them.
+class Page(NamedTuple):
+    """What one read brings of a run: chunks this version knows, up to a number."""
+
+    chunks: list[Chunk]
+    upto: int
+
+
+class _Event(NamedTuple):
+    seq: int
+    kind: str
+    data: Mapping[str, Any]
+    content: str
+    at: datetime
+
+
+def read(cursors: Sequence[Cursor]) -> dict[Cursor, Page]:
+    """What comes next after each cursor, if anything: one query for all of them.
 
     Numbers have no gaps, so a range of them is as good as a limit, and bounded for each run.
     """
-    found: dict[Cursor, list[RunEvent]] = {}
-    for some in _batches(cursors):
-        rows = ", ".join([_VALUES[connection.vendor]] * len(some))
+    found: dict[Cursor, list[_Event]] = {}
+    for start in range(0, len(cursors), MOST_CURSORS):
+        some = cursors[start : start + MOST_CURSORS]
         values = [v for c in some for v in (_prepared(c.run_id), c.after, c.after + MOST_READ)]
         statement = f"""
-            WITH v(id, above, most) AS (VALUES {rows})
-            SELECT e.*, v.above AS above
+            WITH v(id, above, most) AS (VALUES {_placeholders(len(some))})
+            SELECT v.id, v.above, e.seq, e.kind, e.data, e.content, e.at
             FROM v JOIN agents_runevent e
               ON e.run_id = v.id AND e.seq > v.above AND e.seq <= v.most
-            ORDER BY e.run_id, v.above, e.seq
+            ORDER BY v.id, v.above, e.seq
         """  # noqa: S608  # only placeholders are joined
-        for event in RunEvent.objects.raw(statement, values):
-            cursor = Cursor(event.run_id, event.above)  # type: ignore[attr-defined]  # selected
-            found.setdefault(cursor, []).append(event)
-    return found
+        with connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            for run_id, above, *event in cursor.fetchall():
+                found.setdefault(Cursor(_uuid(run_id), above), []).append(_event(*event))
+    return {cursor: _page(events) for cursor, events in found.items()}
 
 
-def history(run_id: UUID) -> Iterator[RunEvent]:
-    """All events of a run, read piece by piece."""
-    after = 0
-    while events := read([Cursor(run_id, after)]).get(Cursor(run_id, after)):
-        yield from events
-        after = events[-1].seq
+def pages(run_id: UUID) -> Iterator[Page]:
+    """Everything that is stored of a run, piece by piece."""
+    cursor = Cursor(run_id, 0)
+    while page := read([cursor]).get(cursor):
+        yield page
+        cursor = Cursor(run_id, page.upto)
+
+
+def _event(seq: int, kind: str, data: str, content: str, at: datetime) -> _Event:
+    values = {} if data == "{}" else json.loads(data)
+    return _Event(seq, kind, values, content, at if at.tzinfo else at.replace(tzinfo=UTC))
+
+
+def _page(events: list[_Event]) -> Page:
+    chunks = (chunk_of(event) for event in events)
+    return Page([chunk for chunk in chunks if chunk is not None], events[-1].seq)
 
 
 def _renew(newest: Mapping[Hold, int], lease_until: datetime) -> Held:
@@ -107,10 +156,9 @@ def _renew(newest: Mapping[Hold, int], lease_until: datetime) -> Held:
     values = [
         value for hold, seq in newest.items() for value in (_prepared(hold.run_id), hold.fence, seq)
     ]
-    rows = ", ".join([_VALUES[connection.vendor]] * len(newest))
     lease = connection.ops.adapt_datetimefield_value(lease_until)
     statement = f"""
-        WITH v(id, fence, seq) AS (VALUES {rows})
+        WITH v(id, fence, seq) AS (VALUES {_placeholders(len(newest))})
         UPDATE agents_agentrun
         SET lease_until = %s,
             last_seq = CASE WHEN v.seq > last_seq THEN v.seq ELSE last_seq END
@@ -133,9 +181,8 @@ def _prepared(run_id: UUID) -> Any:
     return AgentRun._meta.pk.get_db_prep_value(run_id, connection)
 
 
-def _batches(cursors: Sequence[Cursor]) -> Iterator[Sequence[Cursor]]:
-    for start in range(0, len(cursors), MOST_CURSORS):
-        yield cursors[start : start + MOST_CURSORS]
+def _placeholders(rows: int) -> str:
+    return ", ".join([_VALUES[connection.vendor]] * rows)
 
 
 def _uuid(value: Any) -> UUID:

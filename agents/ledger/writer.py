@@ -1,7 +1,7 @@
 """The one writer of a process: new events of all runs are committed together, then told of.
 
-First text and everything urgent (tools, notices, the end) go at once; other text waits up to
-30 ms for company. What a reader can see has been committed, because readers read rows.
+The first text of a run and everything urgent (tools, notices, the end) go at once, at most every
+10 ms; the rest waits up to 30 ms for company. What a reader can see has been committed, because readers read rows.
 """
 
 import asyncio
@@ -15,16 +15,18 @@ from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 
-from agents.core.chunks import Chunk, Content, Thinking
+from agents.core.chunks import Chunk, Content, Done, Error, System, ToolCalled, ToolResult
 from agents.core.tasks import spawn
 from agents.ledger import store
 from agents.ledger.database import Database
-from agents.models.encoding import Row, row_of
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 GATHER_SECONDS = 0.03
+"""How long text waits for company."""
+PACE_SECONDS = 0.01
+"""From one commit to the next at least: what is urgent in between shares the next one."""
 BEAT_SECONDS = 0.15
 RETRY_SECONDS = 0.1
 MOST_PENDING = 2_000
@@ -33,6 +35,9 @@ MOST_PENDING = 2_000
 
 CLOSE_SECONDS = 20.0
 """How long a process that stops waits for a database that does not answer."""
+
+
+_URGENT = (ToolCalled, ToolResult, System, Error, Done)
 
 
 class LedgerClosed(Exception):
@@ -53,7 +58,8 @@ class OwnRun:
     closed: bool = False
     written: int = 0
     """The highest number that is committed."""
-    rows: list[Row] = field(default_factory=list)
+    chunks: list[Chunk] = field(default_factory=list)
+    """Not yet committed."""
     final: Mapping[str, Any] | None = None
     spoke: bool = False
 
@@ -91,13 +97,13 @@ class Writer:
         """Take a chunk, to be committed soon. Ask for `room` before making the next one."""
         if run.closed:
             raise LedgerClosed
-        run.rows.append(row_of(run.hold.run_id, chunk))
+        run.chunks.append(chunk)
         run.final = final or run.final
         self._pending += 1
         self._wanted.set()
-        if not isinstance(chunk, Content | Thinking) or not run.spoke:
+        if isinstance(chunk, _URGENT) or (not run.spoke and isinstance(chunk, Content)):
             self._urgent.set()
-        run.spoke = run.spoke or isinstance(chunk, Content)
+            run.spoke = run.spoke or isinstance(chunk, Content)
 
     async def room(self, run: OwnRun) -> None:
         """Wait while too much is waiting already: a slow database slows runs down, not us."""
@@ -122,10 +128,14 @@ class Writer:
         await self._database.close()
 
     async def _work(self) -> None:
+        clock = asyncio.get_running_loop().time
+        flushed_at = 0.0
         while self._give_up_at is None:
             if await _within(BEAT_SECONDS, self._wanted):
                 await _within(GATHER_SECONDS, self._urgent)
+                await asyncio.sleep(flushed_at + PACE_SECONDS - clock())
                 await self._safely(self._flush)
+                flushed_at = clock()
             else:
                 await self._safely(self._beat)
         await self._safely(self._flush)
@@ -141,16 +151,16 @@ class Writer:
     async def _flush(self) -> None:
         self._wanted.clear()
         self._urgent.clear()
-        writing = [(run, run.rows, run.final) for run in self._runs.values() if run.rows]
+        writing = [(run, run.chunks, run.final) for run in self._runs.values() if run.chunks]
         if not writing:
             return
         for run, _, _ in writing:
-            run.rows, run.final = [], None
-        held = await self._write([store.Commit(r.hold, rows, final) for r, rows, final in writing])
-        self._pending -= sum(len(rows) for _, rows, _ in writing)
-        for run, rows, final in writing:
+            run.chunks, run.final = [], None
+        held = await self._write([store.Commit(r.hold, new, final) for r, new, final in writing])
+        self._pending -= sum(len(new) for _, new, _ in writing)
+        for run, new, final in writing:
             if run.hold.run_id in held:
-                run.written = rows[-1].seq
+                run.written = new[-1].seq
                 if final is not None:
                     self._runs.pop(run.hold.run_id, None)
         await self._heed([run for run, _, _ in writing], held)
@@ -189,8 +199,8 @@ class Writer:
 
     def _drop(self, run: OwnRun) -> None:
         self._runs.pop(run.hold.run_id, None)
-        self._pending -= len(run.rows)
-        run.rows, run.closed = [], True
+        self._pending -= len(run.chunks)
+        run.chunks, run.closed = [], True
         run.on_lost()
 
     async def _patiently(self, work: Callable[[], T]) -> T:

@@ -88,7 +88,12 @@ class AgentRun(models.Model):
 class RunEvent(models.Model):
     """One chunk of a run: append-only. Only `content` may ever be erased; the digest stays."""
 
-    run = models.ForeignKey(AgentRun, on_delete=models.CASCADE, related_name="events")
+    run = models.ForeignKey(
+        AgentRun,
+        on_delete=models.CASCADE,
+        related_name="events",
+        db_index=False,  # the unique (run, seq) serves
+    )
     seq = models.PositiveIntegerField()
     kind = models.CharField(max_length=32)
     data = models.JSONField(default=dict)

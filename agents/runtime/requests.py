@@ -7,7 +7,7 @@ from typing import Protocol
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from agents.core.config import AgentConfig
@@ -62,8 +62,7 @@ def create(
     """The run of a request and whether it is new. The same message sent twice is one run."""
     try:
         with transaction.atomic():
-            # Starts of one user wait for each other here, so that all of them are counted.
-            User.objects.select_for_update().filter(pk=request.user.pk).first()
+            _wait_for_other_starts(request)
             if (known := _known(request)) is not None:
                 return known, False
             _refuse_too_many(request)
@@ -93,6 +92,15 @@ def create(
                 "This conversation has a run going. Wait for it to end, or stop it."
             ) from None
         raise
+
+
+def _wait_for_other_starts(request: RunRequest) -> None:
+    """Starts of one user come one after the other, so that all of them are counted.
+
+    On SQLite every writing transaction does so anyway.
+    """
+    if connection.features.has_select_for_update:
+        User.objects.select_for_update().filter(pk=request.user.pk).first()
 
 
 def _known(request: RunRequest) -> AgentRun | None:

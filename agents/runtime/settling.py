@@ -17,7 +17,6 @@ from agents.core.reasons import REASONS
 from agents.core.record import RunRecord
 from agents.ledger import store
 from agents.models import AgentRun
-from agents.models.encoding import chunk_of, row_of
 
 BOOT = uuid.uuid4().hex
 UNKNOWN = "Outcome unknown: the server stopped during this call. It may have taken effect."
@@ -79,20 +78,19 @@ def _settle(run: AgentRun, lease: timedelta) -> bool:
         return False
     record, seq = read_back(run)
     chunks = interruption(record, seq, run.model, datetime.now(UTC).timestamp())
-    rows = [row_of(run.pk, chunk) for chunk in chunks]
     for chunk in chunks:
         record.add(chunk)
     hold = store.Hold(run.pk, run.fence + 1)
-    held = store.write([store.Commit(hold, rows, final_of(record))], lease)
+    held = store.write([store.Commit(hold, chunks, final_of(record))], lease)
     return run.pk in held
 
 
 def read_back(run: AgentRun) -> tuple[RunRecord, int]:
     """A run's record from its rows, and its newest number."""
     record, seq = RunRecord(), 0
-    for event in store.history(run.pk):
-        seq = event.seq
-        if (chunk := chunk_of(event)) is not None:
+    for page in store.pages(run.pk):
+        seq = page.upto
+        for chunk in page.chunks:
             record.add(chunk)
     return record, seq
 

@@ -11,7 +11,6 @@ from agents.core.reasons import REASONS
 from agents.ledger import store
 from agents.management.terminal import Terminal
 from agents.models import AgentRun
-from agents.models.encoding import chunk_of
 
 
 class Command(BaseCommand):
@@ -29,8 +28,8 @@ class Command(BaseCommand):
         run = run_named(options["run"])
         self.stdout.write(f"{_line(run)}\n? {run.question}\n")
         terminal = Terminal(sys.stdout)
-        for event in store.history(run.pk):
-            if (chunk := chunk_of(event)) is not None:
+        for page in store.pages(run.pk):
+            for chunk in page.chunks:
                 terminal.show(chunk)
 
 
