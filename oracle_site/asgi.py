@@ -2,10 +2,18 @@
 
 import os
 
-from channels.routing import ProtocolTypeRouter
+from channels.auth import AuthMiddlewareStack
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import OriginValidator
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "oracle_site.settings")
 
 pages = get_asgi_application()
-application = ProtocolTypeRouter({"http": pages})
+
+from chat.routing import websocket_urlpatterns  # noqa: E402  # it needs the apps to be loaded
+
+# Full origins: another port or scheme on the same host is another site.
+sockets = OriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)), settings.ORIGINS)  # type: ignore[arg-type]  # as documented
+application = ProtocolTypeRouter({"http": pages, "websocket": sockets})

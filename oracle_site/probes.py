@@ -25,4 +25,4 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 
 def _plain(text: str, status: int = 200) -> HttpResponse:
-    return HttpResponse(f"{text}\n", content_type="text/plain", status=status)
+    return HttpResponse(text, content_type="text/plain", status=status)

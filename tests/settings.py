@@ -10,11 +10,22 @@ from pathlib import Path
 from oracle_site.settings import *  # noqa: F403  # settings are names in a module
 from oracle_site.settings import DATABASES as SITE_DATABASES
 from oracle_site.settings import INSTALLED_APPS as SITE_APPS
+from oracle_site.settings import STORAGES as SITE_STORAGES
 
 INSTALLED_APPS = [*SITE_APPS, "docs.examples.two_sources"]
+
+# Pages are tested without collecting static files first, and passwords are made-up ones.
+STORAGES = {
+    **SITE_STORAGES,
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+WHITENOISE_USE_FINDERS = True
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="oracle-tests-")
 DATABASES = {
     name: {**database, "TEST": {"NAME": str(Path(_FOLDER.name) / f"{name}.sqlite3")}}
     for name, database in SITE_DATABASES.items()
 }
+STATIC_ROOT = Path(_FOLDER.name) / "static"
+STATIC_ROOT.mkdir()

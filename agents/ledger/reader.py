@@ -3,8 +3,8 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncGenerator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from uuid import UUID
 
@@ -25,15 +25,15 @@ class Reader:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._waiting: defaultdict[UUID, set[asyncio.Event]] = defaultdict(set)
+        self._watching: defaultdict[UUID, list[Callable[[], None]]] = defaultdict(list)
         self._wanted: dict[store.Cursor, asyncio.Future[store.Page | None]] = {}
         self._reading: asyncio.Task[None] | None = None
 
     def tell(self, newest: dict[UUID, int]) -> None:
         """There are new rows of these runs."""
         for run_id in newest:
-            for event in self._waiting.get(run_id, ()):
-                event.set()
+            for call in self._watching.get(run_id, ()):
+                call()
 
     async def read(self, run_id: UUID, after: int) -> store.Page | None:
         """What is stored next of a run. Who asks while a query runs shares the one after it."""
@@ -45,11 +45,21 @@ class Reader:
             self._reading = spawn(self._read_wanted(), "ledger reader")
         return await asyncio.shield(wanted)
 
+    @contextmanager
+    def watch(self, key: UUID, call: Callable[[], None]) -> Iterator[None]:
+        """Call back whenever there may be news of a run, or of whatever else is told of."""
+        self._watching[key].append(call)
+        try:
+            yield
+        finally:
+            self._watching[key].remove(call)
+            if not self._watching[key]:
+                del self._watching[key]
+
     async def follow(self, run_id: UUID, after: int = 0) -> AsyncGenerator[Chunk, None]:
         """Every chunk of a run after a cursor, until its end. Opening and resuming are the same."""
         hint = asyncio.Event()
-        self._waiting[run_id].add(hint)
-        try:
+        with self.watch(run_id, hint.set):
             while True:
                 hint.clear()
                 if (page := await self._read_patiently(run_id, after)) is not None:
@@ -63,10 +73,6 @@ class Reader:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_SECONDS):
                         await hint.wait()
-        finally:
-            self._waiting[run_id].discard(hint)
-            if not self._waiting[run_id]:
-                del self._waiting[run_id]
 
     async def _read_patiently(self, run_id: UUID, after: int) -> store.Page | None:
         """A database that is away for a while does not end a reader: it looks again later."""

@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, aclosing
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
+from typing import TypeVar
 from uuid import UUID, uuid4
 
 from channels.layers import get_channel_layer
@@ -28,13 +29,14 @@ from agents.core.tasks import spawn, stop
 from agents.ledger.database import Database
 from agents.ledger.reader import Reader
 from agents.ledger.relay import Relay
-from agents.ledger.store import Hold
+from agents.ledger.store import Hold, Page
 from agents.ledger.writer import LedgerClosed, OwnRun, Writer
 from agents.models import AgentRun
 from agents.runtime.requests import Attach, RunRefused, RunRequest, World, create
 from agents.runtime.settling import final_of, interruption, owner, sweep
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 LEASE = {"sqlite": timedelta(seconds=90), "postgresql": timedelta(seconds=30)}
 """How long a silent process keeps its runs; on SQLite longer than a lock may take."""
@@ -82,8 +84,10 @@ class Runtime:
         self._going: dict[UUID, _Going] = {}
         self._sweeper: asyncio.Task[None] | None = None
         self._stopping = False
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def __aenter__(self) -> "Runtime":
+        self._loop = asyncio.get_running_loop()
         await self._sweep()
         self._writer.start()
         if self._relay is not None:
@@ -193,6 +197,23 @@ class Runtime:
     def follow(self, run_id: UUID, after: int = 0) -> AsyncGenerator[Chunk, None]:
         """Every stored chunk of a run after a cursor, until its end."""
         return self._reader.follow(run_id, after)
+
+    async def read(self, run_id: UUID, after: int) -> Page | None:
+        """What is stored next of a run after a cursor, if anything."""
+        return await self._reader.read(run_id, after)
+
+    def watch(self, key: UUID, call: Callable[[], None]) -> AbstractContextManager[None]:
+        """Call back whenever there may be news of a run or a conversation."""
+        return self._reader.watch(key, call)
+
+    def nudge(self, key: UUID) -> None:
+        """Tell who watches it, in any process, that a conversation has changed. From any thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._committed, {key: 0})
+
+    async def work(self, work: Callable[[], T]) -> T:
+        """Database work for those who use this runtime, in its threads."""
+        return await self._database.run(work)
 
     # -- tasks ------------------------------------------------------------------------------------
 

@@ -34,7 +34,7 @@ class SiteWorld:
         return self._endpoint(chosen.oracle_model, chosen)
 
     def tools(self, request: RunRequest, model: ChatModel) -> ToolRunner:
-        notes = _notes(notes_folder(request.project))
+        notes = notes_of(request.project)
         chosen = ModelSettings.of(request.user)
         reading = [t for name, t in TOOLS if name != DELEGATE and not t.writes]
         if not settings.ORACLE_LLM_BASE_URL:
@@ -56,6 +56,11 @@ class SiteWorld:
             effort=chosen.reasoning_effort,
             clock=LoopClock(),
         )
+
+
+def notes_of(project: Project) -> FolderNotes:
+    """The notes of a project."""
+    return _notes(notes_folder(project))
 
 
 @lru_cache(maxsize=64)

@@ -7,9 +7,13 @@ from typing import Any
 
 from channels.routing import get_default_application
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
+
+from chat.accounts import first_user, sign_in_link
+from chat.errors import CannotDo
 
 
 class Command(BaseCommand):
@@ -32,7 +36,8 @@ class Command(BaseCommand):
 
         _refuse_old_database()
         _refuse_missing_files()
-        self._sign_in = options["sign_in"]
+        self._port: int = options["port"]
+        self._comes: User | None = self._who_comes() if options["sign_in"] else None
         server = OracleServer(
             get_default_application(),
             host=options["host"],
@@ -46,7 +51,32 @@ class Command(BaseCommand):
 
     def _ready(self, address: str) -> None:
         self.stdout.write(f"Serving on {address} (process {os.getpid()})")
+        if self._comes is not None:
+            link = sign_in_link(self._comes, self._public(address))
+            self.stdout.write(f"Sign in (once, within an hour): {link}")
         self.stdout.flush()
+
+    def _who_comes(self) -> User | None:
+        """Whom to print a link for. Asked before serving: the loop's thread asks no database."""
+        if settings.HTTPS and not settings.ORIGINS:
+            self._warn(
+                "Pages are for HTTPS only. To use them on this machine without, set "
+                "ORACLE_ORIGINS=http://127.0.0.1:PORT, as `make run` does."
+            )
+        try:
+            return first_user()
+        except CannotDo as error:
+            self._warn(f"No sign-in link. {error}")
+            return None
+        finally:
+            connection.close()
+
+    def _public(self, address: str) -> str:
+        """Where people find this server: the first origin, unless the port was left to chance."""
+        return settings.ORIGINS[0] if settings.ORIGINS and self._port else address
+
+    def _warn(self, text: str) -> None:
+        self.stderr.write(self.style.WARNING(text))
 
 
 def _refuse_old_database() -> None:

@@ -1,0 +1,238 @@
+"""One page that follows one conversation: what it has been shown, and what it must be sent next.
+
+A page says what it shows (`resume`); from then on one task sends what is new. It waits for a hint,
+or two seconds while a run is going, reads what is stored after its cursor, and sends one frame; the
+next follows a tenth of a second later at the earliest. Nothing queues up: what a slow page misses
+is in the next frame. Opening, reloading, reconnecting and a second tab are all the same.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import InterfaceError, OperationalError
+
+from agents.models import AgentRun
+from agents.runtime import Runtime
+from chat import conversations, fragments, threads, tree
+from chat.answers import Answer
+from chat.models import Conversation, Exchange
+
+log = logging.getLogger(__name__)
+
+FRAME_SECONDS = 0.1
+GRID_SECONDS = 0.025
+"""Frames are due on this grid, so that pages share reads."""
+LOOK_SECONDS = 2.0
+"""How long a lost hint can delay a page while a run is going."""
+IDLE_SECONDS = 20.0
+"""How often a page is told that the connection lives, and looks for what it missed."""
+ACK_EVERY = 16
+MOST_UNACKED = 64
+"""Frames that a page may be behind before it is sent no more: the server keeps none for it."""
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """A conversation as it is stored now."""
+
+    conversation: Conversation
+    run: AgentRun | None
+    """The one that is going on."""
+    answer: Answer | None
+    rows: list[Exchange]
+    """What the page does not have: more of the path it shows, or another path."""
+    is_more: bool
+
+
+class Live:
+    """`send` takes one frame of HTML."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        user: User,
+        conversation_id: UUID,
+        send: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._runtime = runtime
+        self._user = user
+        self._key = conversation_id
+        self._send_text = send
+        self._head: UUID | None = None
+        self._title: str | None = None
+        self._run: AgentRun | None = None
+        self._answer: Answer | None = None
+        self._said = ""
+        self._frames = self._acked = 0
+        self._news = asyncio.Event()
+        self._looked = False
+
+    # -- what the page says -----------------------------------------------------------------------
+
+    async def resume(self, head: UUID | None, live: list[UUID]) -> None:
+        """The page shows this; what has ended meanwhile is sent now, the rest is followed."""
+        self._head, self._run, self._answer = head, None, None
+        for html in await self._runtime.work(lambda: self._ended(live)):
+            await self._send(html)
+        self.look()
+
+    def ack(self, frames: int) -> None:
+        self._acked = max(self._acked, min(frames, self._frames))
+        self._news.set()
+
+    def look(self) -> None:
+        """The conversation may have changed."""
+        self._looked = False
+        self._news.set()
+
+    @property
+    def running(self) -> UUID | None:
+        """The run that is going on here, as far as this page knows."""
+        return self._run.pk if self._run is not None else None
+
+    # -- what the page is sent --------------------------------------------------------------------
+
+    async def follow(self) -> None:
+        """Send what is new, for ever."""
+        with self._runtime.watch(self._key, self.look):
+            while True:
+                if not self._looked:
+                    self._looked = True  # what changes from now on is looked at again
+                    if not await self._patiently(self._show_conversation):
+                        self._looked = False
+                elif self._run is not None and self._answer is not None:
+                    with self._runtime.watch(self._run.pk, self._news.set):
+                        await self._follow_run(self._run, self._answer)
+                else:
+                    self._news.clear()
+                    if not await self._wait(IDLE_SECONDS):
+                        await self._beat()
+                        self._looked = False
+
+    async def _follow_run(self, run: AgentRun, answer: Answer) -> None:
+        """Send a run's frames until it ends, or the page has to show something else."""
+        while self._looked and self._run is run:
+            self._news.clear()
+            if await self._patiently(lambda: self._send_news(run, answer)):
+                if answer.done is not None:
+                    self.look()
+                elif answer.has_text:
+                    await asyncio.sleep(_until_next_frame())
+            else:
+                await self._wait(LOOK_SECONDS)
+
+    async def _send_news(self, run: AgentRun, answer: Answer) -> bool:
+        """One frame, if there is something to show. False when there was nothing to read."""
+        if self._frames - self._acked > MOST_UNACKED:
+            return False
+        page = await self._runtime.read(run.pk, answer.upto)
+        if page is None:
+            return False
+        for chunk in page.chunks:
+            answer.take(chunk)
+        answer.upto = page.upto
+        if frame := fragments.news(answer, run):
+            await self._send(frame + self._announcement(answer))
+        return True
+
+    async def _show_conversation(self) -> bool:
+        """Bring the page to where the conversation is now."""
+        scene = await self._runtime.work(self._scene)
+        if scene is None:
+            return True
+        await self._send(await self._runtime.work(lambda: self._shown(scene)))
+        self._title = scene.conversation.title
+        self._head = scene.conversation.head_id
+        self._run, self._answer = scene.run, scene.answer
+        return True
+
+    def _scene(self) -> _Scene | None:
+        found = conversations.of(self._user).filter(pk=self._key).first()
+        if found is None:
+            return None
+        active = AgentRun.objects.filter(conversation_key=self._key, outcome__isnull=True).first()
+        answer = self._answer
+        if active is not None and (answer is None or answer.run_id != active.pk):
+            answer = threads.read(active)
+        rows, is_more = self._missing(found.head_id)
+        return _Scene(found, active, answer if active else None, rows, is_more)
+
+    def _missing(self, head: UUID | None) -> tuple[list[Exchange], bool]:
+        """Exchanges that the page lacks, and whether they go on from what it shows."""
+        if head == self._head:
+            return [], True
+        rows = tree.stretch(head).exchanges
+        known = [number for number, row in enumerate(rows) if row.parent_id == self._head]
+        if known and (self._head is not None or rows[0].parent_id is None):
+            return rows[known[0] :], True
+        return rows, False
+
+    def _shown(self, scene: _Scene) -> str:
+        frames: list[str] = [fragments.render("controls", running=scene.run is not None)]
+        if scene.conversation.title != self._title:
+            frames.append(fragments.render("title", title=scene.conversation.title))
+        if not scene.is_more:
+            frames.append(threads.thread(scene.conversation, scene.rows, scene.answer))
+        elif scene.rows:
+            more = threads.exchanges(scene.rows, scene.answer)
+            frames.append(f'<div hx-swap-oob="beforeend:#thread">{more}</div>')
+        if scene.run is None or scene.answer is None or scene.answer is self._answer:
+            return "".join(frames)
+        if all(row.run_id != scene.run.pk for row in scene.rows):
+            frames.append(fragments.answer(scene.answer, scene.run))
+        return "".join([*frames, fragments.meters(scene.answer, scene.run)])
+
+    def _ended(self, run_ids: list[UUID]) -> list[str]:
+        """Answers of own runs of this conversation that have ended."""
+        mine = AgentRun.objects.filter(user=self._user, conversation_key=self._key)
+        ended = mine.filter(pk__in=run_ids, outcome__isnull=False)
+        return [threads.answer_html(run) for run in ended]
+
+    # -- frames -----------------------------------------------------------------------------------
+
+    async def _send(self, frame: str) -> None:
+        self._frames += 1
+        if self._frames % ACK_EVERY == 0:
+            frame += self._pulse()
+        await self._send_text(frame)
+
+    async def _beat(self) -> None:
+        self._frames += 1
+        await self._send_text(self._pulse())
+
+    def _pulse(self) -> str:
+        return fragments.render("beat", frames=self._frames)
+
+    def _announcement(self, answer: Answer) -> str:
+        """For those who listen: only when something else is going on than before."""
+        if answer.doing == self._said:
+            return ""
+        self._said = answer.doing
+        return fragments.render("announce", text=answer.doing)
+
+    async def _patiently(self, step: Callable[[], Awaitable[bool]]) -> bool:
+        """A database that is away for a while does not end a page: it looks again."""
+        try:
+            return await step()
+        except (OperationalError, InterfaceError) as error:
+            log.warning("a page cannot be brought up to date (%s)", error)
+            await asyncio.sleep(FRAME_SECONDS)
+            return False
+
+    async def _wait(self, seconds: float) -> bool:
+        """Until there is news, or the time is over; whether there is news."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        return self._news.is_set()
+
+
+def _until_next_frame() -> float:
+    now = asyncio.get_running_loop().time()
+    return math.ceil((now + FRAME_SECONDS) / GRID_SECONDS) * GRID_SECONDS - now

@@ -1,0 +1,106 @@
+"""Code blocks: a head that names the language, and the code, coloured once it is whole."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
+
+from markdown_it.common.utils import unescapeAll
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.token import Token, _TokenType
+
+COLOURED = 20_000
+"""Longer code stays plain: lexers are slow, and some are slower than linear."""
+
+LANGUAGES = {
+    **{name: name for name in (
+        "bash", "batch", "c", "clojure", "cpp", "csharp", "css", "dart", "diff", "docker",
+        "elixir", "erlang", "go", "graphql", "groovy", "haskell", "html", "http", "ini", "java",
+        "javascript", "json", "julia", "kotlin", "latex", "lua", "make", "markdown", "nginx",
+        "nix", "ocaml", "perl", "php", "powershell", "protobuf", "python", "r", "ruby", "rust",
+        "scala", "scss", "sql", "swift", "terraform", "toml", "typescript", "xml", "yaml", "zig",
+    )},
+    "c++": "cpp", "c#": "csharp", "cs": "csharp", "console": "console", "dockerfile": "docker",
+    "hcl": "terraform", "hs": "haskell", "js": "javascript", "jsonc": "json", "jsx": "javascript",
+    "kt": "kotlin", "makefile": "make", "md": "markdown", "patch": "diff", "proto": "protobuf",
+    "ps1": "powershell", "py": "python", "pycon": "pycon", "python3": "python", "rb": "ruby",
+    "rs": "rust", "sh": "bash", "shell": "bash", "svg": "xml", "tex": "latex", "tf": "terraform",
+    "ts": "typescript", "tsx": "typescript", "yml": "yaml", "zsh": "bash",
+}  # fmt: skip
+"""The names we know, each with its lexer in pygments. Anything else stays plain."""
+
+_CLASSES = {
+    Token.Comment: "c",
+    Token.Comment.Preproc: "k",
+    Token.Generic.Deleted: "gd",
+    Token.Generic.Heading: "nf",
+    Token.Generic.Inserted: "gi",
+    Token.Generic.Prompt: "c",
+    Token.Generic.Subheading: "nf",
+    Token.Keyword: "k",
+    Token.Literal.Number: "m",
+    Token.Literal.String: "s",
+    Token.Name.Attribute: "na",
+    Token.Name.Builtin: "nb",
+    Token.Name.Class: "nf",
+    Token.Name.Decorator: "na",
+    Token.Name.Exception: "nb",
+    Token.Name.Function: "nf",
+    Token.Name.Tag: "k",
+    Token.Operator.Word: "k",
+}
+COLOURS = frozenset(_CLASSES.values())
+_NAME = re.compile(r"[^\s{]{1,40}")
+
+
+def code_html(info: str, code: str, *, more: bool = False, colours: bool = True) -> str:
+    """The block, with an empty frame around it for a button. `more`: a piece, with no head."""
+    named = _NAME.match(unescapeAll(info).strip())
+    name = named[0] if named else ""
+    lexer = LANGUAGES.get(name.lower())
+    inner = coloured(code, lexer) if lexer and colours else escape(code)
+    kind = f' class="language-{lexer}"' if lexer else ""
+    head = "" if more else f'<div class="code-head">{escape(name)}</div>'
+    frame = "code more" if more else "code"
+    return f'<div class="{frame}">{head}<pre><code{kind}>{inner}</code></pre></div>\n'
+
+
+def coloured(code: str, language: str) -> str:
+    """Spans of short classes. A lexer that fails, or changes the text, is not believed."""
+    if len(code) > COLOURED:
+        return escape(code)
+    try:
+        spans = list(_spans(_lexer(language), code))
+    except Exception:
+        return escape(code)
+    if "".join(text for _, text in spans) != code:
+        return escape(code)
+    return "".join(
+        f'<span class="{kind}">{escape(text)}</span>' if kind else escape(text)
+        for kind, text in spans
+    )
+
+
+def _spans(lexer: Lexer, code: str) -> Iterator[tuple[str, str]]:
+    """Neighbours of one class are one span: a third of the bytes, the same picture."""
+    pairs = ((_class(kind), text) for kind, text in lexer.get_tokens(code))
+    for kind, group in groupby(pairs, key=lambda pair: pair[0]):
+        yield kind, "".join(text for _, text in group)
+
+
+@cache
+def _class(kind: _TokenType) -> str:
+    if kind in _CLASSES:
+        return _CLASSES[kind]
+    return _class(kind.parent) if kind.parent else ""
+
+
+@cache
+def _lexer(language: str) -> Lexer:
+    return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+
+
+def escape(text: str) -> str:
+    """Text for between tags; never for an attribute."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,295 @@
+"""The block that is open: what closes it, and how it is cut when it grows too long.
+
+    Opened          nothing is open
+      Fenced        code between fences
+      Gathered      lines that markdown-it will read
+        Paragraph   Quote   Listing   Table   Indented
+
+A block is closed where its parts, parsed apart, are certain to read as they do together. Where
+only a full parse could tell (a line without indent that may or may not continue the last item),
+the lines stay in one block.
+"""
+
+from chat.markdown import blocks as size
+from chat.markdown.blocks import Block, Code, Prose, code_break, sentence_end
+from chat.markdown.lines import (
+    Fence,
+    Item,
+    Kind,
+    Start,
+    is_blank,
+    is_empty_quote,
+    opens_table,
+    start_of,
+    underlines,
+)
+
+
+class Opened:
+    """Nothing is open."""
+
+    def take(self, line: str) -> "Step":
+        """A whole line: the blocks that it closed, and what is open after it."""
+        return ([], self) if is_blank(line) else begin(line, start_of(line))
+
+    def cut(self, line: str) -> "tuple[list[Block], Opened, str]":
+        """A line longer than LIMIT: what to close, what is open then, the rest of the line."""
+        at = sentence_end(line)
+        return [*self.close(), Prose(line[:at])], Opened(), line[at:]
+
+    def is_over(self, line: str) -> bool:
+        """Whether the beginning of a line tells already that it is no part of this block."""
+        return False
+
+    def close(self) -> list[Block]:
+        return []
+
+    def parts(self, line: str) -> list[Block]:
+        """What is open, with an unfinished line. All parts but the last stay as they are."""
+        return [] if is_blank(line) else [Prose(line)]
+
+
+Step = tuple[list[Block], Opened]
+
+
+def begin(line: str, start: Start) -> Step:
+    if start.fence:
+        return [], Fenced(start.fence)
+    if start.item:
+        return [], Listing(line, start.item)
+    match start.kind:
+        case Kind.QUOTE:
+            return [], Quote(line)
+        case Kind.INDENTED:
+            return [], Indented(line)
+        case Kind.PARAGRAPH:
+            return [], Paragraph(line)
+    return [Prose(line)], Opened()
+
+
+class Fenced(Opened):
+    def __init__(self, fence: Fence) -> None:
+        self.fence = fence
+        self.lines: list[str] = []
+        self.size = 0
+        self.more = False
+
+    def take(self, line: str) -> Step:
+        if self.fence.closed_by(line):
+            return self.close(), Opened()
+        full = self.size + len(line) > size.LIMIT and self.lines
+        closed = self._emit(code_break(self.lines)) if full else []
+        self.lines.append(self.fence.inner(line))
+        self.size += len(line) + 1
+        return closed, self
+
+    def cut(self, line: str) -> tuple[list[Block], Opened, str]:
+        closed = self._emit(len(self.lines)) if self.lines else []
+        closed.append(Code(self.fence.info, line[: size.LIMIT], self.more))
+        self.more = True
+        return closed, self, line[size.LIMIT :]
+
+    def close(self) -> list[Block]:
+        return self._emit(len(self.lines)) if self.lines or not self.more else []
+
+    def parts(self, line: str) -> list[Block]:
+        return [Code(self.fence.info, "\n".join([*self.lines, line]), self.more)]
+
+    def _emit(self, count: int) -> list[Block]:
+        text = "".join(f"{line}\n" for line in self.lines[:count])
+        block = Code(self.fence.info, text, self.more)
+        self.more = True
+        self.lines = self.lines[count:]
+        self.size = sum(len(line) + 1 for line in self.lines)
+        return [block]
+
+
+class Gathered(Opened):
+    """Lines of Markdown. Subclasses say what ends them."""
+
+    def __init__(self, *lines: str, more: bool = False) -> None:
+        self.lines = list(lines)
+        self.size = sum(len(line) + 1 for line in lines)
+        self.more = more
+
+    def take(self, line: str) -> Step:
+        if is_blank(line):
+            return self.take_blank()
+        start = start_of(line)
+        if self.size + len(line) <= self.limit and not self.ended_by(line, start):
+            return self.go_on(line, start)
+        closed, opened = begin(line, start)
+        return self.close() + closed, opened
+
+    @property
+    def limit(self) -> int:
+        return size.MOST
+
+    def take_blank(self) -> Step:
+        return self.close(), Opened()
+
+    def ended_by(self, line: str, start: Start) -> bool:
+        raise NotImplementedError
+
+    def go_on(self, line: str, start: Start) -> Step:
+        self.lines.append(line)
+        self.size += len(line) + 1
+        return [], self
+
+    def close(self) -> list[Block]:
+        return [Prose("\n".join(self.lines), self.more)]
+
+    def parts(self, line: str) -> list[Block]:
+        return [Prose("\n".join([*self.lines, line]), self.more)]
+
+
+class Paragraph(Gathered):
+    @property
+    def limit(self) -> int:
+        return size.LIMIT
+
+    def ended_by(self, line: str, start: Start) -> bool:
+        if opens_table(self.lines[-1], line) or underlines(line):
+            return False
+        if start.item:
+            return start.item.interrupts
+        return start.kind not in (Kind.PARAGRAPH, Kind.INDENTED)
+
+    def go_on(self, line: str, start: Start) -> Step:
+        if opens_table(self.lines[-1], line):
+            head = self.lines.pop()
+            return (self.close() if self.lines else []), Table(head, line)
+        super().go_on(line, start)
+        return (self.close(), Opened()) if underlines(line) else ([], self)
+
+
+class Indented(Gathered):
+    def ended_by(self, line: str, start: Start) -> bool:
+        return start.kind is not Kind.INDENTED
+
+    def take_blank(self) -> Step:
+        return self.go_on("", Start(Kind.INDENTED, 0)) if self.size < self.limit else ([], self)
+
+    def is_over(self, line: str) -> bool:
+        text = line.lstrip(" ")
+        return len(line) - len(text) < 4 and text[:1] not in ("", "\t")
+
+
+class Quote(Gathered):
+    lazy = False
+    """A line may have ended it, or may continue its last paragraph."""
+
+    def ended_by(self, line: str, start: Start) -> bool:
+        if start.kind is Kind.QUOTE:
+            return False
+        if is_empty_quote(self.lines[-1]) or start.kind in (Kind.FENCE, Kind.HEADING):
+            return True
+        if self.lazy:
+            return start.item is not None and start.item.interrupts
+        return start.kind in (Kind.RULE, Kind.LIST)
+
+    def go_on(self, line: str, start: Start) -> Step:
+        self.lazy = self.lazy or start.kind is not Kind.QUOTE
+        return super().go_on(line, start)
+
+
+class Listing(Gathered):
+    lazy = False
+    """A line may have ended it, or may continue its last item."""
+
+    def __init__(
+        self, line: str, item: Item, number: int | None = None, more: bool = False
+    ) -> None:
+        super().__init__(line, more=more)
+        self.item = item
+        self.number = number
+        self.items = 1
+        self.marks = [(0, number)]  # where the parts begin: line, number of the first item
+
+    def take_blank(self) -> Step:
+        return super().go_on("", Start(Kind.LIST, 0)) if self.size < self.limit else ([], self)
+
+    def is_over(self, line: str) -> bool:
+        """After an empty line, any letter that is neither indented nor the mark of an item."""
+        text = line.lstrip(" ")
+        indent = len(line) - len(text)
+        if self.lines[-1] or not text or text[0] in "\t-+*" or text[0].isdigit():
+            return False
+        return indent < min(4, self.item.indent)
+
+    def ended_by(self, line: str, start: Start) -> bool:
+        if self._is_inside(start) or self._is_next(start):
+            return False
+        if not self.lines[-1] or start.kind in (Kind.FENCE, Kind.HEADING, Kind.QUOTE):
+            return True
+        if self.lazy and start.item:
+            return start.item.interrupts
+        if self.lazy and underlines(line):
+            return False
+        return start.kind in (Kind.RULE, Kind.LIST)
+
+    def go_on(self, line: str, start: Start) -> Step:
+        if start.item and self._is_next(start):
+            return self._next(line, start.item)
+        self.lazy = self.lazy or bool(self.lines[-1] and not self._is_inside(start))
+        return super().go_on(line, start)
+
+    def close(self) -> list[Block]:
+        return [Prose("\n".join(self.lines), self.more, self.number)]
+
+    def parts(self, line: str) -> list[Block]:
+        lines = [*self.lines, line]
+        ends = [*(at for at, _ in self.marks[1:]), len(lines)]
+        return [
+            Prose("\n".join(lines[at:end]), self.more or at > 0, number)
+            for (at, number), end in zip(self.marks, ends, strict=True)
+        ]
+
+    def _is_inside(self, start: Start) -> bool:
+        return start.indent >= self.item.indent
+
+    def _is_next(self, start: Start) -> bool:
+        item = start.item
+        return item is not None and not self._is_inside(start) and item.continues(self.item)
+
+    def _next(self, line: str, item: Item) -> Step:
+        if self.size > size.LIMIT:
+            return self.close(), Listing(line, item, self._counted(), more=True)
+        if sum(len(above) + 1 for above in self.lines[self.marks[-1][0] :]) > size.PART:
+            self.marks.append((len(self.lines), self._counted()))
+        self.item = item
+        self.items += 1
+        return super().go_on(line, Start(Kind.LIST, 0))
+
+    def _counted(self) -> int | None:
+        """What the next item is to be called, whatever its mark says: so do lists count."""
+        if self.number is not None:
+            return self.number + self.items
+        first = start_of(self.lines[0]).item
+        return first.number + self.items if first and first.number is not None else None
+
+
+class Table(Gathered):
+    def __init__(self, *lines: str, more: bool = False) -> None:
+        super().__init__(*lines, more=more)
+        self.head = list(lines[:2])
+        self.marks = [0]
+
+    def ended_by(self, line: str, start: Start) -> bool:
+        return start.kind is not Kind.PARAGRAPH
+
+    def go_on(self, line: str, start: Start) -> Step:
+        short = sum(map(len, self.head)) <= size.HEAD
+        if short and self.size > size.LIMIT:
+            return self.close(), Table(*self.head, line, more=True)
+        if short and sum(len(row) + 1 for row in self.lines[self.marks[-1] :]) > size.PART:
+            self.marks.append(len(self.lines))
+        return super().go_on(line, start)
+
+    def parts(self, line: str) -> list[Block]:
+        lines = [*self.lines, line]
+        parts = []
+        for at, end in zip(self.marks, [*self.marks[1:], len(lines)], strict=True):
+            rows = [*self.head, *lines[at:end]] if at else lines[:end]
+            parts.append(Prose("\n".join(rows), self.more or at > 0))
+        return list(parts)

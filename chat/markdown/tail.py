@@ -1,0 +1,115 @@
+"""The open block, shown again with every frame, so cheap for what most frames add."""
+
+import re
+
+from agents.core.text import storable
+from chat.markdown.blocks import LIMIT, Block, Code, Prose
+from chat.markdown.code import escape
+from chat.markdown.mending import mended
+from chat.markdown.rendering import block_html, plain
+from chat.markdown.rules import Link
+
+_SHOWN = LIMIT // 2
+"""Of a block that cannot be cut and is longer than twice `LIMIT`, only so much of its end."""
+_MARKUP = re.compile(r"[\n\t\\`*_~\[\]<>&|#]|://")
+_WHOLE_WORD = re.compile(r"(?:^|\s)(?P<word>[^\W\d_][\w'.,;!?-]*)\Z")
+"""A last word that nothing but markup could make into anything else."""
+_ENDS = re.compile(r"</(?P<tag>p|li|h[3-6])>\s*(?:</(?:li|ul|ol|blockquote)>\s*)*\Z")
+_CODE_ENDS = re.compile(r"</(?P<tag>code)></pre></div>\s*\Z")
+_SEAMS = (("</tbody>\n</table></div>\n", "<tbody>\n"), ("</ul>\n", ">\n"), ("</ol>\n", ">\n"))
+"""How a part of a table or list ends, and what its next part begins with."""
+
+
+class Tail:
+    """Remembers what it rendered, and where words that come next belong.
+
+    That element has the class `open`, put in after nh3, which knows no such class.
+    """
+
+    def __init__(self, link: Link | None) -> None:
+        self._link = link
+        self._parts: list[Block] = []  # those above the last, which stay as they are
+        self._above = ""
+        self.forget()
+
+    def forget(self) -> None:
+        """What was shown last is no longer on the page."""
+        self._base = ""  # text that was rendered, if what follows can be put in
+        self._html = ("", "")  # before and after the place for it
+        self._seen = ""  # the text on the page
+
+    def html(self, parts: list[Block]) -> str:
+        if not parts:
+            self.forget()
+            return ""
+        *done, last = parts
+        self._keep(done)
+        if (added := self._added(last)) is None:
+            return joined(self._above, self._fresh(last))
+        self._seen = last.text
+        return joined(self._above, added.join(self._html))
+
+    def more(self, parts: list[Block]) -> str | None:
+        if not self._base or not parts or parts[:-1] != self._parts:
+            return None
+        last, seen = parts[-1], self._seen
+        if not last.text.startswith(seen) or self._added(last) is None:
+            return None
+        self._seen = last.text
+        return escape(storable(last.text[len(seen) :]))
+
+    def _keep(self, done: list[Block]) -> None:
+        known = len(self._parts)
+        if done[:known] != self._parts:
+            known, self._above = 0, ""
+        for part in done[known:]:
+            self._above = joined(self._above, block_html(part, self._link, colours=False))
+        self._parts = done
+
+    def _added(self, block: Block) -> str | None:
+        """What has come since the last rendering, if it can be put in as it is."""
+        if not self._base or not block.text.startswith(self._base):
+            return None
+        added = block.text[len(self._base) :]
+        if isinstance(block, Prose) and _MARKUP.search(added):
+            return None
+        return escape(storable(added))
+
+    def _fresh(self, block: Block) -> str:
+        self.forget()
+        if isinstance(block, Code):
+            html = block_html(block, colours=False)
+            return self._remember(block.text, html, _CODE_ENDS.search(html))
+        if len(block.text) > 2 * LIMIT:
+            return plain("… " + block.text[-_SHOWN:].partition("\n")[2])
+        shown = mended(block.text)
+        html = block_html(Prose(shown, block.more, block.number), self._link, colours=False)
+        word, ends = _WHOLE_WORD.search(shown), _ENDS.search(html)
+        settled = word and ends and html[: ends.start()].endswith(word["word"])
+        whole = shown == block.text.rstrip(" ")
+        return self._remember(shown, html, ends) if settled and whole else html
+
+    def _remember(self, text: str, html: str, ends: re.Match[str] | None) -> str:
+        if not text or ends is None:
+            return html
+        before = _marked(html[: ends.start()], ends["tag"])
+        self._base, self._seen, self._html = text, text, (before, ends[0])
+        return "".join(self._html)
+
+
+def _marked(html: str, tag: str) -> str:
+    """The last such element with the class `open`."""
+    at = html.rfind(f"<{tag}") + len(tag) + 1
+    rest = html[at:]
+    if rest.startswith(' class="'):
+        return f'{html[:at]} class="open {rest[8:]}'
+    return f'{html[:at]} class="open"{rest}'
+
+
+def joined(above: str, below: str) -> str:
+    """Two parts of one list or table as one: a tail has no seams that the closed block has not."""
+    for end, start in _SEAMS:
+        if above.endswith(end):
+            rest = below.partition(start)[2]
+            return above.removesuffix(end) + rest if rest else above
+    return above + below
