@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from typing import Any, TypeVar, assert_never
 from uuid import UUID
 
+from autobahn.exception import Disconnected
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import User
@@ -184,6 +185,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
     async def _follow(self) -> None:
         try:
             await self.live.follow()
+        except Disconnected:
+            pass  # the page has gone; we are told so in a moment
         except Exception:
             log.exception("a page cannot be followed")
             await self.close(code=OUR_FAULT)

@@ -3,8 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractContextManager, aclosing
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar
@@ -15,25 +14,22 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from agents import history
-from agents.core.chunks import Chunk, Done
+from agents.core.chunks import Chunk
 from agents.core.clock import LoopClock
 from agents.core.config import AgentConfig
 from agents.core.decision import TREES
 from agents.core.guard import TreeGuard
-from agents.core.loop import Conversation, run
-from agents.core.ports import Cancellation, ChatModel, Clock, Message, ToolRunner
-from agents.core.prompt import system_prompt
-from agents.core.record import RunRecord
-from agents.core.state import AgentState
+from agents.core.ports import Cancellation, Clock
 from agents.core.tasks import spawn, stop
 from agents.ledger.database import Database
 from agents.ledger.reader import Reader
 from agents.ledger.relay import Relay
 from agents.ledger.store import Hold, Page
-from agents.ledger.writer import LedgerClosed, OwnRun, Writer
+from agents.ledger.writer import OwnRun, Writer
 from agents.models import AgentRun
+from agents.runtime.going import Going, Setting
 from agents.runtime.requests import Attach, RunRefused, RunRequest, World, create
-from agents.runtime.settling import final_of, interruption, owner, sweep
+from agents.runtime.settling import owner, sweep
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -43,28 +39,6 @@ LEASE = {"sqlite": timedelta(seconds=90), "postgresql": timedelta(seconds=30)}
 SWEEP_SECONDS = 10.0
 THREADS = 4
 """For everything but writing events: starting, reading, cancelling, sweeping."""
-
-
-@dataclass(frozen=True)
-class _Setting:
-    """What a run is driven with."""
-
-    request: RunRequest
-    model: ChatModel
-    tools: ToolRunner
-    history: list[Message]
-
-
-@dataclass(eq=False)
-class _Going:
-    """A run that this process drives."""
-
-    own: OwnRun
-    cancellation: Cancellation
-    setting: _Setting
-    record: RunRecord = field(default_factory=RunRecord)
-    seq: int = 0
-    task: asyncio.Task[None] | None = None
 
 
 class Runtime:
@@ -81,7 +55,7 @@ class Runtime:
         self._writer = Writer(self._lease, self._committed)
         self._starts: set[asyncio.Task[AgentRun]] = set()
         self._starting: set[UUID] = set()
-        self._going: dict[UUID, _Going] = {}
+        self._going: dict[UUID, Going] = {}
         self._sweeper: asyncio.Task[None] | None = None
         self._stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -166,7 +140,7 @@ class Runtime:
 
     def _prepare(
         self, request: RunRequest, run_id: UUID, config: AgentConfig, attach: Attach | None
-    ) -> tuple[AgentRun, _Setting | None]:
+    ) -> tuple[AgentRun, Setting | None]:
         """The run's row and, if it is new, what it is driven with."""
         model = self._world.model(request)
         row, is_new = create(
@@ -184,7 +158,7 @@ class Runtime:
         if request.continued_from is not None and request.continued_from not in replayed:
             replayed = (*replayed, request.continued_from)
         tools = self._world.tools(request, model)
-        return row, _Setting(request, model, tools, history.messages_of(replayed))
+        return row, Setting(request, model, tools, history.messages_of(replayed))
 
     async def cancel(self, run_id: UUID) -> bool:
         """Ask for a run to be stopped, whichever process has it. False if it has ended."""
@@ -217,7 +191,7 @@ class Runtime:
 
     # -- tasks ------------------------------------------------------------------------------------
 
-    def _launch(self, row: AgentRun, setting: _Setting) -> None:
+    def _launch(self, row: AgentRun, setting: Setting) -> None:
         cancellation = Cancellation()
         own = OwnRun(
             Hold(row.pk, row.fence),
@@ -225,81 +199,31 @@ class Runtime:
             on_lost=partial(self._lost, row.pk),
             on_stalled=partial(self._stalled, row.pk),
         )
-        going = self._going[row.pk] = _Going(own, cancellation, setting)
+        going = self._going[row.pk] = Going(own, setting, cancellation, self._clock)
         self._writer.adopt(own)
         going.task = spawn(self._drive(going), f"run {row.pk}")
 
+    async def _drive(self, going: Going) -> None:
+        try:
+            await going.drive(self._writer)
+        finally:
+            self._going.pop(going.own.hold.run_id, None)
+
     def _lost(self, run_id: UUID) -> None:
         """The run is not ours any more: stop at once, write nothing."""
-        going = self._going.pop(run_id, None)
-        if going is not None and going.task is not None:
-            going.task.cancel()
+        if (going := self._going.pop(run_id, None)) is not None:
+            going.is_ours = False
+            going.cancel_task()
 
     def _stalled(self, run_id: UUID) -> None:
         """The database is away for too long: end the run; its end is stored when it can be."""
-        going = self._going.get(run_id)
-        if going is not None and going.task is not None:
-            going.task.cancel()
+        if (going := self._going.get(run_id)) is not None:
+            going.cancel_task()
 
     def _committed(self, newest: dict[UUID, int]) -> None:
         self._reader.tell(newest)
         if self._relay is not None:
             self._relay.tell(newest)
-
-    async def _drive(self, going: _Going) -> None:
-        run_id = going.own.hold.run_id
-        try:
-            async with aclosing(self._chunks(going)) as chunks:
-                async for chunk in chunks:
-                    self._store(going, chunk)
-                    await self._writer.room(going.own)
-            await self._writer.settled(going.own, going.seq)
-        except asyncio.CancelledError:
-            if run_id in self._going:
-                await self._interrupt(going)
-            raise
-        except LedgerClosed:
-            log.warning("run %s is not ours any more", run_id)
-        except Exception:
-            log.exception("run %s broke; the sweeper settles it", run_id)
-        finally:
-            self._going.pop(run_id, None)
-
-    def _chunks(self, going: _Going) -> AsyncGenerator[Chunk, None]:
-        setting, request = going.setting, going.setting.request
-        tree = TREES.get(request.tree)(request.config)  # type: ignore[call-arg]
-        return run(
-            AgentState(
-                user_id=str(request.user.pk),
-                project_id=str(request.project.pk),
-                config=request.config,
-            ),
-            Conversation(
-                system=system_prompt(request.project.name),
-                question=request.question,
-                history=setting.history,
-                context_id=str(going.own.hold.run_id),
-            ),
-            tree=tree,
-            model=setting.model,
-            tools=setting.tools,
-            clock=self._clock,
-            cancellation=going.cancellation,
-        )
-
-    def _store(self, going: _Going, chunk: Chunk) -> None:
-        going.record.add(chunk)
-        going.seq = chunk.seq
-        final = final_of(going.record) if isinstance(chunk, Done) else None
-        self._writer.append(going.own, chunk, final)
-
-    async def _interrupt(self, going: _Going) -> None:
-        """End a run that this process stops: what it wrote is kept, its open calls are settled."""
-        if going.record.done is None:
-            name = going.setting.model.name
-            for chunk in interruption(going.record, going.seq, name, self._clock.time()):
-                self._store(going, chunk)
-        await self._writer.settled(going.own, going.seq)
 
     async def _sweep(self) -> None:
         await self._database.run(partial(sweep, self._lease, self._is_mine))
