@@ -110,4 +110,7 @@ def _put_content(data: dict[str, Any], content: str) -> None:
         holder = data
         if len(path) == 2:
             holder = data[path[0]] = dict(data[path[0]])  # the row keeps its own
-        holder[path[-1]] = json.loads(content) if path[-1] == "arguments" else content
+        if path[-1] != "arguments":
+            holder[path[-1]] = content
+        else:
+            holder[path[-1]] = json.loads(content) if content else {}  # erased

@@ -55,6 +55,15 @@ def test_a_kind_of_a_newer_version_is_passed_over() -> None:
     assert chunk_of(event) is None
 
 
+@given(any_chunk)
+def test_a_chunk_whose_content_was_erased_can_still_be_read(chunk: Chunk) -> None:
+    event = stored(chunk)
+    event.content = ""
+    found = chunk_of(event)
+    assert found is not None
+    assert (found.type, found.seq) == (chunk.type, chunk.seq)
+
+
 @pytest.mark.django_db
 def test_arguments_survive_the_database() -> None:
     user = ada()
