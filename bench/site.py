@@ -61,6 +61,9 @@ class BenchWorld:
 
         return ToolExecutor([define(echo)])
 
+    def system(self, request: RunRequest) -> str:
+        return "You are a helpful assistant."
+
 
 def requests(users: int) -> Callable[[str], RunRequest]:
     """Migrate, then make requests of so many users in turn: each may have a few runs going."""

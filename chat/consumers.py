@@ -98,6 +98,10 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self._say("There is no such conversation of yours.")
             await self.close(code=NOT_YOURS)
             return
+        if guests.pages_of(user.pk) >= guests.MOST_PAGES:
+            await self._say("You have too many pages open. Close some, then reload this one.")
+            await self.close(code=TOO_MANY)
+            return
         session_key = self.scope["session"].session_key or ""
         guest = guests.Guest(user.pk, user.password, session_key, self._show_out)
         self._stay.enter_context(guests.here(guest))

@@ -22,6 +22,8 @@ from agents.runtime.home import home
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 3.0
+MOST_PAGES = 50
+"""That one person may have open in one process."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,11 @@ class Guest:
 
 _guests: set[Guest] = set()
 _watch: asyncio.Task[None] | None = None
+
+
+def pages_of(user_id: int) -> int:
+    """How many pages somebody has open here."""
+    return sum(guest.user_id == user_id for guest in _guests)
 
 
 @contextmanager

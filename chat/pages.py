@@ -1,5 +1,6 @@
 """The chat page, and the pieces of it that are fetched one by one."""
 
+from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID, uuid4
 
@@ -8,14 +9,15 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from agents.core.config import LIMITS
 from agents.core.decision import TREES
-from agents.models import AgentRun, Membership, Project, UserAgentConfig
+from agents.models import AgentRun, Membership, ModelSettings, Project, UserAgentConfig
 from agents.runtime.world import notes_of
-from agents.tools.definition import ToolFailed
+from agents.tools.definition import ToolFailed, ToolRefused
 from chat import conversations, fragments, threads, tree
 from chat.asking import LONGEST_QUESTION
 from chat.calls import call_of
@@ -28,6 +30,8 @@ PROMPTS = (
     "Which decisions were taken, and why?",
     "What could delay the next release?",
 )
+MAIN_LIMITS = {"max_iterations": "turns", "token_budget": "tokens", "timeout_seconds": "seconds"}
+"""The limits that an empty page names, in words that follow a number."""
 
 
 @never_cache
@@ -73,7 +77,7 @@ def _page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> HttpRes
         "most": LONGEST_QUESTION,
         "prompts": PROMPTS,
         "embedded": not settings.ORACLE_LLM_BASE_URL,
-        "model": last.model if last else settings.ORACLE_LLM_MODEL,
+        "model": _model(_user(request)),
         "runs": AgentRun.objects.filter(user=_user(request).pk)[:5] if is_new else (),
         **_choices(_user(request)),
         **_sidebar(_user(request), shown.pk),
@@ -85,11 +89,25 @@ def _choices(user: User) -> dict[str, Any]:
     """What can be chosen in the composer, and the limits in force."""
     row = UserAgentConfig.of(user)
     limits = [(limit.label, getattr(row, name)) for name, limit in LIMITS.items()]
-    return {"trees": TREES.names(), "tree": row.tree, "limits": limits}
+    main_limits = [(words, getattr(row, name)) for name, words in MAIN_LIMITS.items()]
+    chosen = {"trees": TREES.names(), "tree": row.tree}
+    return {**chosen, "limits": limits, "main_limits": main_limits}
+
+
+def _model(user: User) -> str:
+    """What will answer the next question. Each answer names the one that gave it."""
+    if not settings.ORACLE_LLM_BASE_URL:
+        return "Embedded model"
+    return ModelSettings.of(user).oracle_model or str(settings.ORACLE_LLM_MODEL)
 
 
 def _sidebar(user: User, current: UUID | None) -> dict[str, Any]:
-    return {"conversations": conversations.newest(user), "current": current}
+    """`busy`: something is going on in one of them, so the list looks again by itself."""
+    found = list(conversations.newest(user))
+    busy = any(talk.running for talk in found)  # type: ignore[attr-defined]  # an annotation
+    today = timezone.localdate()
+    days = {"today": today, "yesterday": today - timedelta(days=1)}
+    return {"conversations": found, "current": current, "busy": busy, **days}
 
 
 def _active(shown: Conversation) -> AgentRun | None:
@@ -155,7 +173,7 @@ def note(request: HttpRequest, project_id: UUID, path: str) -> HttpResponse:
         raise Http404("There is no such project of yours.")
     try:
         text = notes_of(membership.project).read(path)
-    except ToolFailed:
+    except (ToolFailed, ToolRefused):
         raise Http404("There is no such note.") from None
     lines = text.splitlines()
     context = {"path": path, "project": membership.project, "blocks": markdown(text)}

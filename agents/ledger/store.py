@@ -79,10 +79,10 @@ def _insert(rows: list[tuple[Any, ...]]) -> None:
     for start in range(0, len(rows), MOST_INSERTED):
         some = rows[start : start + MOST_INSERTED]
         values = ", ".join(["(%s, %s, %s, %s, %s, %s, %s)"] * len(some))
-        statement = (
-            "INSERT INTO agents_runevent (run_id, seq, kind, data, content, sha256, at) "
-            f"VALUES {values}"  # noqa: S608  # only placeholders are joined
-        )
+        statement = f"""
+            INSERT INTO agents_runevent (run_id, seq, kind, data, content, sha256, at)
+            VALUES {values}
+        """  # noqa: S608  # only placeholders are joined
         with connection.cursor() as cursor:
             cursor.execute(statement, [value for row in some for value in row])
 

@@ -1,7 +1,8 @@
 """The one writer of a process: new events of all runs are committed together, then told of.
 
 The first text of a run and everything urgent (tools, notices, the end) go at once, at most every
-10 ms; the rest waits up to 30 ms for company. What a reader can see has been committed, because readers read rows.
+10 ms; the rest waits up to 30 ms for company. What a reader can see has been committed, because
+readers read rows.
 """
 
 import asyncio

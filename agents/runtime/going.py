@@ -10,7 +10,6 @@ from agents.core.chunks import Chunk, Done
 from agents.core.decision import TREES
 from agents.core.loop import Conversation, run
 from agents.core.ports import Cancellation, ChatModel, Clock, Message, ToolRunner
-from agents.core.prompt import system_prompt
 from agents.core.record import RunRecord
 from agents.core.state import AgentState
 from agents.ledger.writer import LedgerClosed, OwnRun, Writer
@@ -27,6 +26,7 @@ class Setting:
     request: RunRequest
     model: ChatModel
     tools: ToolRunner
+    system: str
     history: list[Message]
 
 
@@ -75,7 +75,7 @@ class Going:
                 config=request.config,
             ),
             Conversation(
-                system=system_prompt(request.project.name),
+                system=setting.system,
                 question=request.question,
                 history=setting.history,
                 context_id=str(self.own.hold.run_id),

@@ -42,11 +42,14 @@ class RunRequest:
 
 
 class World(Protocol):
-    """Where a run's model and tools come from."""
+    """Where a run's model, tools and first words come from."""
 
     def model(self, request: RunRequest) -> ChatModel: ...
 
     def tools(self, request: RunRequest, model: ChatModel) -> ToolRunner: ...
+
+    def system(self, request: RunRequest) -> str:
+        """The system prompt."""
 
 
 def create(

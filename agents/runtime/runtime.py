@@ -158,7 +158,8 @@ class Runtime:
         if request.continued_from is not None and request.continued_from not in replayed:
             replayed = (*replayed, request.continued_from)
         tools = self._world.tools(request, model)
-        return row, Setting(request, model, tools, history.messages_of(replayed))
+        system = self._world.system(request)
+        return row, Setting(request, model, tools, system, history.messages_of(replayed))
 
     async def cancel(self, run_id: UUID) -> bool:
         """Ask for a run to be stopped, whichever process has it. False if it has ended."""

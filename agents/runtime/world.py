@@ -9,6 +9,7 @@ from django.conf import settings
 
 from agents.core.clock import LoopClock
 from agents.core.ports import ChatModel, ToolRunner
+from agents.core.prompt import NOTES_SHOWN, system_prompt
 from agents.llm.client import OpenAIChatModel
 from agents.llm.offline import OfflineModel
 from agents.models import ModelSettings, Project
@@ -45,6 +46,10 @@ class SiteWorld:
             seconds=chosen.librarian_timeout,
         )
         return ToolExecutor([tool for _, tool in TOOLS], [notes, librarian])
+
+    def system(self, request: RunRequest) -> str:
+        recent = notes_of(request.project).recent(NOTES_SHOWN)
+        return system_prompt(request.project.name, recent)
 
     def _endpoint(self, name: str, chosen: ModelSettings) -> ChatModel:
         return OpenAIChatModel(

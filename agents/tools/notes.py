@@ -7,6 +7,7 @@ Paths are relative to the root, with slashes. What is asked for outside of it, b
 by absolute paths, is refused before the disk is touched.
 """
 
+import builtins
 import os
 import re
 import tempfile
@@ -58,6 +59,10 @@ class Notes(Service):
 
     def list(self, folder: str = "") -> list[Listed]:
         """The notes in a folder and below it, by path."""
+        raise NotImplementedError
+
+    def recent(self, most: int) -> builtins.list[str]:
+        """Paths of the notes that were changed last, newest first."""
         raise NotImplementedError
 
     def write(self, path: str, content: str) -> str | None:
@@ -133,6 +138,11 @@ class FolderNotes(Notes):
                 for path in sorted(documents)
                 if path.startswith(prefix)
             ]
+
+    def recent(self, most: int) -> builtins.list[str]:
+        with self._lock:
+            self._refresh()
+            return sorted(self._stamps, key=lambda path: (-self._stamps[path][0], path))[:most]
 
     def write(self, path: str, content: str) -> str | None:
         if not self.writable:

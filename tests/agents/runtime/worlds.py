@@ -24,6 +24,9 @@ class ScriptedWorld:
     def tools(self, request: RunRequest, model: ChatModel) -> ToolRunner:
         return self.fakes
 
+    def system(self, request: RunRequest) -> str:
+        return "You are a test."
+
 
 @sync_to_async
 def people() -> tuple[User, Project]:

@@ -11,7 +11,7 @@ from agents.tools.definition import ToolFailed, ToolRefused
 from agents.tools.notes import MAX_BYTES, SAMPLE_PROJECT, FolderNotes, checked_path
 from agents.tools.ranking import Document, Ranking
 
-TRAVERSAL = Path("/", "work", "shared", "payloads", "traversal.txt")
+TRAVERSAL = Path(__file__).resolve().parents[4] / "shared" / "payloads" / "traversal.txt"
 BAD_PATHS = [
     "",
     " ",
@@ -276,3 +276,10 @@ def test_a_few_thousand_notes_are_searched_quickly(root: Path) -> None:
     began = time.perf_counter()
     assert notes.search("note 1234 gauge battery", 1)[0].path == "1234.md"
     assert time.perf_counter() - began < 2
+
+
+def test_the_notes_that_were_changed_last_come_first(tmp_path: Path) -> None:
+    for age, name in enumerate(["new.md", "older.md", "oldest.md"]):
+        (tmp_path / name).write_text("text")
+        os.utime(tmp_path / name, (1_700_000_000 - age, 1_700_000_000 - age))
+    assert FolderNotes(tmp_path).recent(2) == ["new.md", "older.md"]
