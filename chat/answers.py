@@ -6,8 +6,7 @@ parts, rendered whole, are what a reload shows.
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any, Literal, assert_never
 from uuid import UUID
 
@@ -30,124 +29,9 @@ from agents.core.chunks import (
     Turn,
 )
 from chat.markdown import Link, Stream
+from chat.parts import Card, NoticePart, Part, TextPart, ToolsPart, Usage
 
 ARGUMENT_CHARS = 80
-FOLDED = 3
-"""More calls than these, all finished, are folded into one line."""
-
-
-@dataclass(eq=False)
-class TextPart:
-    """Text of the model: `closed` blocks are final, the tail is not."""
-
-    id: str
-    kind: Literal["text", "thinking"]
-    began: float
-    stream: Stream
-    closed: list[str] = field(default_factory=list)
-    sent: int = 0
-    """How many of the closed blocks a page has."""
-    ended: float | None = None
-
-    @property
-    def template(self) -> str:
-        return self.kind
-
-    def write(self, text: str) -> None:
-        self.closed += self.stream.feed(text)
-
-    def end(self, at: float) -> None:
-        self.closed += self.stream.finish()
-        self.ended = at
-
-    @property
-    def tail(self) -> str:
-        return "" if self.ended is not None else self.stream.tail()
-
-    @property
-    def blocks(self) -> Iterator[tuple[int, str]]:
-        return enumerate(self.closed)
-
-    @property
-    def seconds(self) -> int:
-        return round((self.ended or self.began) - self.began)
-
-
-@dataclass(eq=False)
-class Card:
-    """One tool call, on one line; what it got and gave is fetched when somebody opens it."""
-
-    id: str
-    number: int
-    """Of all calls of the run, in the order they were made; call ids are the model's own."""
-    call_id: str
-    name: str
-    argument: str
-    status: Literal["queued", "running", "done", "failed", "refused"]
-    began: float
-    seconds: float = 0.0
-    group: str = ""
-    """The part that it is in, if it is not a subagent's."""
-    inner: list["Card"] = field(default_factory=list)
-    """Calls of the subagent that it started."""
-    shown: bool = False
-
-
-@dataclass(eq=False)
-class ToolsPart:
-    """Calls that follow one another with no text between them."""
-
-    id: str
-    cards: list[Card] = field(default_factory=list)
-    ended: float | None = None
-    template = "tools"
-
-    def end(self, at: float) -> None:
-        self.ended = at
-
-    @property
-    def folded(self) -> bool:
-        return self.ended is not None and len(self.cards) > FOLDED
-
-    @property
-    def seconds(self) -> float:
-        return sum(card.seconds for card in self.cards)
-
-
-@dataclass(eq=False)
-class NoticePart:
-    """A system message. The last one of a run that ended early offers what to do."""
-
-    id: str
-    system_type: str
-    severity: str
-    message: str
-    metadata: Mapping[str, Any]
-    offers: bool = False
-    template = "notice"
-
-    def end(self, at: float) -> None:
-        """Nothing: a notice is whole from the beginning."""
-
-    @property
-    def tone(self) -> str:
-        """Amber is for limits and policy, red for errors, grey for what is neither."""
-        if self.system_type in ("cancelled", "notification"):
-            return "neutral"
-        return "error" if self.severity == "error" else "limit"
-
-
-Part = TextPart | ToolsPart | NoticePart
-
-
-@dataclass(slots=True)
-class Usage:
-    """For the meters: what a run has used so far."""
-
-    turns: int = 0
-    tokens: int = 0
-    context: int = 0
-    window: int = 0
 
 
 class Answer:
@@ -160,11 +44,14 @@ class Answer:
         self.sources: dict[tuple[str, int | None], SourceRef] = {}
         self.usage = Usage()
         self.done: Done | None = None
+        self.offers_at_end = False
+        """Whether no notice says how to go on after an early end."""
         self.upto = 0
         self.doing = ""
         """For those who listen rather than look: what is going on."""
         self._link = link
-        self._cards: dict[str, tuple[ToolsPart, Card]] = {}
+        self._cards: dict[tuple[str, str], tuple[ToolsPart, Card]] = {}
+        """By the call that started the subagent, if one made it, and the call's own id."""
         self._shown = 0
         self._changed: dict[str, Part | Card] = {}
         self.sources_changed = self.usage_changed = self.just_ended = False
@@ -183,11 +70,12 @@ class Answer:
         return [thing for thing in self._changed.values() if id(self._part_of(thing)) not in fresh]
 
     def _part_of(self, thing: Part | Card) -> Part:
-        return self._cards[thing.call_id][0] if isinstance(thing, Card) else thing
+        return self._cards[thing.parent, thing.call_id][0] if isinstance(thing, Card) else thing
 
     @property
-    def has_text(self) -> bool:
-        return any(isinstance(part, TextPart) and part.kind == "text" for part in self.parts)
+    def has_words(self) -> bool:
+        """Whether anything that the model wrote is shown, thinking or answer."""
+        return any(isinstance(part, TextPart) for part in self.parts)
 
     def settle(self) -> None:
         """The page has everything."""
@@ -212,8 +100,8 @@ class Answer:
                 self._write("text", text, chunk.at)
             case Thinking(content=text):
                 self._write("thinking", text, chunk.at)
-            case ToolCalled(tool_call=call):
-                self._call(call, chunk.at)
+            case ToolCalled():
+                self._call(chunk)
             case ToolResult():
                 self._result(chunk)
             case Source(source=source):
@@ -236,16 +124,15 @@ class Answer:
 
     def _take_inner(self, chunk: Chunk) -> None:
         """What a subagent does is shown inside the call that started it; its text is not."""
-        outer = self._cards.get(chunk.parent)
+        outer = self._cards.get(("", chunk.parent))
         if outer is None:
             return
         part, card = outer
         match chunk:
             case ToolCalled(tool_call=call):
-                known = self._cards.get(call.id)
+                known = self._cards.get((chunk.parent, call.id))
                 if known is None:
-                    inner = self._card(part, call, chunk.at)
-                    card.inner.append(inner)
+                    card.inner.append(self._card(part, chunk))
                 else:
                     _update(known[1], call, chunk.at)
             case ToolResult():
@@ -263,37 +150,39 @@ class Answer:
         self._change(last)
         self.doing = "Generating" if kind == "text" else "Thinking"
 
-    def _call(self, call: CallView, at: float) -> None:
-        if (known := self._cards.get(call.id)) is not None:
-            _update(known[1], call, at)
+    def _call(self, chunk: ToolCalled) -> None:
+        call = chunk.tool_call
+        if (known := self._cards.get(("", call.id))) is not None:
+            _update(known[1], call, chunk.at)
             self._change(known[1])
         else:
             part = self.parts[-1] if self.parts else None
             if not isinstance(part, ToolsPart):
                 part = ToolsPart(self._next_id())
-                self._add(part, at)
-            card = self._card(part, call, at)
+                self._add(part, chunk.at)
+            card = self._card(part, chunk)
             card.group = part.id
             part.cards.append(card)
             self._change(card)
         self.doing = f"Using {call.name}"
 
-    def _card(self, part: ToolsPart, call: CallView, at: float) -> Card:
-        number = len(self._cards)
-        gist = _short(call.arguments)
-        card = Card(f"{self.id}-c{number}", number, call.id, call.name, gist, "queued", at)
-        _update(card, call, at)
-        self._cards[call.id] = (part, card)
+    def _card(self, part: ToolsPart, chunk: ToolCalled) -> Card:
+        call, number, gist = chunk.tool_call, len(self._cards), _short(chunk.tool_call.arguments)
+        card = Card(f"{self.id}-c{number}", number, call.id, call.name, gist, "queued", chunk.at)
+        card.parent = chunk.parent
+        _update(card, call, chunk.at)
+        self._cards[chunk.parent, call.id] = (part, card)
         return card
 
     def _result(self, result: ToolResult) -> None:
-        if (known := self._cards.get(result.tool_call_id)) is None:
+        if (known := self._cards.get((result.parent, result.tool_call_id))) is None:
             return
-        card = known[1]
+        part, card = known
         if card.status != "refused":
             card.status = "done" if result.ok else "failed"
         card.seconds = result.duration_ms / 1000
-        self._change(card)
+        # A group that is folded says in its first line how many calls it has, and how long.
+        self._change(part if part.folded else card)
 
     def _source(self, source: SourceRef) -> None:
         self.sources.setdefault((source.path, source.line), source)
@@ -329,10 +218,16 @@ class Answer:
         self.done, self.just_ended, self.usage_changed = done, True, True
         self.usage.turns, self.usage.tokens = done.turns_used, done.tokens_used
         self.doing = "Answer complete" if done.outcome in ("completed", "limited") else "Stopped"
-        last = self.parts[-1] if self.parts else None
-        if isinstance(last, NoticePart) and done.outcome != "completed":
-            last.offers = True
-            self._change(last)
+        if done.outcome != "completed":
+            self._offer()
+
+    def _offer(self) -> None:
+        """Say what can be done, in the notice that tells of the end. A text may follow it."""
+        endings = [p for p in self.parts if isinstance(p, NoticePart) and p.tells_of_the_end]
+        if endings:
+            endings[-1].offers = True
+            self._change(endings[-1])
+        self.offers_at_end = not endings
 
     # -- parts ------------------------------------------------------------------------------------
 

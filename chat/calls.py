@@ -39,15 +39,15 @@ class Call:
 def call_of(run_id: UUID, number: int) -> Call | None:
     """The call of that number, counted as `chat.answers` does: by its first appearance."""
     events = RunEvent.objects.filter(run=run_id, kind__in=("tool_call", "tool_result"))
-    calls: dict[str, CallView] = {}
-    results: dict[str, ToolResult] = {}
+    calls: dict[tuple[str, str], CallView] = {}
+    results: dict[tuple[str, str], ToolResult] = {}
     for event in events.order_by("seq"):
         match chunk_of(event):
-            case ToolCalled(tool_call=call):
-                calls[call.id] = call
-            case ToolResult() as result:
-                results[result.tool_call_id] = result
+            case ToolCalled(tool_call=call, parent=parent):
+                calls[parent, call.id] = call
+            case ToolResult(parent=parent) as result:
+                results[parent, result.tool_call_id] = result
     if number >= len(calls):
         return None
-    found = list(calls.values())[number]
-    return Call(found, results.get(found.id))
+    key = list(calls)[number]
+    return Call(calls[key], results.get(key))

@@ -67,6 +67,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self._stay = ExitStack()
         self._bucket = Bucket(BURST, PER_SECOND)
         self._ignored = 0
+        self._is_out = False
 
     async def dispatch(self, message: dict[str, Any]) -> None:
         """As channels does it, but without a thread before every message, and with an end to it."""
@@ -124,6 +125,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await stop([self._following], 1.0)
 
     async def _show_out(self) -> None:
+        self._is_out = True
         await self._say("You are signed out. Sign in again to go on; your text is kept.")
         self._stay.close()
         await self.close(code=SIGNED_OUT)
@@ -131,16 +133,16 @@ class ChatConsumer(AsyncWebsocketConsumer):
     # -- verbs ------------------------------------------------------------------------------------
 
     async def _hear(self, text: str | None) -> None:
-        if not hasattr(self, "live"):
-            return  # shown out already
+        if self._is_out or not hasattr(self, "live"):
+            return
         try:
-            if text is None:
-                raise CannotDo("That message could not be read.")
-            verb = understood(text)
+            verb = _verb(text)
             if not isinstance(verb, Ack) and not self._bucket.take():
                 await self._slow_down()
-                return
-            await self._do(verb)
+            elif isinstance(verb, CannotDo):
+                raise verb
+            else:
+                await self._do(verb)
         except (ChatError, RunRefused, ConfigError) as error:
             await self._say(_sentence(error))
         except DatabaseError as error:
@@ -160,7 +162,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
                 await self._start(lambda: self._asked(verb), verb.client_message_id)
             case Regenerate():
                 how = How(client_message_id=verb.client_message_id)
-                await self._start(lambda: asking.regenerate(self.user, verb.exchange, how))
+                await self._start(
+                    lambda: asking.regenerate(self.user, self._here(verb.exchange), how)
+                )
             case Continue():
                 await self._start(lambda: self._continued(verb))
             case Stop():
@@ -253,6 +257,16 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def _work(self, work: Callable[[], T]) -> T:
         return await home().work(work)
+
+
+def _verb(text: str | None) -> AnyVerb | CannotDo:
+    """What was said, or why it was not understood: both count as a message."""
+    if text is None:
+        return CannotDo("That message could not be read.")
+    try:
+        return understood(text)
+    except CannotDo as error:
+        return error
 
 
 def _sentence(error: ChatError | RunRefused | ConfigError) -> str:

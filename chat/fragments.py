@@ -18,10 +18,11 @@ from agents.core.config import LIMITS
 from agents.core.reasons import REASONS
 from agents.models import AgentRun
 from chat import markdown
-from chat.answers import Answer, Card, NoticePart, Part, TextPart
+from chat.answers import Answer
 from chat.continuing import proposal
 from chat.markdown import Link
 from chat.models import Exchange
+from chat.parts import Card, NoticePart, Part, TextPart
 from chat.tree import Position
 
 AMBER, RED = 70, 90
@@ -42,7 +43,8 @@ def link_to(project_id: UUID) -> Link:
     """Where a cited note of a project is shown. Depends on the path alone, so it stays the same."""
 
     def link(path: str, line: int | None) -> str | None:
-        if not path.endswith(".md") or path.startswith("/") or ".." in path.split("/"):
+        parts = path.split("/")
+        if not (path.endswith(".md") and path.isprintable()) or {"", ".", ".."} & set(parts):
             return None
         address = reverse("note", args=[project_id, path])
         return f"{address}#L{line}" if line else address
@@ -157,7 +159,9 @@ def _end(shown: Answer, run: AgentRun) -> SafeString:
         run=run,
         label=REASONS.get(reason).label if reason in REASONS else reason,
         explanation=markdown.render(done.explanation) if done.explanation else [],
+        offers=shown.offers_at_end,
         seconds=max(0.0, done.at - run.started_at.timestamp()),
+        **(_offers(shown, run) if shown.offers_at_end else {}),
     )
 
 

@@ -70,7 +70,15 @@ async def _look_now_and_then() -> None:
             continue
         for guest in present:
             if guest not in welcome and guest in _guests:
-                await guest.show_out()
+                await _show_out(guest)
+
+
+async def _show_out(guest: Guest) -> None:
+    try:
+        await guest.show_out()
+    except Exception:  # they have gone by themselves, or cannot be told; others must be
+        log.info("a guest could not be shown out")
+        _guests.discard(guest)
 
 
 def _welcome(guests: list[Guest]) -> set[Guest]:

@@ -1,7 +1,7 @@
 """Pages for looking after conversations: search, outline, export, delete with undo."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, cast
 from urllib.parse import urlencode
 from uuid import UUID
@@ -136,8 +136,11 @@ def _prune(shown: Conversation, given: Any) -> str:
 def _undo(shown: Conversation, given: Any) -> str:
     try:
         at = datetime.fromisoformat(given.get("at", ""))
-    except ValueError:
+        at.astimezone(UTC)  # near the ends of time it cannot be
+    except (ValueError, OverflowError):
         raise Http404("There is nothing to undo.") from None
+    if at.tzinfo is None:
+        raise Http404("There is nothing to undo.")
     tree.undo_prune(shown, at)
     return ""
 

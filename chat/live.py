@@ -45,6 +45,9 @@ class _Scene:
     run: AgentRun | None
     """The one that is going on."""
     answer: Answer | None
+    """Of that one, or of the last that is shown."""
+    ended: list[AgentRun]
+    """Those that the page shows as going on, and are not."""
     rows: list[Exchange]
     """What the page does not have: more of the path it shows, or another path."""
     is_more: bool
@@ -68,6 +71,8 @@ class Live:
         self._title: str | None = None
         self._run: AgentRun | None = None
         self._answer: Answer | None = None
+        self._unfinished: set[UUID] = set()
+        """Runs that the page shows as going on."""
         self._said = ""
         self._frames = self._acked = 0
         self._news = asyncio.Event()
@@ -76,10 +81,9 @@ class Live:
     # -- what the page says -----------------------------------------------------------------------
 
     async def resume(self, head: UUID | None, live: list[UUID]) -> None:
-        """The page shows this; what has ended meanwhile is sent now, the rest is followed."""
+        """The page shows this: what is different is sent, and followed from then on."""
         self._head, self._run, self._answer = head, None, None
-        for html in await self._runtime.work(lambda: self._ended(live)):
-            await self._send(html)
+        self._unfinished = set(live)
         self.look()
 
     def ack(self, frames: int) -> None:
@@ -121,8 +125,9 @@ class Live:
             self._news.clear()
             if await self._patiently(lambda: self._send_news(run, answer)):
                 if answer.done is not None:
+                    self._unfinished.discard(run.pk)
                     self.look()
-                elif answer.has_text:
+                elif answer.has_words:
                     await asyncio.sleep(_until_next_frame())
             else:
                 await self._wait(LOOK_SECONDS)
@@ -149,19 +154,28 @@ class Live:
         await self._send(await self._runtime.work(lambda: self._shown(scene)))
         self._title = scene.conversation.title
         self._head = scene.conversation.head_id
-        self._run, self._answer = scene.run, scene.answer
+        self._run = scene.run
+        self._answer = scene.answer if scene.run else None
+        self._unfinished = {scene.run.pk} if scene.run else set()
         return True
 
     def _scene(self) -> _Scene | None:
         found = conversations.of(self._user).filter(pk=self._key).first()
         if found is None:
             return None
-        active = AgentRun.objects.filter(conversation_key=self._key, outcome__isnull=True).first()
+        rows, is_more = self._missing(found.head_id)
+        mine = AgentRun.objects.filter(user=self._user, conversation_key=self._key)
+        active = mine.filter(outcome__isnull=True).first()
         answer = self._answer
         if active is not None and (answer is None or answer.run_id != active.pk):
             answer = threads.read(active)
-        rows, is_more = self._missing(found.head_id)
-        return _Scene(found, active, answer if active else None, rows, is_more)
+        if active is not None and answer is not None and answer.done is not None:
+            active = None  # it ended as we looked
+        if active is None:
+            answer = threads.read(rows[-1].run) if rows else None
+        unfinished = self._unfinished - ({active.pk} if active else set())
+        ended = list(mine.filter(pk__in=unfinished)) if unfinished else []
+        return _Scene(found, active, answer, ended, rows, is_more)
 
     def _missing(self, head: UUID | None) -> tuple[list[Exchange], bool]:
         """Exchanges that the page lacks, and whether they go on from what it shows."""
@@ -174,25 +188,21 @@ class Live:
         return rows, False
 
     def _shown(self, scene: _Scene) -> str:
-        frames: list[str] = [fragments.render("controls", running=scene.run is not None)]
+        run, answer = scene.run, scene.answer
+        frames: list[str] = [fragments.render("controls", running=run is not None)]
         if scene.conversation.title != self._title:
             frames.append(fragments.render("title", title=scene.conversation.title))
+        frames += [threads.answer_html(ended) for ended in scene.ended]
         if not scene.is_more:
-            frames.append(threads.thread(scene.conversation, scene.rows, scene.answer))
+            frames.append(threads.thread(scene.conversation, scene.rows, answer))
         elif scene.rows:
-            more = threads.exchanges(scene.rows, scene.answer)
+            more = threads.exchanges(scene.rows, answer)
             frames.append(f'<div hx-swap-oob="beforeend:#thread">{more}</div>')
-        if scene.run is None or scene.answer is None or scene.answer is self._answer:
-            return "".join(frames)
-        if all(row.run_id != scene.run.pk for row in scene.rows):
-            frames.append(fragments.answer(scene.answer, scene.run))
-        return "".join([*frames, fragments.meters(scene.answer, scene.run)])
-
-    def _ended(self, run_ids: list[UUID]) -> list[str]:
-        """Answers of own runs of this conversation that have ended."""
-        mine = AgentRun.objects.filter(user=self._user, conversation_key=self._key)
-        ended = mine.filter(pk__in=run_ids, outcome__isnull=False)
-        return [threads.answer_html(run) for run in ended]
+        elif run is not None and answer is not None and answer is not self._answer:
+            frames.append(fragments.answer(answer, run))
+        if answer is not None and answer is not self._answer:
+            frames.append(fragments.meters(answer, run or scene.rows[-1].run))
+        return "".join(frames)
 
     # -- frames -----------------------------------------------------------------------------------
 

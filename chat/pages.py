@@ -18,6 +18,7 @@ from agents.core.decision import TREES
 from agents.models import AgentRun, Membership, ModelSettings, Project, UserAgentConfig
 from agents.runtime.world import notes_of
 from agents.tools.definition import ToolFailed, ToolRefused
+from agents.tools.ranking import Document
 from chat import conversations, fragments, threads, tree
 from chat.asking import LONGEST_QUESTION
 from chat.calls import call_of
@@ -153,7 +154,8 @@ def earlier(request: HttpRequest, conversation_id: UUID, exchange_id: UUID) -> H
 @require_GET
 def call(request: HttpRequest, run_id: UUID, number: int) -> HttpResponse:
     """What a tool call got and gave."""
-    run = AgentRun.objects.filter(pk=run_id, user=_user(request).pk).first()
+    user = _user(request).pk
+    run = AgentRun.objects.filter(pk=run_id, user=user, project__members=user).first()
     found = call_of(run.pk, number) if run is not None else None
     if found is None:
         raise Http404("There is no such call of yours.")
@@ -175,9 +177,14 @@ def note(request: HttpRequest, project_id: UUID, path: str) -> HttpResponse:
         text = notes_of(membership.project).read(path)
     except (ToolFailed, ToolRefused):
         raise Http404("There is no such note.") from None
-    lines = text.splitlines()
-    context = {"path": path, "project": membership.project, "blocks": markdown(text)}
-    return render(request, "chat/note.html", {**context, "lines": list(enumerate(lines, start=1))})
+    document = Document(path, text)
+    context = {
+        "path": path,
+        "project": membership.project,
+        "blocks": markdown("\n".join(document.lines[document.front :])),
+        "lines": list(enumerate(document.lines, start=1)),
+    }
+    return render(request, "chat/note.html", context)
 
 
 def _found(request: HttpRequest, conversation_id: UUID) -> Conversation:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from agents.core.text import storable
 from chat.asking import LONGEST_MESSAGE_ID, LONGEST_QUESTION
 from chat.errors import CannotDo
 from chat.models import LONGEST_NAME
@@ -99,6 +100,9 @@ def understood(text: str) -> AnyVerb:
     if not isinstance(data, dict):
         raise CannotDo("That message could not be read.")
     data.pop("HEADERS", None)
+    for name in ("question", "title"):  # what people wrote is mended, not refused
+        if isinstance(data.get(name), str):
+            data[name] = storable(data[name])
     try:
         return _verbs.validate_python(data)
     except (ValidationError, RecursionError) as error:
@@ -114,5 +118,6 @@ def _problem(error: ValidationError | RecursionError) -> str:
             f"The question is too long: {LONGEST_QUESTION:,} characters are allowed. "
             "Put long material into a note and ask about that."
         )
-    where = first["loc"][-1] if first["loc"] else "message"
-    return f"That cannot be done: {str(where)[:40]}: {first['msg']}."
+    if not first["loc"] or first["type"].startswith("union_tag"):
+        return "That cannot be done: there is no such verb."
+    return f"That cannot be done: {str(first['loc'][-1])[:40]}: {first['msg'][:200]}."

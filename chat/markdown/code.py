@@ -10,25 +10,31 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Token, _TokenType
 
-COLOURED = 20_000
-"""Longer code stays plain: lexers are slow, and some are slower than linear."""
+COLOURED = 8_000
+"""Longer code stays plain: 10 ms of lexing for each 4,000 characters."""
+_ODD = re.compile(r"[^\n]{400}|(?:[ \t]*\n){20}")
+"""So does code with lines or gaps that nobody writes: there, lexers are slower than linear."""
 
-LANGUAGES = {
-    **{name: name for name in (
-        "bash", "batch", "c", "clojure", "cpp", "csharp", "css", "dart", "diff", "docker",
-        "elixir", "erlang", "go", "graphql", "groovy", "haskell", "html", "http", "ini", "java",
-        "javascript", "json", "julia", "kotlin", "latex", "lua", "make", "markdown", "nginx",
-        "nix", "ocaml", "perl", "php", "powershell", "protobuf", "python", "r", "ruby", "rust",
-        "scala", "scss", "sql", "swift", "terraform", "toml", "typescript", "xml", "yaml", "zig",
-    )},
-    "c++": "cpp", "c#": "csharp", "cs": "csharp", "console": "console", "dockerfile": "docker",
-    "hcl": "terraform", "hs": "haskell", "js": "javascript", "jsonc": "json", "jsx": "javascript",
-    "kt": "kotlin", "makefile": "make", "md": "markdown", "patch": "diff", "proto": "protobuf",
-    "ps1": "powershell", "py": "python", "pycon": "pycon", "python3": "python", "rb": "ruby",
-    "rs": "rust", "sh": "bash", "shell": "bash", "svg": "xml", "tex": "latex", "tf": "terraform",
+LANGUAGES = frozenset({
+    "bash", "batch", "c", "clojure", "console", "cpp", "csharp", "css", "dart", "diff", "docker",
+    "elixir", "erlang", "go", "graphql", "groovy", "haskell", "html", "http", "ini", "java",
+    "javascript", "json", "julia", "kotlin", "latex", "lua", "make", "markdown", "nginx", "nix",
+    "ocaml", "perl", "php", "powershell", "protobuf", "pycon", "python", "r", "ruby", "rust",
+    "scala", "scss", "sql", "swift", "terraform", "toml", "typescript", "xml", "yaml", "zig",
+})  # fmt: skip
+"""What is coloured. Anything else stays plain: a lexer is a lot of code to open to a stranger."""
+
+_ALIASES = {
+    "c++": "cpp", "c#": "csharp", "cs": "csharp", "dockerfile": "docker", "hcl": "terraform",
+    "hs": "haskell", "js": "javascript", "jsonc": "json", "jsx": "javascript", "kt": "kotlin",
+    "makefile": "make", "md": "markdown", "patch": "diff", "proto": "protobuf",
+    "ps1": "powershell", "py": "python", "python3": "python", "rb": "ruby", "rs": "rust",
+    "sh": "bash", "shell": "bash", "svg": "xml", "tex": "latex", "tf": "terraform",
     "ts": "typescript", "tsx": "typescript", "yml": "yaml", "zsh": "bash",
 }  # fmt: skip
-"""The names we know, each with its lexer in pygments. Anything else stays plain."""
+
+_LEXERS = {"csharp": "javascript", "groovy": "javascript", "java": "javascript"}
+"""Their own lexers take quadratic time over plain words; JavaScript reserves Java's keywords."""
 
 _CLASSES = {
     Token.Comment: "c",
@@ -51,24 +57,27 @@ _CLASSES = {
     Token.Operator.Word: "k",
 }
 COLOURS = frozenset(_CLASSES.values())
-_NAME = re.compile(r"[^\s{]{1,40}")
+_NAME = re.compile(r"[^\s{]+")
+_INFO = 200
 
 
 def code_html(info: str, code: str, *, more: bool = False, colours: bool = True) -> str:
     """The block, with an empty frame around it for a button. `more`: a piece, with no head."""
-    named = _NAME.match(unescapeAll(info).strip())
+    info = unescapeAll(info).strip()[:_INFO]
+    named = _NAME.match(info)
     name = named[0] if named else ""
-    lexer = LANGUAGES.get(name.lower())
-    inner = coloured(code, lexer) if lexer and colours else escape(code)
-    kind = f' class="language-{lexer}"' if lexer else ""
-    head = "" if more else f'<div class="code-head">{escape(name)}</div>'
+    language = _ALIASES.get(name.lower(), name.lower())
+    known = language in LANGUAGES
+    inner = coloured(code, language) if known and colours else escape(code)
+    kind = f' class="language-{language}"' if known else ""
+    head = "" if more else f'<div class="code-head">{escape(info)}</div>'
     frame = "code more" if more else "code"
     return f'<div class="{frame}">{head}<pre><code{kind}>{inner}</code></pre></div>\n'
 
 
 def coloured(code: str, language: str) -> str:
     """Spans of short classes. A lexer that fails, or changes the text, is not believed."""
-    if len(code) > COLOURED:
+    if len(code) > COLOURED or _ODD.search(code):
         return escape(code)
     try:
         spans = list(_spans(_lexer(language), code))
@@ -98,7 +107,7 @@ def _class(kind: _TokenType) -> str:
 
 @cache
 def _lexer(language: str) -> Lexer:
-    return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    return get_lexer_by_name(_LEXERS.get(language, language), stripnl=False, ensurenl=False)
 
 
 def escape(text: str) -> str:

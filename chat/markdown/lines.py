@@ -9,7 +9,6 @@ _HEADING = re.compile(r"#{1,6}(?:[ \t]|\Z)")
 _RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}\Z")
 _ITEM = re.compile(r"(?P<mark>[-+*]|(?P<number>\d{1,9})[.)])(?P<space>[ \t]+|\Z)")
 _SETEXT = re.compile(r" {0,3}(?:=+|-+)[ \t]*\Z")
-_EMPTY_QUOTE = re.compile(r" {0,3}>[ \t]*\Z")
 _PIPE = re.compile(r"(?<!\\)\|")
 
 
@@ -114,10 +113,6 @@ def is_blank(line: str) -> bool:
 def underlines(line: str) -> bool:
     """Whether the line makes a heading of the paragraph above it."""
     return bool(_SETEXT.match(line))
-
-
-def is_empty_quote(line: str) -> bool:
-    return bool(_EMPTY_QUOTE.match(line))
 
 
 def opens_table(head: str, rule: str) -> bool:

@@ -82,7 +82,8 @@ class _Inline:
         return end + 1
 
     def _emphasis(self, mark: re.Match[str]) -> None:
-        before, after = self.text[: mark.start()][-1:], self.text[mark.end() :][:1]
+        before = self.text[max(0, mark.start() - 1) : mark.start()]
+        after = self.text[mark.end() : mark.end() + 1]
         inside = mark[0][0] == "_" and before.isalnum() and after.isalnum()
         left = len(mark[0])
         if before.strip() and not inside:

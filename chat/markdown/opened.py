@@ -18,7 +18,6 @@ from chat.markdown.lines import (
     Kind,
     Start,
     is_blank,
-    is_empty_quote,
     opens_table,
     start_of,
     underlines,
@@ -68,29 +67,35 @@ def begin(line: str, start: Start) -> Step:
 
 
 class Fenced(Opened):
+    """Code. Its pieces, one after the other, are the code to the letter, for whoever copies it."""
+
     def __init__(self, fence: Fence) -> None:
         self.fence = fence
         self.lines: list[str] = []
         self.size = 0
         self.more = False
+        self.within = False  # a line was cut, and this is the rest of it
 
     def take(self, line: str) -> Step:
-        if self.fence.closed_by(line):
-            return self.close(), Opened()
+        if not self.within:
+            if self.fence.closed_by(line):
+                return self.close(), Opened()
+            line = self.fence.inner(line)
+        self.within = False
         full = self.size + len(line) > size.LIMIT and self.lines
         closed = self._emit(code_break(self.lines)) if full else []
-        self.lines.append(self.fence.inner(line))
+        self.lines.append(line)
         self.size += len(line) + 1
         return closed, self
 
     def cut(self, line: str) -> tuple[list[Block], Opened, str]:
         closed = self._emit(len(self.lines)) if self.lines else []
         closed.append(Code(self.fence.info, line[: size.LIMIT], self.more))
-        self.more = True
+        self.more = self.within = True
         return closed, self, line[size.LIMIT :]
 
     def close(self) -> list[Block]:
-        return self._emit(len(self.lines)) if self.lines or not self.more else []
+        return self._emit(len(self.lines))
 
     def parts(self, line: str) -> list[Block]:
         return [Code(self.fence.info, "\n".join([*self.lines, line]), self.more)]
@@ -182,10 +187,12 @@ class Quote(Gathered):
     def ended_by(self, line: str, start: Start) -> bool:
         if start.kind is Kind.QUOTE:
             return False
-        if is_empty_quote(self.lines[-1]) or start.kind in (Kind.FENCE, Kind.HEADING):
+        if start.kind in (Kind.FENCE, Kind.HEADING):
             return True
-        if self.lazy:
-            return start.item is not None and start.item.interrupts
+        if self.lazy and start.item:
+            return start.item.interrupts
+        if self.lazy and underlines(line):
+            return False
         return start.kind in (Kind.RULE, Kind.LIST)
 
     def go_on(self, line: str, start: Start) -> Step:

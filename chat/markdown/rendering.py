@@ -24,7 +24,7 @@ TAGS = frozenset(
 )
 CLASSES = {
     "a": {"cite"},
-    "code": {f"language-{lexer}" for lexer in LANGUAGES.values()},
+    "code": {f"language-{name}" for name in LANGUAGES},
     "div": {"code", "code-head", "more", "table"},
     "li": {"task"},
     "ol": {"more"},

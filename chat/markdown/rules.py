@@ -45,7 +45,7 @@ def allowed(url: str) -> bool:
 
 def cite(state: StateInline, silent: bool) -> bool:
     """`[path]` or `[path:line]`: a link if it is a source. A path is not read for emphasis."""
-    if state.src[state.pos] != "[" or state.linkLevel:
+    if state.src[state.pos] != "[":
         return False
     found = _CITE.match(state.src, state.pos, state.posMax)
     if found is None:

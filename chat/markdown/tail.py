@@ -11,13 +11,23 @@ from chat.markdown.rules import Link
 
 _SHOWN = LIMIT // 2
 """Of a block that cannot be cut and is longer than twice `LIMIT`, only so much of its end."""
+_DEAR = re.compile(r"[\[|]")
+_DEAREST = 400
+"""Of a block with more links or cells than anybody writes, too: they take most time to parse."""
 _MARKUP = re.compile(r"[\n\t\\`*_~\[\]<>&|#]|://")
 _WHOLE_WORD = re.compile(r"(?:^|\s)(?P<word>[^\W\d_][\w'.,;!?-]*)\Z")
 """A last word that nothing but markup could make into anything else."""
 _ENDS = re.compile(r"</(?P<tag>p|li|h[3-6])>\s*(?:</(?:li|ul|ol|blockquote)>\s*)*\Z")
 _CODE_ENDS = re.compile(r"</(?P<tag>code)></pre></div>\s*\Z")
-_SEAMS = (("</tbody>\n</table></div>\n", "<tbody>\n"), ("</ul>\n", ">\n"), ("</ol>\n", ">\n"))
-"""How a part of a table or list ends, and what its next part begins with."""
+_SEAMS = (
+    (
+        "</tbody>\n</table></div>\n",
+        re.compile(r'<div class="table">.*?(?:<tbody>\n|\Z)', re.DOTALL),
+    ),
+    ("</ul>\n", re.compile(r"<ul[^>]*>\n")),
+    ("</ol>\n", re.compile(r"<ol[^>]*>\n")),
+)
+"""How a part of a table or list ends, and how its next part begins."""
 
 
 class Tail:
@@ -80,8 +90,8 @@ class Tail:
         if isinstance(block, Code):
             html = block_html(block, colours=False)
             return self._remember(block.text, html, _CODE_ENDS.search(html))
-        if len(block.text) > 2 * LIMIT:
-            return plain("… " + block.text[-_SHOWN:].partition("\n")[2])
+        if len(block.text) > 2 * LIMIT or len(_DEAR.findall(block.text)) > _DEAREST:
+            return plain("… " + block.text[-_SHOWN:])
         shown = mended(block.text)
         html = block_html(Prose(shown, block.more, block.number), self._link, colours=False)
         word, ends = _WHOLE_WORD.search(shown), _ENDS.search(html)
@@ -109,7 +119,7 @@ def _marked(html: str, tag: str) -> str:
 def joined(above: str, below: str) -> str:
     """Two parts of one list or table as one: a tail has no seams that the closed block has not."""
     for end, start in _SEAMS:
-        if above.endswith(end):
-            rest = below.partition(start)[2]
+        if above.endswith(end) and (found := start.match(below)):
+            rest = below[found.end() :]
             return above.removesuffix(end) + rest if rest else above
     return above + below
