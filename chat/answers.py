@@ -39,7 +39,7 @@ class Answer:
 
     def __init__(self, run_id: UUID, link: Link | None = None) -> None:
         self.run_id = run_id
-        self.id = f"r{run_id.hex}"
+        self.id = element_id(run_id)
         self.parts: list[Part] = []
         self.sources: dict[tuple[str, int | None], SourceRef] = {}
         self.usage = Usage()
@@ -77,6 +77,11 @@ class Answer:
         """Whether anything that the model wrote is shown, thinking or answer."""
         return any(isinstance(part, TextPart) for part in self.parts)
 
+    @property
+    def has_more_news(self) -> bool:
+        """Whether something besides the parts has changed."""
+        return self.sources_changed or self.usage_changed or self.just_ended
+
     def settle(self) -> None:
         """The page has everything."""
         self._shown = len(self.parts)
@@ -84,7 +89,7 @@ class Answer:
         self.sources_changed = self.usage_changed = self.just_ended = False
         for part in self.parts:
             if isinstance(part, TextPart):
-                part.sent = len(part.closed)
+                part.sent, part.sent_tail = len(part.closed), part.tail
         for _, card in self._cards.values():
             card.shown = True
 
@@ -248,6 +253,11 @@ class Answer:
 
     def _change(self, thing: Part | Card) -> None:
         self._changed[thing.id] = thing
+
+
+def element_id(run_id: UUID) -> str:
+    """Of the answer on a page. Short, because every frame says it."""
+    return f"r{run_id.hex[:12]}"
 
 
 def _update(card: Card, call: CallView, at: float) -> None:

@@ -10,7 +10,7 @@ ours. On the last one a page comes back by itself, on the others it does not.
 import logging
 from asyncio import CancelledError, Task
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any, TypeVar, assert_never
 from uuid import UUID
 
@@ -193,8 +193,6 @@ class ChatConsumer(AsyncWebsocketConsumer):
     async def _follow(self) -> None:
         try:
             await self.live.follow()
-        except Disconnected:
-            pass  # the page has gone; we are told so in a moment
         except Exception:
             log.exception("a page cannot be followed")
             await self.close(code=OUR_FAULT)
@@ -236,6 +234,18 @@ class ChatConsumer(AsyncWebsocketConsumer):
         )
         for run_id in active:
             await home().cancel(run_id)
+
+    async def send(self, *args: Any, **kwargs: Any) -> None:
+        """A page may leave while it is being told something; we hear of it in a moment."""
+        try:
+            await super().send(*args, **kwargs)
+        except Disconnected:
+            self._is_out = True
+
+    async def close(self, *args: Any, **kwargs: Any) -> None:
+        self._is_out = True
+        with suppress(Disconnected):
+            await super().close(*args, **kwargs)
 
     # -- help -------------------------------------------------------------------------------------
 

@@ -18,8 +18,9 @@ from agents.core.config import LIMITS
 from agents.core.reasons import REASONS
 from agents.models import AgentRun
 from chat import markdown
-from chat.answers import Answer
+from chat.answers import Answer, element_id
 from chat.continuing import proposal
+from chat.growth import growth
 from chat.markdown import Link
 from chat.models import Exchange
 from chat.parts import Card, NoticePart, Part, TextPart
@@ -69,14 +70,13 @@ def answer(shown: Answer, run: AgentRun) -> SafeString:
 
 def exchange(row: Exchange, position: Position, shown: SafeString) -> SafeString:
     """A question with its answer."""
-    answer_id = f"r{row.run_id.hex}"
     return render(
         "exchange",
         exchange=row,
         run=row.run,
         position=position,
         answer=shown,
-        answer_id=answer_id,
+        answer_id=element_id(row.run_id),
     )
 
 
@@ -85,6 +85,28 @@ def exchange(row: Exchange, position: Position, shown: SafeString) -> SafeString
 
 def news(shown: Answer, run: AgentRun) -> str:
     """What a page that follows an answer must be sent. `shown` is settled by it."""
+    frame = _growth(shown) or _frame(shown, run)
+    shown.settle()
+    return frame
+
+
+def _growth(shown: Answer) -> str:
+    """`+ID LENGTH TEXT` if nothing is new but text at the end of the open block: mostly so.
+
+    It is no HTML: the page puts it there as text, after a text of that length and no other, so
+    that it can come twice like any frame.
+    """
+    changed = shown.changed
+    if len(changed) != 1 or shown.fresh or shown.has_more_news:
+        return ""
+    (part,) = changed
+    if not isinstance(part, TextPart) or part.ended is not None or part.sent < len(part.closed):
+        return ""
+    grown = growth(part.sent_tail, part.tail)
+    return f"+{part.id}-tail {grown.length} {grown.text}" if grown else ""
+
+
+def _frame(shown: Answer, run: AgentRun) -> str:
     frames = [_again(thing, shown, run) for thing in shown.changed]
     if fresh := shown.fresh:
         parts = "".join(_part(part, shown, run) for part in fresh)
@@ -95,7 +117,6 @@ def news(shown: Answer, run: AgentRun) -> str:
         frames.append(meters(shown, run))
     if shown.just_ended:
         frames.append(_end(shown, run))
-    shown.settle()
     return "".join(frames)
 
 

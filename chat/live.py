@@ -143,7 +143,9 @@ class Live:
             answer.take(chunk)
         answer.upto = page.upto
         if frame := fragments.news(answer, run):
-            await self._send(frame + self._announcement(answer))
+            await self._send(frame)
+        if said := self._announcement(answer):
+            await self._send(said)
         return True
 
     async def _show_conversation(self) -> bool:
@@ -171,10 +173,11 @@ class Live:
             answer = threads.read(active)
         if active is not None and answer is not None and answer.done is not None:
             active = None  # it ended as we looked
-        if active is None:
-            answer = threads.read(rows[-1].run) if rows else None
         unfinished = self._unfinished - ({active.pk} if active else set())
         ended = list(mine.filter(pk__in=unfinished)) if unfinished else []
+        if active is None:
+            shown = [row.run for row in rows] or ended
+            answer = threads.read(shown[-1]) if shown else None
         return _Scene(found, active, answer, ended, rows, is_more)
 
     def _missing(self, head: UUID | None) -> tuple[list[Exchange], bool]:
@@ -201,16 +204,17 @@ class Live:
         elif run is not None and answer is not None and answer is not self._answer:
             frames.append(fragments.answer(answer, run))
         if answer is not None and answer is not self._answer:
-            frames.append(fragments.meters(answer, run or scene.rows[-1].run))
+            shown = run or (scene.rows[-1].run if scene.rows else scene.ended[-1])
+            frames.append(fragments.meters(answer, shown))
         return "".join(frames)
 
     # -- frames -----------------------------------------------------------------------------------
 
     async def _send(self, frame: str) -> None:
         self._frames += 1
-        if self._frames % ACK_EVERY == 0:
-            frame += self._pulse()
         await self._send_text(frame)
+        if self._frames % ACK_EVERY == 0:
+            await self._beat()
 
     async def _beat(self) -> None:
         self._frames += 1

@@ -25,22 +25,31 @@ class TextPart:
     closed: list[str] = field(default_factory=list)
     sent: int = 0
     """How many of the closed blocks a page has."""
+    sent_tail: str = ""
+    """The tail as a page has it."""
     ended: float | None = None
 
     @property
     def template(self) -> str:
         return self.kind
 
+    _tail: str | None = None
+
     def write(self, text: str) -> None:
         self.closed += self.stream.feed(text)
+        self._tail = None
 
     def end(self, at: float) -> None:
         self.closed += self.stream.finish()
         self.ended = at
+        self._tail = ""
 
     @property
     def tail(self) -> str:
-        return "" if self.ended is not None else self.stream.tail()
+        """The open block. Asked for once after each change: what is sent is what is remembered."""
+        if self._tail is None:
+            self._tail = self.stream.tail()
+        return self._tail
 
     @property
     def blocks(self) -> Iterator[tuple[int, str]]:

@@ -7,7 +7,7 @@ browsers to come back.
 """
 
 # Imported first: it installs the reactor that runs on asyncio.
-from daphne.server import Server  # type: ignore[import-untyped]  # isort: skip
+from daphne.server import Server, WebSocketFactory  # type: ignore[import-untyped]  # isort: skip
 
 import asyncio
 import signal
@@ -25,6 +25,20 @@ MOST_BYTES = 64 * 1024
 LAST_FRAMES_SECONDS = 0.3
 """For senders to pass on how their runs ended, before sockets are closed."""
 RESTARTING = 1012
+
+
+class Protocol(WebSocketFactory.protocol):  # type: ignore[misc]  # daphne has no types
+    """A bound on what is received; autobahn applies it to what is sent as well, unless told."""
+
+    def sendMessage(self, *args: Any, **kwargs: Any) -> Any:  # noqa: N802  # autobahn's name
+        bound, self.maxMessagePayloadSize = MOST_BYTES, 0
+        try:
+            return super().sendMessage(*args, **kwargs)
+        finally:
+            self.maxMessagePayloadSize = bound
+
+
+WebSocketFactory.protocol = Protocol
 
 
 class OracleServer(Server):  # type: ignore[misc]  # daphne has no types

@@ -1,5 +1,6 @@
 """The explanation below a limited run's answer, written by code: it reads well without a model."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ def explanation(reason: str, state: AgentState, deeds: Deeds) -> str:
     if reason == "error_limit" and deeds.errors:
         parts.append("Errors:\n" + _bullets(list(dict.fromkeys(deeds.errors))))
     if reason == "no_progress" and (action := _last_action(state)):
-        parts.append(f"Repeated: `{shortened(action)}`.")
+        parts.append(f"Repeated: {_verbatim(shortened(action))}.")
     if deeds.wrap_up_error:
         parts.append(f"The last answer could not be finished. {deeds.wrap_up_error}")
     if deeds.not_run:
@@ -88,7 +89,14 @@ def _last_action(state: AgentState) -> str:
 
 
 def _bullets(lines: Sequence[str]) -> str:
-    shown = [f"- {shortened(' '.join(line.split()), 200)}" for line in lines[:_SHOWN]]
+    shown = [f"- {_verbatim(shortened(' '.join(line.split()), 200))}" for line in lines[:_SHOWN]]
     if len(lines) > _SHOWN:
         shown.append(f"- and {len(lines) - _SHOWN} more")
     return "\n".join(shown)
+
+
+def _verbatim(text: str) -> str:
+    """Words of a model or a tool inside ours: as code, so that they cannot look like ours."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence, space = "`" * (longest + 1), " " if longest else ""
+    return f"{fence}{space}{text}{space}{fence}"

@@ -96,8 +96,7 @@ class Tail:
         html = block_html(Prose(shown, block.more, block.number), self._link, colours=False)
         word, ends = _WHOLE_WORD.search(shown), _ENDS.search(html)
         settled = word and ends and html[: ends.start()].endswith(word["word"])
-        whole = shown == block.text.rstrip(" ")
-        return self._remember(shown, html, ends) if settled and whole else html
+        return self._remember(shown, html, ends) if settled else html
 
     def _remember(self, text: str, html: str, ends: re.Match[str] | None) -> str:
         if not text or ends is None:

@@ -22,7 +22,6 @@ from chat.answers import ARGUMENT_CHARS, Answer
 from chat.calls import call_of
 from chat.fragments import answer as whole
 from chat.parts import Card, NoticePart, TextPart, ToolsPart
-from chat.parts import Card, NoticePart, TextPart, ToolsPart
 from tests.chat.answering import RUN, a_run, called, done, notice, result, stamped
 from tests.chat.talks import Talk, said
 from tests.support.dom import Dom
@@ -64,7 +63,7 @@ def test_each_kind_of_thing_is_a_part_and_the_same_kind_goes_on() -> None:
     assert [part.template for part in answer.parts] == [
         "thinking", "text", "tools", "notice", "text",
     ]  # fmt: skip
-    assert [part.id for part in answer.parts] == [f"r{RUN.hex}-p{n}" for n in range(5)]
+    assert [part.id for part in answer.parts] == [f"r{RUN.hex[:12]}-p{n}" for n in range(5)]
 
 
 def test_a_part_ends_when_the_next_one_begins() -> None:
@@ -341,7 +340,7 @@ def test_what_changes_after_it_was_shown_is_told_again() -> None:
     answer.settle()
     answer.take(result("c0"))
     assert answer.fresh == []
-    assert [thing.id for thing in answer.changed] == [f"r{RUN.hex}-c0"]
+    assert [thing.id for thing in answer.changed] == [f"r{RUN.hex[:12]}-c0"]
     answer.settle()
     assert answer.changed == []
 

@@ -164,13 +164,21 @@ def words(page: Followed) -> str:
     return " ".join(page.dom.get(page.answer.id).text.split())
 
 
-def test_closed_blocks_are_sent_once_and_the_open_one_again() -> None:
+def test_closed_blocks_are_sent_once_and_the_open_one_only_where_it_must_be() -> None:
     page = Followed()
     page.take([Content(content="One.\n\nTwo")])
-    frame = page.take([Content(content=" and more")])
+    grown = page.take([Content(content=" & more")])
+    assert grown == f"+{page.answer.id}-p0-tail 3  & more"
+    frame = page.take([Content(content=" *so*")])
     assert "One." not in frame
-    assert "Two and more" in frame
-    assert "One. Two and more" in words(page)
+    assert "Two &amp; more <em>so</em>" in frame
+    assert "One. Two & more so" in words(page)
+
+
+def test_text_that_has_grown_is_counted_as_a_browser_counts() -> None:
+    page = Followed()
+    page.take([Content(content="a \U0001f30a wave")])
+    assert page.take([Content(content=" more")]) == f"+{page.answer.id}-p0-tail 9  more"
 
 
 def test_the_bytes_of_a_long_answer_grow_with_its_length_only() -> None:
@@ -178,7 +186,7 @@ def test_the_bytes_of_a_long_answer_grow_with_its_length_only() -> None:
     pieces = [f"Sentence number {n} of it. " + "\n\n" * (n % 7 == 6) for n in range(500)]
     sent = sum(len(page.take([Content(content=piece)])) for piece in pieces)
     whole = len(fragments.answer(page.answer, page.run))
-    assert sent < 14 * whole  # one frame a sentence here; a page gets one for many
+    assert sent < 3 * whole
 
 
 def test_the_last_block_of_a_text_stays_when_tools_follow_it() -> None:
@@ -190,8 +198,7 @@ def test_the_last_block_of_a_text_stays_when_tools_follow_it() -> None:
 
 def test_what_a_subagent_did_between_two_frames_has_its_place() -> None:
     page = Followed(stamped([called("c0", "running", name="delegate_librarian")]))
-    inner = [called("c0/1", "running", parent="c0"), result("c0/1", parent="c0")]
-    page.take(stamped(inner))
+    page.take(stamped([called("c0/1", "running", parent="c0"), result("c0/1", parent="c0")]))
     assert page.dom.missed == []
     page.assert_as_reloaded()
 

@@ -109,6 +109,21 @@ async def test_a_run_that_ended_while_the_page_was_away_is_shown_when_it_comes_b
         await tab.is_ready()
 
 
+async def test_a_page_that_comes_back_after_the_end_has_the_meters_of_the_end() -> None:
+    valve = Valve("One", " and done.")
+    async with Chat(valve.items()) as chat:
+        run = await chat.begin()
+        tab = await chat.open(run)
+        await tab.until(lambda: tab.frames)
+        await tab.close()
+        valve.open()
+        await chat.ended(run)
+        await tab.connect()
+        await tab.is_ready()
+        now = await chat.page(run)
+        assert tab.dom.get("meters").text == now.get("meters").text
+
+
 async def test_a_run_that_goes_on_while_the_page_was_away_is_followed_again() -> None:
     valve = Valve("One", " two", " three.")
     async with Chat(valve.items()) as chat:

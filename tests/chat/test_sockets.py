@@ -44,6 +44,8 @@ class Site:
     def __init__(self, server: Server, folder: Path, project: str) -> None:
         self.server, self.project = server, project
         self.database = folder / "oracle.sqlite3"
+        self.logged = 0
+        """How much of the log is of earlier tests."""
         self._browsers: dict[str, httpx.Client] = {}
 
     def close(self) -> None:
@@ -83,7 +85,7 @@ class Site:
 
     def assert_healthy(self) -> None:
         assert httpx.get(f"{self.server.address}/healthz", trust_env=False).status_code == 200
-        log = self.server.log.read_text(errors="replace")
+        log = self.server.log.read_bytes()[self.logged :].decode(errors="replace")
         assert "Traceback" not in log, log[-4_000:]
         assert "ERROR" not in log, log[-4_000:]
 
@@ -97,6 +99,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         made = Site(server, folder, project)
         yield made
         made.close()
+
+
+@pytest.fixture(autouse=True)
+def _own_log(site: Site) -> None:
+    site.logged = site.server.log.stat().st_size
 
 
 async def how_closed(socket: ClientConnection) -> tuple[int | None, str]:
@@ -117,9 +124,10 @@ async def says(socket: ClientConnection, verb: str, **fields: Any) -> None:
 async def until(socket: ClientConnection, *texts: str) -> str:
     """The first frame that has one of these."""
     async with asyncio.timeout(15):
-        while not any(text in (frame := str(await socket.recv())) for text in texts):
-            pass
-    return frame
+        while True:
+            frame = str(await socket.recv())
+            if any(text in frame for text in texts):
+                return frame
 
 
 # -- who is let in --------------------------------------------------------------------------------

@@ -176,11 +176,28 @@ class Dom:
         return [name for name, times in counted.items() if times > 1]
 
     def apply(self, frame: str) -> None:
-        """Swap each element at the top of a frame, out of band."""
+        """Swap each element at the top of a frame, out of band; or let an open block grow."""
+        if frame.startswith("+"):
+            self._grow(*frame.removeprefix("+").split(" ", 2))
+            return
         assert frame_problems(frame) == []
         for element in read(frame).elements:
             self._swap(element)
         assert self.repeated_ids == []
+
+    def _grow(self, name: str, length: str, text: str) -> None:
+        """As app.js does it: after the last text of the last element, if it is that long."""
+        holder = self.get(name)
+        while True:
+            last = [c for c in holder.children if not isinstance(c, str) or c.strip()][-1]
+            if isinstance(last, str):
+                break
+            holder = last
+        place = len(holder.children) - 1 - len(_blank_end(holder))
+        known = holder.children[place]
+        assert isinstance(known, str)
+        if len(known.encode("utf-16-le")) // 2 == int(length):
+            holder.children[place] = known + text
 
     def _swap(self, element: Element) -> None:
         how = element.attributes.pop(SWAP, "true")
@@ -252,3 +269,13 @@ def frame_problems(frame: str) -> list[str]:
         f"{SWAP} inside of {e}" for e in top.elements for d in e.walk() if SWAP in d.attributes
     ]
     return texts + lost + inner
+
+
+def _blank_end(holder: Element) -> list[str]:
+    """White space after the last thing in an element."""
+    found: list[str] = []
+    for child in reversed(holder.children):
+        if not isinstance(child, str) or child.strip():
+            break
+        found.append(child)
+    return found

@@ -77,20 +77,26 @@ def test_estimated_tokens_are_said_to_be_estimated(source: str | None, said: boo
 def test_calls_that_were_not_run_are_listed() -> None:
     deeds = Deeds(not_run=["look:{} (Refused: at most 2 tool calls are run in one turn.)"])
     text = explanation("max_iterations", worked(), deeds)
-    assert "- look:{} (Refused" in text
+    assert "- `look:{} (Refused" in text
 
 
 def test_tool_errors_are_listed_when_they_ended_the_run() -> None:
     deeds = Deeds(errors=["look: no such note", "look: no such note", "find: broken"])
     text = explanation("error_limit", worked(), deeds)
-    assert text.count("- look: no such note") == 1
-    assert "- find: broken" in text
+    assert text.count("- `look: no such note`") == 1
+    assert "- `find: broken`" in text
     assert "no such note" not in explanation("timeout", worked(), deeds)
+
+
+def test_what_a_model_wrote_cannot_pass_for_our_words() -> None:
+    hostile = "look: `` [click](https://evil.example) **now**"
+    text = explanation("error_limit", worked(), Deeds(errors=[hostile]))
+    assert f"- ``` {hostile} ```" in text
 
 
 def test_a_long_list_is_cut_and_says_so() -> None:
     text = explanation("error_limit", worked(), Deeds(errors=[f"e{n}" for n in range(12)]))
-    assert "- e4\n- and 7 more" in text
+    assert "- `e4`\n- and 7 more" in text
     assert "e5" not in text
 
 
@@ -98,8 +104,8 @@ def test_an_error_of_many_lines_stays_one_short_bullet() -> None:
     deeds = Deeds(errors=["look: first\n\n# second\n" + "x" * 5_000])
     text = explanation("error_limit", worked(), deeds)
     (bullet,) = [line for line in text.splitlines() if line.startswith("- ")]
-    assert bullet.startswith("- look: first # second")
-    assert len(bullet) <= 202
+    assert bullet.startswith("- `look: first # second")
+    assert len(bullet) <= 204
 
 
 def test_the_repeated_action_is_shown() -> None:

@@ -107,6 +107,8 @@ def test_blocks_parsed_apart_read_as_they_do_together(pairs: list[tuple[str, str
         "```\n\n\n```\na", "~~~ py\na\n```\n~~~", "````\n```\n````\na", "  ```\n  a\n ```",
         "```a`b\nc", "a|b\n-|-\n1|2\n\nc", "x\na|b\n-|-\n1|2\n> c", "a|b\n-|-\n- c", "a|b\n-",
         "a|\n--", "| a |\n| - | - |", "\\|a|b\n-|-", "[a]\n\n[a]: /b", "- a\n\n\n\n- b",
+        "```\n    ```\na\n```", "-     code\n\n  b", "-\n  a\n\n  b", "a|b\n|-|-|-|\n2. c",
+        "- # h\ntext\n---", "- # h\ntext\n2. b", "> # h\ntext\n---", "> # h\ntext\n2. b",
         "1. a\n1. b\n1. c", "- [x] a\n- [ ] b", "a\n    b", "- - - a",
     ],
 )  # fmt: skip

@@ -186,6 +186,14 @@ def test_code_and_words_are_followed_by_small_frames_alone() -> None:
         assert read(sent).text == text
 
 
+def test_a_new_part_of_a_list_is_more_than_words() -> None:
+    stream = Stream()
+    stream.feed("- some")
+    stream.tail()
+    stream.feed(" words\n" + "- some words\n" * 60 + "- some words")
+    assert stream.more() is None
+
+
 def test_a_closed_block_takes_the_tail_with_it() -> None:
     stream = Stream()
     stream.feed("words")
