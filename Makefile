@@ -12,22 +12,37 @@ READY := $(VENV)/.ready
 COMPILE := $(VENV)/bin/pip-compile --quiet --allow-unsafe --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help setup run test test-long bench docs check fix requirements
+.PHONY: help setup run ask test test-long test-scale faults bench docs check fix requirements
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(READY) ## create .venv with everything pinned
 
-run: $(READY) ## ask one question in the terminal: make run Q="..." ARGS="--tree quick"
+run: $(READY) ## serve on this machine, and print a link that signs in
+	@$(PY) manage.py migrate --verbosity 0
+	@$(PY) manage.py collectstatic --noinput --verbosity 0
+	@port=$${ORACLE_PORT:-8000}; \
+	export ORACLE_ORIGINS=$${ORACLE_ORIGINS:-http://127.0.0.1:$$port,http://localhost:$$port}; \
+	exec $(PY) manage.py serve --host 127.0.0.1 --port "$$port" --sign-in $(ARGS)
+
+ask: $(READY) ## ask one question in the terminal: make ask Q="..." ARGS="--tree quick"
 	@$(PY) manage.py migrate --verbosity 0
 	@$(PY) manage.py ask $(ARGS) -- "$${Q:-When did the work begin, and who leads it?}"
 
-test: $(READY) ## run the tests
-	$(PY) -m pytest $(ARGS)
+test: $(READY) ## run the tests, then those in a browser in a process of their own
+	$(PY) -m pytest --ignore=tests/browser $(ARGS) || [ $$? -eq 5 ] # 5: ARGS chose none of these
+	$(PY) -m pytest tests/browser -rs $(ARGS) || [ $$? -eq 5 ]
 
 test-long: $(READY) ## run the long tests, with their figures
 	$(PY) -m pytest -m long -s $(ARGS)
+
+test-scale: $(READY) ## run the tests on PostgreSQL and Redis, started for them if installed
+	$(PY) -m pytest -m scale -rs $(ARGS)
+
+faults: $(READY) ## break the server in every way, in full: make faults ARGS="--only kill --seed 2"
+	$(PY) -m tests.faults $(ARGS)
+	$(PY) -m tests.faults --scale $(ARGS)
 
 bench: $(READY) ## measure, and print the figures as ratios
 	$(PY) -m bench $(ARGS)

@@ -16,6 +16,7 @@ from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 from twisted.internet import reactor
+from twisted.internet.task import deferLater
 
 from agents.runtime.home import open_home
 from agents.runtime.runtime import Runtime
@@ -24,6 +25,8 @@ MOST_BYTES = 64 * 1024
 """Of one message of a browser."""
 LAST_FRAMES_SECONDS = 0.3
 """For senders to pass on how their runs ended, before sockets are closed."""
+GOODBYE_SECONDS = 0.2
+"""For requests that are cut off to clean up."""
 RESTARTING = 1012
 
 
@@ -92,6 +95,13 @@ class OracleServer(Server):  # type: ignore[misc]  # daphne has no types
         self.exit_code = 1
         self._failed(failure.getErrorMessage())
         self.stop()
+
+    def kill_all_applications(self) -> Any:
+        """daphne's own waits until they have all ended; a request may never do that."""
+        for details in self.connections.values():
+            if (instance := details.get("application_instance")) is not None:
+                instance.cancel()
+        return deferLater(reactor, GOODBYE_SECONDS)
 
     def _on_signal(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._draining is None:

@@ -1,159 +1,186 @@
 // The little that a chat page cannot do without script. Everything else is HTML from the server.
-(() => {
-  "use strict";
-  const $ = (selector, root = document) => root.querySelector(selector);
-  const chat = $("#chat");
-  if (!chat) return;
-  const composer = $("#composer"), question = $("#question"), scroll = $("#scroll");
-  const latest = $("#latest"), connection = $("#connection"), flash = () => $("#flash");
-  const draftKey = () => "draft:" + (location.pathname === "/new/" ? "new" : chat.dataset.conversation);
-  const title = document.title;
-  let socket = null, wasRunning = false, waiting = null, heard = Date.now();
+const { find: $, findAll: all, on } = htmx;
+const chat = $("#chat").dataset, scroll = $("#scroll"), flash = $("#flash"), form = $("#composer");
+const { question: field, edits, client_message_id: id } = form.elements;
+const touch = matchMedia("(pointer: coarse)").matches;
+const running = () => $("[data-running=yes]");
+const last = () => $(".exchange:last-child");
 
-  // -- connection: 4401, 4403 and 4429 are final, everything else comes back ------------------------
-  const final = { 4401: "Signed out", 4403: "Not yours", 4429: "Too many messages" };
-  htmx.config.wsReconnectDelay = (tries) => Math.min(8000, 300 * 2 ** tries) * (0.5 + Math.random() / 2);
-  const say = (state, words) => { connection.dataset.state = state; connection.textContent = words; };
-  const send = (data) => socket && socket.send(JSON.stringify(data));
+// Connection: it comes back, unless the code says why not.
+let socket, heard;
+const isOpen = () => socket?.readyState === 1;
+const send = (values) => isOpen() && socket.send(JSON.stringify(values));
+const show = (state, textContent) => {
+  Object.assign($("#connection"), { textContent }).dataset.state = state;
+};
+htmx.config.wsReconnectDelay = (tries) => Math.min(4000, 500 * 2 ** tries) * Math.random();
+htmx.createWebSocket = (url) => {
+  const made = socket = new WebSocket(url);
+  heard = Date.now();
+  made.addEventListener("close", (event) => {
+    if (made !== socket) return event.stopImmediatePropagation(); // given up before
+    socket = null;
+    const why = $("#connection").dataset[event.code];
+    show("closed", why || (navigator.onLine ? "Reconnecting" : "Offline"));
+    if (!why) Object.defineProperty(event, "code", { value: 1006 }); // then htmx comes back
+  });
+  return made;
+};
+const giveUp = (_, dead = socket) => { dead?.dispatchEvent(new CloseEvent("close")); dead?.close(); };
+on(window, "offline", giveUp);
+on("htmx:wsOpen", () => {
+  show("open", "Connected");
+  const live = Array.from(all("[data-live]"), (e) => e.dataset.live);
+  send({ verb: "resume", head: last()?.dataset.exchange, live });
+  if (waiting) send(waiting);
+});
+setInterval(() => {
+  if (Date.now() - heard > 50000) giveUp(); // it speaks every 20 s
+  const now = +chat.now + performance.now() / 1000;
+  for (const e of all("[data-since]")) e.textContent = `${Math.max(0, now - e.dataset.since | 0)} s`;
+}, 1000);
 
-  document.addEventListener("htmx:wsConnecting", () => say("connecting", navigator.onLine ? "Reconnecting" : "Offline"));
-  document.addEventListener("htmx:wsOpen", (event) => {
-    socket = event.detail.socketWrapper;
-    heard = Date.now();
-    say("open", "Connected");
-    const shown = document.querySelectorAll("[data-exchange]");
-    const resume = {
-      verb: "resume",
-      head: shown.length ? shown[shown.length - 1].dataset.exchange : "",
-      live: [...document.querySelectorAll("[data-live]")].map((e) => e.dataset.live),
-    };
-    // Before what was queued while offline: the page must know where it is.
-    socket.sendImmediately(JSON.stringify(resume));
-  });
-  document.addEventListener("htmx:wsClose", (event) => {
-    const code = event.detail.event.code;
-    if (final[code]) return say("closed", final[code]);
-    say("closed", navigator.onLine ? "Reconnecting" : "Offline");
-    if (code >= 4000) setTimeout(() => socket.reconnect(), 1000 + 2000 * Math.random());
-  });
-  document.addEventListener("htmx:wsBeforeMessage", () => { heard = Date.now(); });
-  // The server is heard every 20 s; a socket that died in the laptop's sleep is not.
-  setInterval(() => {
-    if (socket && connection.dataset.state === "open" && Date.now() - heard > 50000) {
-      heard = Date.now();
-      socket.reconnect();
-    }
-    const now = Date.now() / 1000;
-    for (const e of document.querySelectorAll("[data-since]")) {
-      e.textContent = Math.max(0, Math.round(now - e.dataset.since)) + " s";
-    }
-  }, 1000);
+// Composer: cleared when the server has the question, not before.
+let waiting, stopping, turned;
+const save = () => {
+  if (!edits.value) localStorage.setItem(chat.draft, field.value);
+  // One id per text: sent again, after a reconnect or by a second Enter, it is one question.
+  id.value = crypto.getRandomValues(new Uint32Array(4)).join("-");
+};
+const write = (text) => { field.value = text; save(); };
+const edit = (exchange) => {
+  edits.value = exchange?.dataset.exchange || "";
+  write(exchange ? $(exchange, ".question-text").textContent : localStorage.getItem(chat.draft));
+};
+on(field, "input", save);
+on("htmx:wsConfigSend", (event) => {
+  const values = event.detail.parameters, { verb } = values, refuse = () => event.preventDefault();
+  $(":popover-open")?.hidePopover();
+  if (verb === "stop") {
+    if (Date.now() - turned < 30) return refuse(); // Send, pressed twice
+    event.detail.parameters = { verb }; // without the fields around it
+    event.target.textContent = "Stopping";
+    stopping = Date.now();
+  }
+  if (verb !== "submit") return;
+  if (running() || !values.question.trim()) return refuse();
+  waiting = values;
+  if (isOpen()) return;
+  flash.textContent = flash.dataset.offline;
+  refuse();
+});
 
-  // -- composer -----------------------------------------------------------------------------------
-  question.value = localStorage.getItem(draftKey()) || question.value;
-  const grow = () => { question.style.height = "auto"; question.style.height = question.scrollHeight + "px"; };
-  question.addEventListener("input", () => { localStorage.setItem(draftKey(), question.value); grow(); });
-  const running = () => $("#controls").dataset.running === "yes";
+// Following the text, unless the reader has gone elsewhere.
+let follows = !location.hash, top = 0;
+const gap = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight;
+const follow = () => {
+  if (follows) scroll.scrollTop = scroll.scrollHeight;
+  top = scroll.scrollTop;
+  $("#latest").hidden = gap() < 64;
+};
+on(scroll, "scroll", () => {
+  const isUp = scroll.scrollTop < top;
+  if (isUp ? gap() > 1 : gap() < 64) follows = !isUp;
+  follow();
+});
+on("#latest", "click", () => { follows = true; follow(); touch || field.focus(); });
+new ResizeObserver(follow).observe(scroll);
 
-  question.addEventListener("keydown", (event) => {
-    if (event.isComposing || event.keyCode === 229) return;
-    if (event.key === "Enter" && !event.shiftKey) {
-      event.preventDefault();
-      if (!running()) composer.requestSubmit();
-    } else if (event.key === "ArrowUp" && !question.value) {
-      const edits = document.querySelectorAll("[data-edit]");
-      if (edits.length) { event.preventDefault(); edit(edits[edits.length - 1]); }
-    }
-  });
-  // One id per message: what is sent twice, or again after a reconnect, is one question.
-  document.addEventListener("htmx:wsConfigSend", (event) => {
-    const values = event.detail.parameters;
-    if (["regenerate", "continue"].includes(values.verb)) values.client_message_id = crypto.randomUUID();
-    if (values.verb === "stop") event.target.textContent = "Stopping";
-    if (values.verb !== "submit") return;
-    if (!values.question.trim() || running()) return event.preventDefault();
-    if (!waiting || waiting.text !== values.question) waiting = { id: crypto.randomUUID(), text: values.question };
-    values.client_message_id = waiting.id;
-    flash().textContent = connection.dataset.state === "open" ? "" : "Offline. It is sent when the connection is back.";
-  });
-  const acknowledged = (ack) => {
-    if (!waiting || ack.dataset.message !== waiting.id) return;
-    localStorage.removeItem(draftKey());
-    if (question.value === waiting.text) question.value = "";
+// Frames: what was opened stays open, the focus stays, nothing comes twice.
+let focused;
+on("htmx:wsBeforeMessage", (event) => {
+  heard = Date.now();
+  if (gap() >= 64) follows = false;
+  const [, tail, length, text] = /^\+(\S+) (\d+) (.*)/s.exec(event.detail.message) || [];
+  if (!tail) return;
+  event.preventDefault(); // text by which the open block grew
+  const end = "(.//text()[normalize-space()])[last()]";
+  const node = document.evaluate(end, $("#" + tail) || flash, null, 9).singleNodeValue;
+  if (node?.length === +length) node.appendData(text);
+  follow();
+});
+on("htmx:oobBeforeSwap", (event) => {
+  const { target, fragment } = event.detail;
+  const isRead = target.matches(".tools:has([open])");
+  if (isRead || target.isEqualNode(fragment.firstChild)) return event.preventDefault();
+  if (target.matches(":focus-within")) focused = document.activeElement.closest("[id]").id;
+  if (target === flash) waiting = null; // refused
+  for (const e of all(target.parentNode, "details[id][open]:not([data-busy])")) {
+    $(fragment, "#" + e.id)?.setAttribute("open", "");
+  }
+  for (const e of [...fragment.children]) {
+    const known = e.id && e.id !== target.id && $("#" + e.id);
+    if (known) known.replaceWith(e), htmx.process(e);
+  }
+});
+on("htmx:wsAfterMessage", () => {
+  for (const e of focused ? [$("#" + focused), $(`#${focused} > *`), field] : []) {
+    if (!$(":focus")) e?.focus({ preventScroll: true });
+  }
+  focused = "";
+  follow();
+});
+const arrived = {
+  ack({ message, url }) {
+    if (message === id.value) edits.value ? edit() : write("");
     waiting = null;
-    stopEditing();
-    grow();
-    const empty = $("#empty");
-    if (empty) empty.remove();
-    if (location.pathname !== ack.dataset.url) history.replaceState(null, "", ack.dataset.url);
-    stick = true;
-  };
-  const edit = (button) => {
-    composer.elements.edits.value = button.dataset.edit;
-    question.value = $(".question-text", button.closest(".question")).textContent;
-    $("#editing").hidden = false;
-    grow();
-    question.focus();
-  };
-  const stopEditing = () => { composer.elements.edits.value = ""; $("#editing").hidden = true; };
+    flash.textContent = "";
+    chat.draft = chat.conversation;
+    $("#empty")?.remove();
+    history.replaceState(0, "", url);
+    if (!touch && form.matches(":focus-within")) field.focus();
+    follows = true;
+  },
+  beat({ frames }) { send({ verb: "ack", frames }); },
+  controls() {
+    turned = Date.now();
+    $("#thread").ariaBusy = !!running();
+    if (running()) return;
+    if (stopping) $("#announce").textContent = `Stopped after ${(turned - stopping) / 1000} s`;
+    if (document.hidden) document.title = "● " + document.title;
+    stopping = 0;
+  },
+  title() { document.title = $("#title").textContent + " · Oracle"; },
+};
+htmx.onLoad((root) => {
+  arrived[root.id]?.(root.dataset);
+  for (const e of all(root, ".code-head")) e.append($("#copy-code").content.cloneNode(true));
+  for (const e of all(root, "pre, .table")) if (e.scrollWidth > e.clientWidth) e.tabIndex = 0;
+});
+on(document, "visibilitychange", () => { document.title = document.title.replace("● ", ""); });
 
-  // -- following the text, unless the reader has gone elsewhere -------------------------------------
-  let stick = true;
-  const atEnd = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 64;
-  const toEnd = () => { scroll.scrollTop = scroll.scrollHeight; };
-  const release = () => { stick = atEnd(); latest.hidden = stick; };
-  scroll.addEventListener("wheel", (event) => { if (event.deltaY < 0) stick = false; }, { passive: true });
-  scroll.addEventListener("touchmove", () => { stick = false; }, { passive: true });
-  scroll.addEventListener("scroll", release, { passive: true });
-  latest.addEventListener("click", () => { stick = true; toEnd(); });
-
-  // -- frames -------------------------------------------------------------------------------------
-  document.addEventListener("htmx:oobBeforeSwap", (event) => {
-    // The same block twice is one block.
-    for (const e of [...event.detail.fragment.children]) {
-      if (e.id && e.id !== event.detail.target.id && document.getElementById(e.id)) {
-        document.getElementById(e.id).replaceWith(e);
-      }
-    }
-  });
-  document.addEventListener("htmx:wsAfterMessage", () => {
-    if (stick) toEnd();
-    latest.hidden = stick || atEnd();
-    acknowledged($("#ack"));
-    const frames = +$("#beat").dataset.frames;
-    if (frames !== acked) { acked = frames; send({ verb: "ack", frames }); }
-    const now = running();
-    if (now !== wasRunning) {
-      wasRunning = now;
-      $("#thread").setAttribute("aria-busy", now);
-      htmx.trigger("#conversations", "refresh");
-      if (!now && document.hidden) document.title = "● " + title;
-      if (!now && document.activeElement === document.body) question.focus();
-    }
-  });
-  let acked = 0;
-  document.addEventListener("visibilitychange", () => { if (!document.hidden) document.title = title; });
-
-  // -- clicks and keys ----------------------------------------------------------------------------
-  document.addEventListener("click", (event) => {
-    const hit = event.target.closest("[data-edit],[data-prompt],[data-copy],.code-head,#cancel-edit");
-    if (!hit) return;
-    if (hit.dataset.edit) edit(hit);
-    else if (hit.dataset.prompt) { question.value = hit.dataset.prompt; grow(); question.focus(); }
-    else if (hit.id === "cancel-edit") { stopEditing(); question.value = ""; grow(); }
-    else {
-      const from = hit.dataset.copy ? $("#" + hit.dataset.copy + "-parts") : $("pre", hit.parentElement);
-      navigator.clipboard.writeText(from.innerText).then(() => { $("#announce").textContent = "Copied"; });
-    }
-  });
-  document.addEventListener("keydown", (event) => {
-    const mod = event.ctrlKey || event.metaKey;
-    if (event.key === "Escape" && running() && !event.isComposing) $("#controls button").click();
-    else if (mod && event.key === "k") { event.preventDefault(); $("#search").focus(); }
-    else if (mod && event.shiftKey && event.key.toLowerCase() === "o") { event.preventDefault(); $("#new-chat").click(); }
-    else if (mod && event.key === "/") { event.preventDefault(); $("#help").showModal(); }
-  });
-  grow();
-  toEnd();
-  wasRunning = running();
-})();
+const copy = (from) => {
+  const selection = getSelection();
+  selection.selectAllChildren(from);
+  let block = from.closest(".block"); // long code is in pieces
+  while ((block = block?.nextElementSibling) && $(block, ".code.more")) selection.extend(block, 1);
+  scroll.classList.add("copying");
+  document.execCommand("copy"); // the newer way needs https
+  scroll.classList.remove("copying");
+  selection.empty();
+  $("#announce").textContent = "Copied";
+};
+on("click", ({ target }) => {
+  const hit = target.closest("[data-edit], [data-prompt], [data-copy], .code button, #cancel-edit");
+  if (!hit) return;
+  const { copy: answer, prompt } = hit.dataset, code = hit.closest(".code");
+  if (answer || code) return copy(code || $(`#${answer}-parts`));
+  if (prompt) write(prompt);
+  else edit(hit.closest(".exchange"));
+  field.focus();
+});
+on("keydown", (event) => {
+  if (event.isComposing || event.keyCode === 229) return;
+  const { key } = event, mod = event.ctrlKey || event.metaKey, types = event.target === field;
+  if (types && key === "Enter" && (mod || !event.shiftKey && !touch)) form.requestSubmit();
+  else if (types && key === "ArrowUp" && !field.value && last()) edit(last());
+  else if (key === "Escape" && running() && !$(":popover-open, :modal")) turned = 0, $("#controls > *").click();
+  else if (mod && key === "k") {
+    $("#search").checkVisibility() || $("#sidebar").showPopover();
+    $("#search").focus();
+  } else if (mod && key === "O") $("#new-chat").click();
+  else if (mod && key === "/") $("#help").showModal();
+  else return;
+  event.preventDefault();
+});
+edit();

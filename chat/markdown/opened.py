@@ -3,7 +3,8 @@
     Opened          nothing is open
       Fenced        code between fences
       Gathered      lines that markdown-it will read
-        Paragraph   Quote   Listing   Table   Indented
+        Paragraph   Table   Indented
+        Container   Quote   Listing
 
 A block is closed where its parts, parsed apart, are certain to read as they do together. Where
 only a full parse could tell (a line without indent that may or may not continue the last item),
@@ -11,17 +12,9 @@ the lines stay in one block.
 """
 
 from chat.markdown import blocks as size
+from chat.markdown import lines as look
 from chat.markdown.blocks import Block, Code, Prose, code_break, sentence_end
-from chat.markdown.lines import (
-    Fence,
-    Item,
-    Kind,
-    Start,
-    is_blank,
-    opens_table,
-    start_of,
-    underlines,
-)
+from chat.markdown.lines import Fence, Item, Kind, Start
 
 
 class Opened:
@@ -29,7 +22,7 @@ class Opened:
 
     def take(self, line: str) -> "Step":
         """A whole line: the blocks that it closed, and what is open after it."""
-        return ([], self) if is_blank(line) else begin(line, start_of(line))
+        return ([], self) if look.is_blank(line) else begin(line, look.start_of(line))
 
     def cut(self, line: str) -> "tuple[list[Block], Opened, str]":
         """A line longer than LIMIT: what to close, what is open then, the rest of the line."""
@@ -45,7 +38,7 @@ class Opened:
 
     def parts(self, line: str) -> list[Block]:
         """What is open, with an unfinished line. All parts but the last stay as they are."""
-        return [] if is_blank(line) else [Prose(line)]
+        return [] if look.is_blank(line) else [Prose(line)]
 
 
 Step = tuple[list[Block], Opened]
@@ -112,15 +105,17 @@ class Fenced(Opened):
 class Gathered(Opened):
     """Lines of Markdown. Subclasses say what ends them."""
 
+    spans_blanks = False
+
     def __init__(self, *lines: str, more: bool = False) -> None:
         self.lines = list(lines)
         self.size = sum(len(line) + 1 for line in lines)
         self.more = more
 
     def take(self, line: str) -> Step:
-        if is_blank(line):
+        if look.is_blank(line):
             return self.take_blank()
-        start = start_of(line)
+        start = look.start_of(line)
         if self.size + len(line) <= self.limit and not self.ended_by(line, start):
             return self.go_on(line, start)
         closed, opened = begin(line, start)
@@ -131,12 +126,17 @@ class Gathered(Opened):
         return size.MOST
 
     def take_blank(self) -> Step:
-        return self.close(), Opened()
+        if not self.spans_blanks:
+            return self.close(), Opened()
+        return self.keep("") if self.size < self.limit else ([], self)
 
     def ended_by(self, line: str, start: Start) -> bool:
         raise NotImplementedError
 
     def go_on(self, line: str, start: Start) -> Step:
+        return self.keep(line)
+
+    def keep(self, line: str) -> Step:
         self.lines.append(line)
         self.size += len(line) + 1
         return [], self
@@ -154,92 +154,86 @@ class Paragraph(Gathered):
         return size.LIMIT
 
     def ended_by(self, line: str, start: Start) -> bool:
-        if opens_table(self.lines[-1], line) or underlines(line):
+        if look.opens_table(self.lines[-1], line) or look.underlines(line):
             return False
         if start.item:
             return start.item.interrupts
         return start.kind not in (Kind.PARAGRAPH, Kind.INDENTED)
 
     def go_on(self, line: str, start: Start) -> Step:
-        if opens_table(self.lines[-1], line):
+        if look.opens_table(self.lines[-1], line):
             head = self.lines.pop()
             return (self.close() if self.lines else []), Table(head, line)
-        super().go_on(line, start)
-        return (self.close(), Opened()) if underlines(line) else ([], self)
+        kept = self.keep(line)
+        return (self.close(), Opened()) if look.underlines(line) else kept
 
 
 class Indented(Gathered):
+    spans_blanks = True
+
     def ended_by(self, line: str, start: Start) -> bool:
         return start.kind is not Kind.INDENTED
-
-    def take_blank(self) -> Step:
-        return self.go_on("", Start(Kind.INDENTED, 0)) if self.size < self.limit else ([], self)
 
     def is_over(self, line: str) -> bool:
         text = line.lstrip(" ")
         return len(line) - len(text) < 4 and text[:1] not in ("", "\t")
 
 
-class Quote(Gathered):
-    lazy = False
-    """A line may have ended it, or may continue its last paragraph."""
+class Container(Gathered):
+    """What has blocks within: a line of words below it may go on with the last of them, or not."""
 
-    def ended_by(self, line: str, start: Start) -> bool:
-        if start.kind is Kind.QUOTE:
-            return False
-        if start.kind in (Kind.FENCE, Kind.HEADING):
-            return True
+    lazy = False
+    """There was such a line."""
+
+    def cut_by(self, line: str, start: Start) -> bool:
         if self.lazy and start.item:
             return start.item.interrupts
-        if self.lazy and underlines(line):
+        if self.lazy and look.underlines(line):
             return False
         return start.kind in (Kind.RULE, Kind.LIST)
 
+
+class Quote(Container):
+    def ended_by(self, line: str, start: Start) -> bool:
+        if start.kind is Kind.QUOTE:
+            return False
+        return start.kind in (Kind.FENCE, Kind.HEADING) or self.cut_by(line, start)
+
     def go_on(self, line: str, start: Start) -> Step:
         self.lazy = self.lazy or start.kind is not Kind.QUOTE
-        return super().go_on(line, start)
+        return self.keep(line)
 
 
-class Listing(Gathered):
-    lazy = False
-    """A line may have ended it, or may continue its last item."""
+class Listing(Container):
+    spans_blanks = True
 
-    def __init__(
-        self, line: str, item: Item, number: int | None = None, more: bool = False
-    ) -> None:
-        super().__init__(line, more=more)
+    def __init__(self, line: str, item: Item, number: int | None = None) -> None:
+        super().__init__(line)
         self.item = item
         self.number = number
+        self.first = item.number if number is None else number
         self.items = 1
         self.marks = [(0, number)]  # where the parts begin: line, number of the first item
-
-    def take_blank(self) -> Step:
-        return super().go_on("", Start(Kind.LIST, 0)) if self.size < self.limit else ([], self)
 
     def is_over(self, line: str) -> bool:
         """After an empty line, any letter that is neither indented nor the mark of an item."""
         text = line.lstrip(" ")
-        indent = len(line) - len(text)
         if self.lines[-1] or not text or text[0] in "\t-+*" or text[0].isdigit():
             return False
-        return indent < min(4, self.item.indent)
+        return len(line) - len(text) < min(4, self.item.indent)
 
     def ended_by(self, line: str, start: Start) -> bool:
         if self._is_inside(start) or self._is_next(start):
             return False
         if not self.lines[-1] or start.kind in (Kind.FENCE, Kind.HEADING, Kind.QUOTE):
             return True
-        if self.lazy and start.item:
-            return start.item.interrupts
-        if self.lazy and underlines(line):
-            return False
-        return start.kind in (Kind.RULE, Kind.LIST)
+        return self.cut_by(line, start)
 
     def go_on(self, line: str, start: Start) -> Step:
         if start.item and self._is_next(start):
             return self._next(line, start.item)
         self.lazy = self.lazy or bool(self.lines[-1] and not self._is_inside(start))
-        return super().go_on(line, start)
+        return self.keep(line)
 
     def close(self) -> list[Block]:
         return [Prose("\n".join(self.lines), self.more, self.number)]
@@ -261,19 +255,18 @@ class Listing(Gathered):
 
     def _next(self, line: str, item: Item) -> Step:
         if self.size > size.LIMIT:
-            return self.close(), Listing(line, item, self._counted(), more=True)
+            rest = Listing(line, item, self._counted())
+            rest.more = True
+            return self.close(), rest
         if sum(len(above) + 1 for above in self.lines[self.marks[-1][0] :]) > size.PART:
             self.marks.append((len(self.lines), self._counted()))
         self.item = item
         self.items += 1
-        return super().go_on(line, Start(Kind.LIST, 0))
+        return self.keep(line)
 
     def _counted(self) -> int | None:
         """What the next item is to be called, whatever its mark says: so do lists count."""
-        if self.number is not None:
-            return self.number + self.items
-        first = start_of(self.lines[0]).item
-        return first.number + self.items if first and first.number is not None else None
+        return None if self.first is None else self.first + self.items
 
 
 class Table(Gathered):
@@ -291,12 +284,11 @@ class Table(Gathered):
             return self.close(), Table(*self.head, line, more=True)
         if short and sum(len(row) + 1 for row in self.lines[self.marks[-1] :]) > size.PART:
             self.marks.append(len(self.lines))
-        return super().go_on(line, start)
+        return self.keep(line)
 
     def parts(self, line: str) -> list[Block]:
         lines = [*self.lines, line]
-        parts = []
-        for at, end in zip(self.marks, [*self.marks[1:], len(lines)], strict=True):
-            rows = [*self.head, *lines[at:end]] if at else lines[:end]
-            parts.append(Prose("\n".join(rows), self.more or at > 0))
-        return list(parts)
+        return [
+            Prose("\n".join((self.head if at else []) + lines[at:end]), self.more or at > 0)
+            for at, end in zip(self.marks, [*self.marks[1:], len(lines)], strict=True)
+        ]

@@ -31,14 +31,6 @@ class Stream:
         """The block that is still open, as HTML; bounded work, however long it is."""
         return self._tail.html(self._splitter.parts())
 
-    def more(self) -> str | None:
-        """What to append to the element of class `open` in the tail on the page, for a frame of
-        few bytes. None: there is more to it than words or lines of code, so send `tail` again.
-
-        Right only if every tail, every more and every closed block was put on the page.
-        """
-        return self._tail.more(self._splitter.parts())
-
     def _closed(self, blocks: list[Block]) -> list[str]:
         self._tail.forget()
         return [block_html(block, self._link) for block in blocks]

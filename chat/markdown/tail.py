@@ -17,8 +17,8 @@ _DEAREST = 400
 _MARKUP = re.compile(r"[\n\t\\`*_~\[\]<>&|#]|://")
 _WHOLE_WORD = re.compile(r"(?:^|\s)(?P<word>[^\W\d_][\w'.,;!?-]*)\Z")
 """A last word that nothing but markup could make into anything else."""
-_ENDS = re.compile(r"</(?P<tag>p|li|h[3-6])>\s*(?:</(?:li|ul|ol|blockquote)>\s*)*\Z")
-_CODE_ENDS = re.compile(r"</(?P<tag>code)></pre></div>\s*\Z")
+_ENDS = re.compile(r"(?:</(?:p|li|ul|ol|blockquote|h[3-6])>\s*)+\Z")
+_CODE_ENDS = re.compile(r"</code></pre></div>\s*\Z")
 _SEAMS = (
     (
         "</tbody>\n</table></div>\n",
@@ -31,10 +31,8 @@ _SEAMS = (
 
 
 class Tail:
-    """Remembers what it rendered, and where words that come next belong.
-
-    That element has the class `open`, put in after nh3, which knows no such class.
-    """
+    """Remembers what it rendered: the finished parts of a list or table, and of the last part
+    enough to put words in where they belong, so that most frames need no parser."""
 
     def __init__(self, link: Link | None) -> None:
         self._link = link
@@ -43,30 +41,17 @@ class Tail:
         self.forget()
 
     def forget(self) -> None:
-        """What was shown last is no longer on the page."""
+        """The block that was open is closed."""
         self._base = ""  # text that was rendered, if what follows can be put in
         self._html = ("", "")  # before and after the place for it
-        self._seen = ""  # the text on the page
 
     def html(self, parts: list[Block]) -> str:
         if not parts:
-            self.forget()
             return ""
         *done, last = parts
         self._keep(done)
-        if (added := self._added(last)) is None:
-            return joined(self._above, self._fresh(last))
-        self._seen = last.text
-        return joined(self._above, added.join(self._html))
-
-    def more(self, parts: list[Block]) -> str | None:
-        if not self._base or not parts or parts[:-1] != self._parts:
-            return None
-        last, seen = parts[-1], self._seen
-        if not last.text.startswith(seen) or self._added(last) is None:
-            return None
-        self._seen = last.text
-        return escape(storable(last.text[len(seen) :]))
+        added = self._added(last)
+        return joined(self._above, self._fresh(last) if added is None else added.join(self._html))
 
     def _keep(self, done: list[Block]) -> None:
         known = len(self._parts)
@@ -89,30 +74,20 @@ class Tail:
         self.forget()
         if isinstance(block, Code):
             html = block_html(block, colours=False)
-            return self._remember(block.text, html, _CODE_ENDS.search(html))
+            self._remember(block.text, html, _CODE_ENDS.search(html))
+            return html
         if len(block.text) > 2 * LIMIT or len(_DEAR.findall(block.text)) > _DEAREST:
             return plain("… " + block.text[-_SHOWN:])
         shown = mended(block.text)
         html = block_html(Prose(shown, block.more, block.number), self._link, colours=False)
         word, ends = _WHOLE_WORD.search(shown), _ENDS.search(html)
-        settled = word and ends and html[: ends.start()].endswith(word["word"])
-        return self._remember(shown, html, ends) if settled else html
+        if word and ends and html[: ends.start()].endswith(word["word"]):
+            self._remember(shown, html, ends)
+        return html
 
-    def _remember(self, text: str, html: str, ends: re.Match[str] | None) -> str:
-        if not text or ends is None:
-            return html
-        before = _marked(html[: ends.start()], ends["tag"])
-        self._base, self._seen, self._html = text, text, (before, ends[0])
-        return "".join(self._html)
-
-
-def _marked(html: str, tag: str) -> str:
-    """The last such element with the class `open`."""
-    at = html.rfind(f"<{tag}") + len(tag) + 1
-    rest = html[at:]
-    if rest.startswith(' class="'):
-        return f'{html[:at]} class="open {rest[8:]}'
-    return f'{html[:at]} class="open"{rest}'
+    def _remember(self, text: str, html: str, ends: re.Match[str] | None) -> None:
+        if ends is not None:
+            self._base, self._html = text, (html[: ends.start()], ends[0])
 
 
 def joined(above: str, below: str) -> str:

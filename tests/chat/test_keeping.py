@@ -92,7 +92,7 @@ def test_a_title_cannot_break_out_of_the_file_name(talk: Talk) -> None:
 # -- delete and undo ------------------------------------------------------------------------------
 
 
-def test_a_deleted_conversation_is_gone_until_that_is_undone(talk: Talk, home: Quiet) -> None:  # noqa: F811
+def test_a_deleted_conversation_is_gone_until_that_is_undone(talk: Talk, home: Quiet) -> None:  # noqa: F811  # a fixture, imported
     assert "Undo" in post(talk, "delete").content.decode()
     client = browser(talk.user)
     assert client.get(f"/c/{talk.id}/", secure=True).status_code == 404
@@ -118,7 +118,7 @@ async def test_deleting_a_conversation_stops_its_run() -> None:
 # -- the outline ----------------------------------------------------------------------------------
 
 
-def test_the_outline_moves_labels_marks_prunes_and_undoes(talk: Talk, home: Quiet) -> None:  # noqa: F811
+def test_the_outline_moves_labels_marks_prunes_and_undoes(talk: Talk, home: Quiet) -> None:  # noqa: F811  # a fixture, imported
     second = talk.ask()
     other = talk.edit(second)
     assert tend(talk, "checkout", exchange=str(talk.first.pk)).status_code == 302
@@ -136,7 +136,7 @@ def test_the_outline_moves_labels_marks_prunes_and_undoes(talk: Talk, home: Quie
     assert set(home.nudged) == {talk.id}
 
 
-def test_an_exchange_that_was_pruned_meanwhile_is_said_to_be(talk: Talk, home: Quiet) -> None:  # noqa: F811
+def test_an_exchange_that_was_pruned_meanwhile_is_said_to_be(talk: Talk, home: Quiet) -> None:  # noqa: F811  # a fixture, imported
     second = talk.ask()
     Exchange.objects.filter(pk=second.pk).update(pruned_at=datetime.now(UTC))
     assert tend(talk, "checkout", exchange=str(second.pk)).status_code in (302, 404)
@@ -158,11 +158,11 @@ def test_an_exchange_that_was_pruned_meanwhile_is_said_to_be(talk: Talk, home: Q
     ],
     ids=str,
 )
-def test_what_makes_no_sense_changes_nothing(talk: Talk, home: Quiet, given: Any) -> None:  # noqa: F811
+def test_what_makes_no_sense_changes_nothing(talk: Talk, home: Quiet, given: Any) -> None:  # noqa: F811  # a fixture, imported
     assert post(talk, "tend", **given).status_code == 404
 
 
-def test_an_exchange_of_another_conversation_cannot_be_touched(talk: Talk, home: Quiet) -> None:  # noqa: F811
+def test_an_exchange_of_another_conversation_cannot_be_touched(talk: Talk, home: Quiet) -> None:  # noqa: F811  # a fixture, imported
     theirs = Talk("Theirs?", name="eve").first
     for do in ("checkout", "label", "mark"):
         assert tend(talk, do, exchange=str(theirs.pk), label="mine").status_code == 404

@@ -1,5 +1,6 @@
 """`manage.py serve`: pages, sockets and runs in one process."""
 
+import logging
 import os
 import sys
 from argparse import ArgumentParser
@@ -47,7 +48,10 @@ class Command(BaseCommand):
             failed=lambda why: self.stderr.write(self.style.ERROR(f"Cannot serve: {why}")),
         )
         server.run()
-        sys.exit(server.exit_code)
+        # Everything is stored. A thread that still waits for something must not keep us here.
+        logging.shutdown()
+        sys.stdout.flush()
+        os._exit(server.exit_code)
 
     def _ready(self, address: str) -> None:
         self.stdout.write(f"Serving on {address} (process {os.getpid()})")

@@ -59,7 +59,7 @@ def test_hostile_text_is_text_while_it_streams(collection: str) -> None:
     for text in _some(collection, 15):
         stream = Stream(lambda path, line: f"/library/{path}#{line}")
         for letter in text[:200]:
-            html = "".join(stream.feed(letter)) + stream.tail() + (stream.more() or "")
+            html = "".join(stream.feed(letter)) + stream.tail()
             assert problems(html) == [], text
         assert problems("".join(stream.finish())) == [], text
 
@@ -99,7 +99,7 @@ def test_anything_is_safe_and_balanced(text: str) -> None:
 )
 def test_the_sanitiser_lets_nothing_else_through(html: str) -> None:
     kept = clean(html)
-    assert [p for p in problems(kept) if "class open" not in p] == []
+    assert problems(kept) == []
     assert not {e.attributes.get("class", "") for e in read(kept).walk()} - {"", "code", "k"}
 
 

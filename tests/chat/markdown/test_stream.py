@@ -156,7 +156,7 @@ def test_after_the_end_there_is_nothing() -> None:
     stream = Stream()
     stream.feed("a\r")
     assert stream.finish() == ["<p>a</p>\n"]
-    assert (stream.finish(), stream.tail(), stream.more()) == ([], "", None)
+    assert (stream.finish(), stream.tail()) == ([], "")
 
 
 @pytest.mark.parametrize("text", ["", "\n", " \n\t\n", "\r"])

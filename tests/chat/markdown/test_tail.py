@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from chat.markdown import Stream
 from chat.markdown.mending import mended
 from tests.chat.markdown.answers import ANSWER, LINES, problems, texts, tokens
-from tests.support.dom import Element, read
+from tests.support.dom import read
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_is_half_written_is_mended(text: str, shown: str) -> None:
 def tail(text: str) -> str:
     stream = Stream()
     stream.feed(text)
-    return stream.tail().replace(' class="open"', "").replace("open ", "").strip()
+    return stream.tail().strip()
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_the_tail_goes_with_the_answer() -> None:
 
 
 @given(texts)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_tail_of_anything_is_safe_and_balanced(text: str) -> None:
     stream = Stream()
     for letter in text:
@@ -101,102 +101,85 @@ def test_a_tail_of_anything_is_safe_and_balanced(text: str) -> None:
         assert problems(stream.tail()) == []
 
 
-# -- more -----------------------------------------------------------------------------------------
+# -- what is put in without a parser --------------------------------------------------------------
 
 
-class Page:
-    """What a socket's page shows of the tail, by frames of `tail` and of `more`."""
-
-    def __init__(self) -> None:
-        self.root = read("")
-        self.small = 0
-
-    def show(self, stream: Stream) -> None:
-        more = stream.more()
-        if more is None:
-            self.root = read(stream.tail())
-            return
-        self.small += 1
-        for child in read(more).children:
-            self._open().add(child)
-
-    def _open(self) -> Element:
-        (found,) = [e for e in self.root.walk() if "open" in e.attributes.get("class", "").split()]
-        return found
-
-    @property
-    def plain(self) -> object:
-        return _shown(self.root.plain)
+def shown(text: str, size: int) -> list[str]:
+    """The tail after each delta, by a stream that remembers the one before."""
+    stream = Stream()
+    tails = []
+    for at in range(0, len(text), size):
+        stream.feed(text[at : at + size])
+        tails.append(stream.tail())
+    return tails
 
 
-def _shown(node: object) -> object:
-    """Without the class, and without white space at the ends of texts: neither is seen."""
+def anew(text: str, size: int) -> list[str]:
+    """The same, each by a stream of its own."""
+    return [shown(text[: at + size], len(text))[0] for at in range(0, len(text), size)]
+
+
+def _settled(tails: list[str]) -> list[object]:
+    """As it is seen: white space at the ends of texts is not."""
+    return [_seen(read(tail).plain) for tail in tails]
+
+
+def _seen(node: object) -> object:
     if isinstance(node, str):
         return node.strip()
     assert isinstance(node, tuple)
     tag, attributes, children = node
-    classes = {"class": attributes.get("class", "").replace("open", "").strip()}
-    kept = [shown for child in children if (shown := _shown(child))]
-    return (tag, {**attributes, **classes}, kept)
+    return (tag, attributes, [seen for child in children if (seen := _seen(child))])
 
 
-def fresh(text: str) -> object:
-    page = Page()
-    stream = Stream()
-    stream.feed(text)
-    page.root = read(stream.tail())
-    return page.plain
-
-
-@given(st.lists(st.sampled_from(LINES), max_size=12), st.integers(1, 7))
-@settings(max_examples=150, deadline=None)
-def test_a_page_that_was_sent_only_more_shows_the_tail(lines: list[str], size: int) -> None:
-    _follow("\n".join(lines), size)
+@given(st.lists(st.sampled_from(LINES), min_size=1, max_size=12), st.integers(1, 7))
+@settings(max_examples=80, deadline=None)
+def test_a_tail_that_grew_is_the_tail_made_anew(lines: list[str], size: int) -> None:
+    text = "\n".join(lines) + "."
+    assert _settled(shown(text, size)) == _settled(anew(text, size))
 
 
 @pytest.mark.parametrize("size", [1, 5, 12])
-def test_a_page_follows_an_answer_by_small_frames(size: int) -> None:
-    assert _follow(ANSWER, size) > 5
+def test_the_tails_of_an_answer_are_those_made_anew(size: int) -> None:
+    assert _settled(shown(ANSWER, size)) == _settled(anew(ANSWER, size))
 
 
-def _follow(text: str, size: int) -> int:
-    page, stream = Page(), Stream()
-    for at in range(0, len(text), size):
-        if stream.feed(text[at : at + size]):
-            page.root = read("")
-        page.show(stream)
-        assert page.plain == fresh(text[: at + size]), text[: at + size]
-    return page.small
-
-
-def test_code_and_words_are_followed_by_small_frames_alone() -> None:
-    for begin, text in [
+@pytest.mark.parametrize(
+    ("begin", "text"),
+    [
         ("```py\na", " = 1\n<b> & 'c'\n" * 20),
         ("Words", " and more, tok1 tok2." * 20),
-    ]:
-        stream = Stream()
-        stream.feed(begin)
-        stream.tail()
-        sent = ""
-        for token in tokens(text):
-            stream.feed(token)
-            more = stream.more()
-            assert more is not None
-            sent += more
-        assert read(sent).text == text
-
-
-def test_a_new_part_of_a_list_is_more_than_words() -> None:
+        ("- an item", " of words" * 20),
+        ("> # A *quoted* heading", " of words - and dashes: many" * 5),
+    ],
+)
+def test_words_and_code_need_no_parser(
+    begin: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stream = Stream()
-    stream.feed("- some")
+    stream.feed(begin)
     stream.tail()
-    stream.feed(" words\n" + "- some words\n" * 60 + "- some words")
-    assert stream.more() is None
+    monkeypatch.setattr("chat.markdown.tail.block_html", pytest.fail)
+    for token in tokens(text):
+        stream.feed(token)
+        tail = stream.tail()
+    assert text.strip() in read(tail).text
 
 
-def test_a_closed_block_takes_the_tail_with_it() -> None:
+def test_nothing_of_a_closed_block_is_in_the_next_tail() -> None:
     stream = Stream()
-    stream.feed("words")
+    stream.feed("```\nwords")
     stream.tail()
-    assert stream.feed("\n\nwords")
-    assert stream.more() is None
+    assert stream.feed("\n```\nwords and more") != []
+    assert stream.tail() == "<p>words and more</p>\n"
+
+
+@pytest.mark.parametrize("begin", ["words", "```\nwords"])
+def test_odd_characters_in_a_tail_can_be_sent(begin: str) -> None:
+    stream = Stream()
+    stream.feed(begin)
+    stream.tail()
+    stream.feed(" a\0b\ud83d")
+    assert "words a\ufffdb\ufffd" in stream.tail()
+    stream.feed("\ude00")
+    assert "words a\ufffdb\U0001f600" in stream.tail()

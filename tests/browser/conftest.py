@@ -1,0 +1,121 @@
+"""One server, one browser, one scripted model for all tests; a new person and context for each."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from tests.browser.site import Person, Site, open_site
+from tests.browser.tabs import Visitor, Watch
+from tests.support.proxy import Proxy
+from tests.support.stage import Stage
+
+PATIENCE_MS = 8_000
+"""How long a page may take to show something. Nothing waits so long unless it fails."""
+TROUBLE = re.compile(r"Traceback|^(ERROR|CRITICAL)|was never (awaited|retrieved)", re.MULTILINE)
+"""What a server's log must not hold."""
+
+HERE = Path(__file__).parent
+
+expect.set_options(timeout=PATIENCE_MS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Playwright keeps a loop running, which tests that bring their own do not survive."""
+    mine = [item for item in items if item.path.is_relative_to(HERE)]
+    if len(mine) < len(items):
+        alone = pytest.mark.skip(reason="browser tests need a process of their own: make test")
+        for item in mine:
+            item.add_marker(alone)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("no chromium on PATH. Debian: apt-get install chromium")
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def stage() -> Iterator[Stage]:
+    with Stage() as stage:
+        yield stage
+
+
+@pytest.fixture(scope="session")
+def running_site(
+    browser: Browser, stage: Stage, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    with open_site(tmp_path_factory.mktemp("site"), stage) as site:
+        yield site
+
+
+@pytest.fixture
+def site(running_site: Site) -> Iterator[Site]:
+    """The site; what it logs during a test has no traceback in it."""
+    running_site.news()
+    yield running_site
+    assert not TROUBLE.search(news := running_site.news()), news
+
+
+@pytest.fixture
+def proxy(site: Site) -> Iterator[Proxy]:
+    """A way to the site that can be cut, at `site.proxied`."""
+    with Proxy(site.port, site.proxied) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def somebody(site: Site) -> Iterator[Callable[..., Person]]:
+    """Makes people. Their scripts must be played to the end."""
+    made: list[Person] = []
+
+    def make(**more: object) -> Person:
+        made.append(site.person(**more))
+        return made[-1]
+
+    yield make
+    assert [what for person in made for what in person.problems()] == []
+
+
+@pytest.fixture
+def ada(somebody: Callable[..., Person]) -> Person:
+    return somebody()
+
+
+@pytest.fixture
+def profile(browser: Browser, site: Site) -> Iterator[Callable[[], Visitor]]:
+    """Makes browser profiles. Whatever must not happen in one fails the test."""
+    watch = Watch((site.address, f"http://127.0.0.1:{site.proxied}"))
+    with ExitStack() as contexts:
+
+        def make() -> Visitor:
+            context = browser.new_context(viewport={"width": 1200, "height": 800})
+            contexts.callback(context.close)
+            context.set_default_timeout(PATIENCE_MS)
+            watch.over(context)
+            return Visitor(context, site, watch)
+
+        yield make
+    assert watch.problems == []
+
+
+@pytest.fixture
+def visitor(profile: Callable[[], Visitor]) -> Visitor:
+    return profile()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """For a site of a test's own."""
+    return tmp_path

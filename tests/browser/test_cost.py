@@ -1,0 +1,113 @@
+"""What a long answer and a long conversation cost, as ratios within one run."""
+
+import statistics
+
+from playwright.sync_api import expect
+
+from tests.browser.site import Person, Site
+from tests.browser.tabs import Tab, Visitor
+from tests.support.script import say
+
+CHARS = 48 * 1024
+MOST_BYTES = 3.0
+"""Bytes of all frames of a long answer, as a multiple of its final HTML."""
+MOST_GROWTH = 3.0
+"""Time for a frame at the end of a long answer, as a multiple of one at its beginning."""
+MOST_OPENING = 1.5
+"""Server time to open 2,000 exchanges, as a multiple of 40."""
+
+MEASURE = """
+() => {
+  window.frames_ = [];
+  let begun = 0;
+  document.addEventListener("htmx:wsBeforeMessage", () => { begun = performance.now(); }, true);
+  // After the page's own listener, which is the last one: layout is forced, as a screen would.
+  document.addEventListener("htmx:wsAfterMessage", () => {
+    document.querySelector("#scroll").getBoundingClientRect();
+    window.frames_.push(performance.now() - begun);
+  });
+}
+"""
+
+
+def long_answer() -> str:
+    """Paragraphs, lists and code, as answers have them."""
+    parts: list[str] = []
+    number = 0
+    while sum(map(len, parts)) < CHARS:
+        number += 1
+        words = " ".join(f"word{number}x{n}" for n in range(45))
+        parts.append(
+            f"### Part {number}\n\n{words}, with `code` and **emphasis**.\n\n"
+            f"- first of {number}\n- second of {number}\n\n"
+            f"```python\ndef f{number}(x):\n    return x + {number}\n```\n\n"
+        )
+    return "".join(parts)
+
+
+def test_a_48_kb_answer_costs_bytes_and_time_in_proportion(visitor: Visitor, ada: Person) -> None:
+    text = long_answer()
+    pieces = len(text) // 12
+    ada.plays(say(text, pieces=pieces, piece_delay=0.0012))
+    tab = visitor.enters(ada)
+    tab.page.evaluate(MEASURE)
+    before = sum(map(len, tab.frames.received))
+    tab.ask("Tell me everything.")
+    expect(tab.last.locator(".badge.completed")).to_be_visible(timeout=60_000)
+    sent = sum(len(frame.encode()) for frame in tab.frames.received) - before
+    final = len(tab.last.evaluate("e => e.outerHTML").encode())
+    times = tab.page.evaluate("window.frames_")
+    quarter = len(times) // 4
+    first, last = (statistics.median(part) for part in (times[:quarter], times[-quarter:]))
+    print(
+        f"\n48 KB: {len(times)} frames, {sent / final:.2f} times the HTML; "
+        f"{first:.2f} ms a frame in the first quarter, {last:.2f} in the last"
+    )
+    assert len(times) > 20
+    assert sent <= MOST_BYTES * final
+    assert last <= MOST_GROWTH * first
+
+
+def test_a_conversation_of_2000_exchanges_opens_as_fast_as_one_of_40(
+    visitor: Visitor, ada: Person, site: Site
+) -> None:
+    short, long = (
+        f"/c/{site.ask('talk', name=ada.name, exchanges=n)['conversation']}/" for n in (40, 2_000)
+    )
+    tab = visitor.enters(ada)
+    for path in (short, long):
+        opened(tab, site, path)  # what a process keeps is kept now
+    times: dict[str, list[float]] = {short: [], long: []}
+    for _ in range(5):
+        for path in (short, long):
+            times[path].append(opened(tab, site, path))
+    ratio = statistics.median(times[long]) / statistics.median(times[short])
+    print(f"\n2,000 exchanges: {statistics.median(times[long]):.0f} ms, {ratio:.2f} times 40")
+    assert ratio <= MOST_OPENING
+    expect(tab.exchanges.last).to_contain_text("Question number 1999?")
+
+
+def opened(tab: Tab, site: Site, path: str) -> float:
+    """Milliseconds of the server's processor that it takes to open a page, socket included."""
+    before = site.cpu_ms()
+    tab.go(path)
+    return site.cpu_ms() - before
+
+
+def test_earlier_exchanges_are_loaded_when_they_are_asked_for(
+    visitor: Visitor, ada: Person, site: Site
+) -> None:
+    made = site.ask("talk", name=ada.name, exchanges=75)["conversation"]
+    tab = visitor.enters(ada, f"/c/{made}/")
+    assert tab.exchanges.count() < 75
+    tab.page.wait_for_function(
+        """() => {
+          document.querySelector("#scroll").scrollTop = 0;
+          window.scrollTo(0, 0);
+          return document.querySelectorAll("#thread article.exchange").length === 75;
+        }"""
+    )
+    expect(tab.exchanges).to_have_count(75)
+    expect(tab.exchanges.first).to_contain_text("Question number 0?")
+    numbers = tab.page.locator(".question-text").all_inner_texts()
+    assert numbers == [f"Question number {n}?" for n in range(75)]

@@ -1,0 +1,29 @@
+"""The bench that the short versions of the scenarios share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.faults.site import Bench
+from tests.support.services import Missing, Postgres, Redis
+
+SLACK = 5.0
+"""Bounds of time are for `make faults` on a quiet machine; tests run beside other things."""
+
+
+@pytest.fixture(scope="session")
+def bench() -> Iterator[Bench]:
+    """Sites on SQLite."""
+    with Bench(slack=SLACK) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def scale_bench() -> Iterator[Bench]:
+    """Sites on PostgreSQL and Redis."""
+    try:
+        services = Postgres(), Redis()
+    except Missing as missing:
+        pytest.skip(str(missing))
+    with services[0] as postgres, services[1] as redis, Bench(postgres, redis, slack=SLACK) as made:
+        yield made

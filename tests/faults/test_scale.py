@@ -1,0 +1,46 @@
+"""Short versions of the scenarios on PostgreSQL and Redis, with two server processes."""
+
+import random
+
+import pytest
+
+from tests.faults import away, cancel, fencing, hints, idempotence, kill, reconnect, sigterm
+from tests.faults.site import Bench
+
+pytestmark = pytest.mark.scale
+
+
+async def test_nothing_is_lost_when_one_of_the_servers_is_killed(scale_bench: Bench) -> None:
+    assert (await kill.play(scale_bench, random.Random(1), rounds=3)).broken == []
+
+
+async def test_somebody_who_comes_back_anywhere_gets_the_rest(scale_bench: Bench) -> None:
+    assert (await reconnect.play(scale_bench, random.Random(1), rounds=40)).broken == []
+
+
+async def test_starts_that_meet_on_two_servers_are_one_run(scale_bench: Bench) -> None:
+    assert (await idempotence.play(scale_bench, random.Random(1), rounds=2)).broken == []
+
+
+async def test_an_owner_that_stood_still_too_long_is_refused(scale_bench: Bench) -> None:
+    assert (await fencing.play(scale_bench, random.Random(1), rounds=1)).broken == []
+
+
+async def test_a_run_is_cancelled_through_the_other_server(scale_bench: Bench) -> None:
+    assert (await cancel.play(scale_bench, random.Random(1), rounds=8)).broken == []
+
+
+async def test_a_stopped_server_settles_its_runs(scale_bench: Bench) -> None:
+    assert (await sigterm.play(scale_bench, random.Random(1), rounds=4)).broken == []
+
+
+async def test_a_listener_that_hears_nothing_for_long_still_listens(scale_bench: Bench) -> None:
+    assert (await hints.idle(scale_bench, random.Random(1), rounds=1)).broken == []
+
+
+async def test_viewers_catch_up_when_redis_is_restarted(scale_bench: Bench) -> None:
+    assert (await hints.play(scale_bench, random.Random(1), rounds=1)).broken == []
+
+
+async def test_runs_go_on_when_postgresql_is_restarted(scale_bench: Bench) -> None:
+    assert (await away.play(scale_bench, random.Random(1), rounds=1)).broken == []

@@ -1,0 +1,34 @@
+"""Short versions of the scenarios, on SQLite. `make faults` plays them in full."""
+
+import random
+
+from tests.faults import cancel, fencing, idempotence, kill, locked, reconnect, sigterm
+from tests.faults.site import Bench
+
+
+async def test_nothing_that_was_received_is_lost_when_the_server_is_killed(bench: Bench) -> None:
+    assert (await kill.play(bench, random.Random(1), rounds=2)).broken == []
+
+
+async def test_somebody_who_comes_back_gets_exactly_the_rest(bench: Bench) -> None:
+    assert (await reconnect.play(bench, random.Random(1), rounds=40)).broken == []
+
+
+async def test_a_message_is_one_run_and_a_conversation_has_one_at_a_time(bench: Bench) -> None:
+    assert (await idempotence.play(bench, random.Random(1), rounds=1)).broken == []
+
+
+async def test_an_owner_that_stood_still_too_long_writes_nothing_more(bench: Bench) -> None:
+    assert (await fencing.play(bench, random.Random(1), rounds=1)).broken == []
+
+
+async def test_a_run_is_cancelled_from_another_process_at_once(bench: Bench) -> None:
+    assert (await cancel.play(bench, random.Random(1), rounds=4)).broken == []
+
+
+async def test_a_locked_database_is_waited_for_and_nothing_is_lost(bench: Bench) -> None:
+    assert (await locked.play(bench, random.Random(1), rounds=1)).broken == []
+
+
+async def test_a_server_that_is_stopped_settles_every_run(bench: Bench) -> None:
+    assert (await sigterm.play(bench, random.Random(1), rounds=2)).broken == []
