@@ -15,8 +15,8 @@ _DEAR = re.compile(r"[\[|]")
 _DEAREST = 400
 """Of a block with more links or cells than anybody writes, too: they take most time to parse."""
 _MARKUP = re.compile(r"[\n\t\\`*_~\[\]<>&|#]|://")
-_WHOLE_WORD = re.compile(r"(?:^|\s)(?P<word>[^\W\d_][\w'.,;!?-]*)\Z")
-"""A last word that nothing but markup could make into anything else."""
+_WHOLE_WORD = re.compile(r"(?P<word>(?:(?<!\S)[^\W\d_]|(?<=\w )\d)[\w'.,;!?-]*)\Z")
+"""A last word that nothing but markup could make into anything else: not the number of an item."""
 _ENDS = re.compile(r"(?:</(?:p|li|ul|ol|blockquote|h[3-6])>\s*)+\Z")
 _CODE_ENDS = re.compile(r"</code></pre></div>\s*\Z")
 _SEAMS = (
@@ -80,9 +80,10 @@ class Tail:
             return plain("… " + block.text[-_SHOWN:])
         shown = mended(block.text)
         html = block_html(Prose(shown, block.more, block.number), self._link, colours=False)
-        word, ends = _WHOLE_WORD.search(shown), _ENDS.search(html)
+        text = shown.rstrip(" ")  # as the parser does
+        word, ends = _WHOLE_WORD.search(text), _ENDS.search(html)
         if word and ends and html[: ends.start()].endswith(word["word"]):
-            self._remember(shown, html, ends)
+            self._remember(text, html, ends)
         return html
 
     def _remember(self, text: str, html: str, ends: re.Match[str] | None) -> None:

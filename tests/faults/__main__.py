@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import random
-import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine
@@ -41,7 +40,6 @@ SCALE = {**BOTH, "idle": (hints.idle, 1), "hints": (hints.play, 5), "away": (awa
 
 
 def main() -> int:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started is stopped then too
     options = _options()
     scenarios = SCALE if options.scale else SQLITE
     unknown = set(options.only or ()) - set(scenarios)

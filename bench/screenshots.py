@@ -1,0 +1,91 @@
+"""`make screenshots`: the pictures of the README, taken from the real application.
+
+A site of its own, the embedded model, the sample project: the same pictures on every machine, but
+for fonts and the seconds that runs took.
+"""
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.support.server import Server, free_port, manage, prepare, serving
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "images"
+MOST_BYTES = 150_000
+PICTURES: dict[str, dict[str, Any]] = {
+    "chat": {"viewport": {"width": 1280, "height": 860}},
+    "chat-dark": {"viewport": {"width": 1280, "height": 860}, "color_scheme": "dark"},
+    "chat-phone": {
+        "viewport": {"width": 390, "height": 780},
+        "device_scale_factor": 2,
+        "has_touch": True,
+        "is_mobile": True,
+    },
+}
+FIRST = "What is this project about, and who leads it?"
+LAST = "Why was radar chosen?"
+THREE_TURNS = (
+    "from agents.models import UserAgentConfig; UserAgentConfig.objects.update(max_iterations=3)"
+)
+
+
+def main() -> int:
+    program = shutil.which("chromium")
+    if program is None:
+        print("screenshots: no chromium on PATH. Debian: apt-get install chromium", file=sys.stderr)
+        return 1
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with (
+        tempfile.TemporaryDirectory(prefix="oracle-pictures-") as name,
+        sync_playwright() as driver,
+    ):
+        site = Path(name)
+        prepare(site)
+        browser = driver.chromium.launch(executable_path=program, args=sandbox)
+        with serving(site, port=free_port()) as server:
+            take(browser, server, site)
+        browser.close()
+    return report()
+
+
+def take(browser: Browser, server: Server, site: Path) -> None:
+    """One conversation, whose second run ends at its limit, as three people see it."""
+    first = browser.new_context()
+    page = first.new_page()
+    page.goto(server.link)
+    ask(page, FIRST, "completed")
+    manage(site, "shell", "-c", THREE_TURNS)
+    ask(page, LAST, "limited")
+    for name, options in PICTURES.items():
+        context = browser.new_context(storage_state=first.storage_state(), **options)
+        shown = context.new_page()
+        shown.goto(page.url)
+        shown.wait_for_selector("#connection[data-state=open]")
+        if "is_mobile" in options:  # a phone is too small for question and answer
+            shown.locator("article").last.evaluate("e => e.scrollIntoView()")
+        shown.screenshot(path=FOLDER / f"{name}.png", animations="disabled")
+
+
+def ask(page: Page, question: str, outcome: str) -> None:
+    page.wait_for_selector("#connection[data-state=open]")
+    page.fill("#question", question)
+    page.press("#question", "Enter")
+    page.wait_for_selector(f"#thread .badge.{outcome}")
+    page.wait_for_selector("#controls[data-running=no]")
+
+
+def report() -> int:
+    sizes = {path.name: path.stat().st_size for path in sorted(FOLDER.glob("*.png"))}
+    for name, size in sizes.items():
+        print(f"{name:16} {size:7,} bytes")
+    return int(any(size > MOST_BYTES for size in sizes.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
