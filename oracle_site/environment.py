@@ -72,6 +72,9 @@ def _postgresql(url: str) -> dict[str, Any]:
         raise ImproperlyConfigured(f"DATABASE_URL cannot be read. {help_text}") from None
     if not options.get("dbname"):
         raise ImproperlyConfigured(f"DATABASE_URL names no database. {help_text}")
+    # A process that stands still in mid-transaction keeps its locks, and nobody could take its
+    # runs over: PostgreSQL ends its session before the lease does.
+    options.setdefault("options", "-c idle_in_transaction_session_timeout=15s")
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": options.pop("dbname"),
@@ -94,7 +97,12 @@ def channel_layers() -> dict[str, Any]:
         "default": {
             "BACKEND": "channels_redis.core.RedisChannelLayer",
             # A listener waits for as long as it takes: no time-out on its socket.
-            "CONFIG": {"hosts": [{"address": url, "socket_timeout": None}], "expiry": 10},
+            # Listeners join anew every ten minutes: those of dead processes are soon forgotten.
+            "CONFIG": {
+                "hosts": [{"address": url, "socket_timeout": None}],
+                "expiry": 10,
+                "group_expiry": 1800,
+            },
         }
     }
 

@@ -131,3 +131,15 @@ ORACLE_LLM_MODEL = os.environ.get("ORACLE_LLM_MODEL", "").strip() or "gpt-4o-min
 
 # The decision tree of a run that names none.
 ORACLE_DEFAULT_TREE = os.environ.get("ORACLE_DEFAULT_TREE") or "default"
+
+# To standard error, as a supervisor wants it; errors of pages too, which Django would mail.
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {"django": {"handlers": [], "level": "WARNING", "propagate": True}},
+}

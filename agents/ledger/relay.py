@@ -8,6 +8,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -18,7 +19,7 @@ log = logging.getLogger(__name__)
 GROUP = "oracle.hints"
 RETRY_SECONDS = 1.0
 REJOIN_SECONDS = 600.0
-"""How often the listener joins its group anew; the layer forgets those that joined a day ago."""
+"""How often the listener joins its group anew; the layer forgets those that joined long ago."""
 
 
 class Layer(Protocol):
@@ -27,6 +28,8 @@ class Layer(Protocol):
     async def new_channel(self) -> str: ...
 
     async def group_add(self, group: str, channel: str) -> None: ...
+
+    async def group_discard(self, group: str, channel: str) -> None: ...
 
     async def group_send(self, group: str, message: dict[str, Any]) -> None: ...
 
@@ -54,6 +57,10 @@ class Relay:
 
     async def close(self) -> None:
         await stop(self._tasks, 1.0)
+        if self._channel:
+            with suppress(Exception):  # it is forgotten by itself, a little later
+                async with asyncio.timeout(1.0):
+                    await self._layer.group_discard(GROUP, self._channel)
 
     def tell(self, newest: dict[UUID, int]) -> None:
         self._pending |= newest

@@ -212,13 +212,16 @@ class Writer:
         """
         loop = asyncio.get_running_loop()
         told_at = loop.time() + self._patience
+        warned = False
         while True:
             try:
                 done = await self._database.run(work)
             except (OperationalError, InterfaceError) as error:
                 if self._give_up_at is not None and loop.time() >= self._give_up_at:
                     raise
-                log.warning("the database cannot be written to (%s); trying again", error)
+                if not warned:
+                    log.warning("the database cannot be written to (%s); trying again", error)
+                warned = True
             else:
                 self.is_stalled = False
                 return done

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Protocol
 from uuid import UUID
 
@@ -63,38 +64,46 @@ def create(
     attach: Attach | None,
 ) -> tuple[AgentRun, bool]:
     """The run of a request and whether it is new. The same message sent twice is one run."""
+    attempt = partial(_create, request, run_id, config, model, owner, lease, attach)
     try:
-        with transaction.atomic():
-            _wait_for_other_starts(request)
-            if (known := _known(request)) is not None:
-                return known, False
-            _refuse_too_many(request)
-            run = AgentRun.objects.create(
-                pk=run_id,
-                user=request.user,
-                project=request.project,
-                question=request.question,
-                conversation_key=request.conversation_key,
-                context_runs=[str(run_id) for run_id in request.context_runs],
-                continued_from_id=request.continued_from,
-                client_message_id=request.client_message_id,
-                tree=request.tree,
-                model=model,
-                config=config.model_dump(),
-                owner=owner,
-                lease_until=timezone.now() + lease,
-            )
-            if attach is not None:
-                attach(run)
-            return run, True
-    except IntegrityError:
+        return attempt()
+    except IntegrityError:  # a start of another user was quicker: now it is seen
+        return attempt()
+
+
+def _create(
+    request: RunRequest,
+    run_id: UUID,
+    config: AgentConfig,
+    model: str,
+    owner: str,
+    lease: timedelta,
+    attach: Attach | None,
+) -> tuple[AgentRun, bool]:
+    with transaction.atomic():
+        _wait_for_other_starts(request)
         if (known := _known(request)) is not None:
             return known, False
-        if _is_busy(request):
-            raise RunRefused(
-                "This conversation has a run going. Wait for it to end, or stop it."
-            ) from None
-        raise
+        _refuse_second(request)
+        _refuse_too_many(request)
+        run = AgentRun.objects.create(
+            pk=run_id,
+            user=request.user,
+            project=request.project,
+            question=request.question,
+            conversation_key=request.conversation_key,
+            context_runs=[str(run_id) for run_id in request.context_runs],
+            continued_from_id=request.continued_from,
+            client_message_id=request.client_message_id,
+            tree=request.tree,
+            model=model,
+            config=config.model_dump(),
+            owner=owner,
+            lease_until=timezone.now() + lease,
+        )
+        if attach is not None:
+            attach(run)
+        return run, True
 
 
 def _wait_for_other_starts(request: RunRequest) -> None:
@@ -103,7 +112,7 @@ def _wait_for_other_starts(request: RunRequest) -> None:
     On SQLite every writing transaction does so anyway.
     """
     if connection.features.has_select_for_update:
-        User.objects.select_for_update().filter(pk=request.user.pk).first()
+        User.objects.select_for_update(no_key=True).filter(pk=request.user.pk).first()
 
 
 def _known(request: RunRequest) -> AgentRun | None:
@@ -114,9 +123,13 @@ def _known(request: RunRequest) -> AgentRun | None:
     ).first()
 
 
-def _is_busy(request: RunRequest) -> bool:
+def _refuse_second(request: RunRequest) -> None:
     active = AgentRun.objects.filter(outcome__isnull=True)
-    return active.filter(conversation_key=request.conversation_key).exists()
+    if (
+        request.conversation_key is not None
+        and active.filter(conversation_key=request.conversation_key).exists()
+    ):
+        raise RunRefused("This conversation has a run going. Wait for it to end, or stop it.")
 
 
 def _refuse_too_many(request: RunRequest) -> None:

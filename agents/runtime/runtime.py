@@ -38,7 +38,7 @@ LEASE = {"sqlite": timedelta(seconds=90), "postgresql": timedelta(seconds=30)}
 """How long a silent process keeps its runs; on SQLite longer than a lock may take."""
 SWEEP_SECONDS = 10.0
 THREADS = 4
-"""For everything but writing events: starting, reading, cancelling, sweeping."""
+"""For starting, cancelling and sweeping."""
 
 
 class Runtime:
@@ -49,7 +49,9 @@ class Runtime:
         self._clock = clock or LoopClock()
         self._lease = LEASE[connection.vendor]
         self._database = Database(THREADS, "runtime")
-        self._reader = Reader(self._database)
+        # Apart from those that may wait for a lock: reading never has to.
+        self._reading = Database(1, "ledger reader")
+        self._reader = Reader(self._reading)
         layer = get_channel_layer()
         self._relay = Relay(layer, self._reader.tell) if layer is not None else None
         self._writer = Writer(self._lease, self._committed)
@@ -73,6 +75,7 @@ class Runtime:
         await self.drain(0)
         if self._relay is not None:
             await self._relay.close()
+        await self._reading.close()
         await self._database.close()
 
     async def drain(self, grace: float) -> None:
@@ -162,12 +165,19 @@ class Runtime:
         return row, Setting(request, model, tools, system, history.messages_of(replayed))
 
     async def cancel(self, run_id: UUID) -> bool:
-        """Ask for a run to be stopped, whichever process has it. False if it has ended."""
+        """Ask for a run to be stopped, whichever process has it. False if it has ended.
+
+        A locked database is waited for; RunRefused says that it took too long.
+        """
         if (going := self._going.get(run_id)) is not None:
             going.cancellation.request()
         active = AgentRun.objects.filter(pk=run_id, outcome__isnull=True)
         ask = partial(active.update, cancel_requested_at=timezone.now())
-        return bool(await self._database.run(ask))
+        try:
+            return bool(await self._database.run(ask))
+        except (OperationalError, InterfaceError) as error:
+            log.warning("a run could not be asked to stop: %s", error)
+            raise RunRefused("The database does not answer. Stop it again in a moment.") from None
 
     def follow(self, run_id: UUID, after: int = 0) -> AsyncGenerator[Chunk, None]:
         """Every stored chunk of a run after a cursor, until its end."""

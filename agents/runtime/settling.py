@@ -1,5 +1,6 @@
 """Runs whose process is gone: found, taken over, and ended as interrupted with all they wrote."""
 
+import logging
 import os
 import socket
 import uuid
@@ -9,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db import InterfaceError, OperationalError
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -17,6 +19,8 @@ from agents.core.reasons import REASONS
 from agents.core.record import RunRecord
 from agents.ledger import store
 from agents.models import AgentRun
+
+log = logging.getLogger(__name__)
 
 BOOT = uuid.uuid4().hex
 UNKNOWN = "Outcome unknown: the server stopped during this call. It may have taken effect."
@@ -33,7 +37,18 @@ def sweep(lease: timedelta, is_going: Callable[[UUID], bool]) -> int:
     `is_going` knows the runs of this process. It is asked after the rows were read: a run is
     known to its process before it has a row.
     """
-    return sum(_settle(run, lease) for run in _abandoned(is_going))
+    return sum(_settle_safely(run, lease) for run in _abandoned(is_going))
+
+
+def _settle_safely(run: AgentRun, lease: timedelta) -> bool:
+    """One run that cannot be read must not keep a server from starting, or others unsettled."""
+    try:
+        return _settle(run, lease)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        log.exception("run %s cannot be settled", run.pk)
+        return False
 
 
 def _abandoned(is_going: Callable[[UUID], bool]) -> list[AgentRun]:

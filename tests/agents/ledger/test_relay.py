@@ -41,6 +41,10 @@ class FakeLayer:
         self.joined += 1
         await self._note()
 
+    async def group_discard(self, group: str, channel: str) -> None:
+        self._fail()
+        self.members[group].remove(channel)
+
     async def group_send(self, group: str, message: dict[str, Any]) -> None:
         await self.gate.wait()
         self._fail()
@@ -120,6 +124,7 @@ async def test_what_one_process_tells_the_others_hear_and_it_does_not() -> None:
         two.relay.tell({OTHER: 1})
         assert await one.hears() == {OTHER: 1}
     assert one.heard.empty()
+    assert not any(layer.members.values())  # who leaves says so
 
 
 async def test_commits_during_a_slow_send_share_the_next_message() -> None:
