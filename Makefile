@@ -12,7 +12,7 @@ READY := $(VENV)/.ready
 COMPILE := $(VENV)/bin/pip-compile --quiet --allow-unsafe --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help setup run ask test test-long test-scale faults bench docs check fix requirements
+.PHONY: help setup run ask test test-long test-scale faults bench screenshots docs check fix requirements
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -46,6 +46,9 @@ faults: $(READY) ## break the server in every way, in full: make faults ARGS="--
 
 bench: $(READY) ## measure, and print the figures as ratios
 	$(PY) -m bench $(ARGS)
+
+screenshots: $(READY) ## take the pictures of the README from the real application
+	$(PY) -m bench.screenshots
 
 docs: $(READY) ## write the generated pages of docs/ anew
 	$(PY) -m agents.tools > docs/tools.md

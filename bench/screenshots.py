@@ -18,11 +18,11 @@ from tests.support.server import Server, free_port, manage, prepare, serving
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "images"
 MOST_BYTES = 150_000
 PICTURES: dict[str, dict[str, Any]] = {
-    "chat": {"viewport": {"width": 1280, "height": 860}},
-    "chat-dark": {"viewport": {"width": 1280, "height": 860}, "color_scheme": "dark"},
+    "chat": {"viewport": {"width": 1200, "height": 840}},
+    "chat-dark": {"viewport": {"width": 1200, "height": 840}, "color_scheme": "dark"},
     "chat-phone": {
         "viewport": {"width": 390, "height": 780},
-        "device_scale_factor": 2,
+        "device_scale_factor": 1.5,
         "has_touch": True,
         "is_mobile": True,
     },

@@ -1,6 +1,8 @@
 """The chat page, and the pieces of it that are fetched one by one."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from functools import wraps
 from typing import Any, cast
 from uuid import UUID, uuid4
 
@@ -118,8 +120,21 @@ def _active(shown: Conversation) -> AgentRun | None:
 # -- pieces ---------------------------------------------------------------------------------------
 
 
+def _piece(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Whoever was signed out gets nothing, rather than a page to sign in inside of their page."""
+    asked = login_required(view)
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.headers.get("HX-Request") and not request.user.is_authenticated:
+            return HttpResponse(status=204)
+        return asked(request, *args, **kwargs)
+
+    return answer
+
+
 @never_cache
-@login_required
+@_piece
 @require_GET
 def listing(request: HttpRequest) -> HttpResponse:
     """The sidebar's list."""
@@ -129,7 +144,7 @@ def listing(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@login_required
+@_piece
 @require_GET
 def earlier(request: HttpRequest, conversation_id: UUID, exchange_id: UUID) -> HttpResponse:
     """The exchanges before the ones that a page has."""
@@ -150,7 +165,7 @@ def earlier(request: HttpRequest, conversation_id: UUID, exchange_id: UUID) -> H
 
 
 @never_cache
-@login_required
+@_piece
 @require_GET
 def call(request: HttpRequest, run_id: UUID, number: int) -> HttpResponse:
     """What a tool call got and gave."""
