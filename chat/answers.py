@@ -32,6 +32,7 @@ from chat.markdown import Link, Stream
 from chat.parts import Card, NoticePart, Part, TextPart, ToolsPart, Usage
 
 ARGUMENT_CHARS = 80
+_ENDINGS = {"cancelled": "Stopped", "failed": "The run failed"}
 
 
 class Answer:
@@ -222,7 +223,7 @@ class Answer:
         self._close(done.at)
         self.done, self.just_ended, self.usage_changed = done, True, True
         self.usage.turns, self.usage.tokens = done.turns_used, done.tokens_used
-        self.doing = "Answer complete" if done.outcome in ("completed", "limited") else "Stopped"
+        self.doing = _ENDINGS.get(done.outcome, "Answer complete")
         if done.outcome != "completed":
             self._offer()
 

@@ -75,6 +75,7 @@ class Live:
         """Runs that the page shows as going on."""
         self._said = ""
         self._frames = self._acked = 0
+        self._sent_at = 0.0
         self._news = asyncio.Event()
         self._looked = False
 
@@ -129,8 +130,8 @@ class Live:
                     self.look()
                 elif answer.has_words:
                     await asyncio.sleep(_until_next_frame())
-            else:
-                await self._wait(LOOK_SECONDS)
+            elif not await self._wait(LOOK_SECONDS) and self._silence() > IDLE_SECONDS:
+                await self._beat()
 
     async def _send_news(self, run: AgentRun, answer: Answer) -> bool:
         """One frame, if there is something to show. False when there was nothing to read."""
@@ -212,13 +213,19 @@ class Live:
 
     async def _send(self, frame: str) -> None:
         self._frames += 1
+        self._sent_at = asyncio.get_running_loop().time()
         await self._send_text(frame)
         if self._frames % ACK_EVERY == 0:
             await self._beat()
 
     async def _beat(self) -> None:
         self._frames += 1
+        self._sent_at = asyncio.get_running_loop().time()
         await self._send_text(self._pulse())
+
+    def _silence(self) -> float:
+        """Seconds since the page heard from us; after too many it takes us for dead."""
+        return asyncio.get_running_loop().time() - self._sent_at
 
     def _pulse(self) -> str:
         return fragments.render("beat", frames=self._frames)

@@ -384,6 +384,22 @@ async def test_a_page_that_acknowledges_nothing_is_sent_no_more_until_it_does(
         await tab.assert_as_reloaded()
 
 
+async def test_a_page_whose_run_is_silent_hears_that_the_connection_lives(
+    monkeypatch: Patch,
+) -> None:
+    quick(monkeypatch)
+    monkeypatch.setattr(live, "IDLE_SECONDS", 0.05)
+    valve = Valve("One", " and the end.")
+    async with Chat(valve.items()) as chat:
+        tab = await chat.open(await chat.begin())
+        valve.open(1)
+        await tab.shows("One")
+        before = len(tab.frames)
+        await tab.until(lambda: any('id="beat"' in frame for frame in tab.frames[before + 4 :]))
+        valve.open(2)
+        await tab.shows("One and the end.")
+
+
 async def test_a_page_that_acknowledges_gets_everything(monkeypatch: Patch) -> None:
     quick(monkeypatch)
     words = [f"w{n} " for n in range(12)]
