@@ -2,14 +2,13 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from asgiref.sync import async_to_sync, sync_to_async
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
@@ -18,6 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from agents.runtime.home import home
 from chat import conversations, tree
+from chat.asked import conversation_of, user_of
 from chat.errors import ChatError
 from chat.export import json_document, markdown_document
 from chat.models import Conversation, Exchange
@@ -35,7 +35,7 @@ FORMATS = {
 @require_GET
 def search(request: HttpRequest) -> HttpResponse:
     query = request.GET.get("q", "").strip()[:200]
-    hits = search_for(_user(request), query) if query else []
+    hits = search_for(user_of(request), query) if query else []
     return render(request, "chat/search.html", {"query": query, "hits": hits})
 
 
@@ -46,7 +46,7 @@ def export(request: HttpRequest, conversation_id: UUID, form: str) -> HttpRespon
     """The whole conversation as a file; read and sent piece by piece."""
     if form not in FORMATS:
         raise Http404("Export as .md or as .json.")
-    shown = _found(request, conversation_id)
+    shown = conversation_of(request, conversation_id)
     kind, document = FORMATS[form]
     name = slugify(shown.title)[:60] or "conversation"
     headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}
@@ -63,7 +63,7 @@ async def _pieces(document: Iterator[str]) -> AsyncIterator[str]:
 @login_required
 @require_POST
 def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    shown = _found(request, conversation_id)
+    shown = conversation_of(request, conversation_id)
     for run_id in conversations.delete(shown):
         async_to_sync(home().cancel)(run_id)
     return render(request, "chat/deleted.html", {"conversation": shown})
@@ -74,7 +74,7 @@ def delete(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """Undo a deletion."""
     try:
-        conversations.restore(_user(request), conversation_id)
+        conversations.restore(user_of(request), conversation_id)
     except ChatError as error:
         raise Http404(str(error)) from None
     return redirect("conversation", conversation_id)
@@ -85,7 +85,7 @@ def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @require_GET
 def outline(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The tree as a nested list: move, label, mark, prune."""
-    shown = _found(request, conversation_id)
+    shown = conversation_of(request, conversation_id)
     context = {
         "conversation": shown,
         "items": outline_of(shown),
@@ -99,7 +99,7 @@ def outline(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @require_POST
 def tend(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """One change of the tree, then back to the outline."""
-    shown = _found(request, conversation_id)
+    shown = conversation_of(request, conversation_id)
     change = CHANGES.get(request.POST.get("do", ""))
     if change is None:
         raise Http404("There is no such change.")
@@ -163,14 +163,3 @@ def _exchange(shown: Conversation, given: Any) -> Exchange:
     if found is None:
         raise Http404("There is no such exchange in this conversation.")
     return found
-
-
-def _found(request: HttpRequest, conversation_id: UUID) -> Conversation:
-    try:
-        return conversations.get(_user(request), conversation_id)
-    except ChatError as error:
-        raise Http404(str(error)) from None
-
-
-def _user(request: HttpRequest) -> User:
-    return cast(User, request.user)  # they have signed in

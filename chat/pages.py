@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 from functools import wraps
-from typing import Any, cast
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -22,6 +22,7 @@ from agents.runtime.world import notes_of
 from agents.tools.definition import ToolFailed, ToolRefused
 from agents.tools.ranking import Document
 from chat import conversations, fragments, threads, tree
+from chat.asked import conversation_of, user_of
 from chat.asking import LONGEST_QUESTION
 from chat.calls import call_of
 from chat.errors import ChatError
@@ -42,7 +43,7 @@ MAIN_LIMITS = {"max_iterations": "turns", "token_budget": "tokens", "timeout_sec
 @require_GET
 def start(request: HttpRequest) -> HttpResponse:
     """The newest conversation, or a new one."""
-    newest = conversations.of(_user(request)).order_by("-updated_at", "id").first()
+    newest = conversations.of(user_of(request)).order_by("-updated_at", "id").first()
     return redirect("conversation", newest.pk) if newest else redirect("new")
 
 
@@ -51,7 +52,7 @@ def start(request: HttpRequest) -> HttpResponse:
 @require_GET
 def new(request: HttpRequest) -> HttpResponse:
     """An empty page: the conversation begins with its first question."""
-    user = _user(request)
+    user = user_of(request)
     project = Project.objects.filter(members=user).first()
     if project is None:
         return render(request, "chat/no_project.html", status=403)
@@ -63,7 +64,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    return _page(request, _found(request, conversation_id), is_new=False)
+    return _page(request, conversation_of(request, conversation_id), is_new=False)
 
 
 def _page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> HttpResponse:
@@ -80,10 +81,10 @@ def _page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> HttpRes
         "most": LONGEST_QUESTION,
         "prompts": PROMPTS,
         "embedded": not settings.ORACLE_LLM_BASE_URL,
-        "model": _model(_user(request)),
-        "runs": AgentRun.objects.filter(user=_user(request).pk)[:5] if is_new else (),
-        **_choices(_user(request)),
-        **_sidebar(_user(request), shown.pk),
+        "model": _model(user_of(request)),
+        "runs": AgentRun.objects.filter(user=user_of(request).pk)[:5] if is_new else (),
+        **_choices(user_of(request)),
+        **_sidebar(user_of(request), shown.pk),
     }
     return render(request, "chat/page.html", context)
 
@@ -139,7 +140,7 @@ def _piece(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 def listing(request: HttpRequest) -> HttpResponse:
     """The sidebar's list."""
     current = request.GET.get("current", "")
-    user = _user(request)
+    user = user_of(request)
     return render(request, "chat/list.html", {**_sidebar(user, None), "current": current})
 
 
@@ -148,9 +149,9 @@ def listing(request: HttpRequest) -> HttpResponse:
 @require_GET
 def earlier(request: HttpRequest, conversation_id: UUID, exchange_id: UUID) -> HttpResponse:
     """The exchanges before the ones that a page has."""
-    shown = _found(request, conversation_id)
+    shown = conversation_of(request, conversation_id)
     try:
-        last = conversations.get_exchange(_user(request), exchange_id)
+        last = conversations.get_exchange(user_of(request), exchange_id)
     except ChatError as error:
         raise Http404(str(error)) from None
     if last.conversation_id != shown.pk:
@@ -169,7 +170,7 @@ def earlier(request: HttpRequest, conversation_id: UUID, exchange_id: UUID) -> H
 @require_GET
 def call(request: HttpRequest, run_id: UUID, number: int) -> HttpResponse:
     """What a tool call got and gave."""
-    user = _user(request).pk
+    user = user_of(request).pk
     run = AgentRun.objects.filter(pk=run_id, user=user, project__members=user).first()
     found = call_of(run.pk, number) if run is not None else None
     if found is None:
@@ -184,7 +185,7 @@ def call(request: HttpRequest, run_id: UUID, number: int) -> HttpResponse:
 @require_GET
 def note(request: HttpRequest, project_id: UUID, path: str) -> HttpResponse:
     """A note of a project, as it is now."""
-    place = Membership.objects.filter(project=project_id, user=_user(request).pk)
+    place = Membership.objects.filter(project=project_id, user=user_of(request).pk)
     membership = place.select_related("project").first()
     if membership is None:
         raise Http404("There is no such project of yours.")
@@ -200,14 +201,3 @@ def note(request: HttpRequest, project_id: UUID, path: str) -> HttpResponse:
         "lines": list(enumerate(document.lines, start=1)),
     }
     return render(request, "chat/note.html", context)
-
-
-def _found(request: HttpRequest, conversation_id: UUID) -> Conversation:
-    try:
-        return conversations.get(_user(request), conversation_id)
-    except ChatError as error:
-        raise Http404(str(error)) from None
-
-
-def _user(request: HttpRequest) -> User:
-    return cast(User, request.user)  # they have signed in

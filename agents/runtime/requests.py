@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from typing import Protocol
 from uuid import UUID
 
@@ -64,43 +63,35 @@ def create(
     attach: Attach | None,
 ) -> tuple[AgentRun, bool]:
     """The run of a request and whether it is new. The same message sent twice is one run."""
-    attempt = partial(_create, request, run_id, config, model, owner, lease, attach)
+    run = AgentRun(
+        pk=run_id,
+        user=request.user,
+        project=request.project,
+        question=request.question,
+        conversation_key=request.conversation_key,
+        context_runs=[str(earlier) for earlier in request.context_runs],
+        continued_from_id=request.continued_from,
+        client_message_id=request.client_message_id,
+        tree=request.tree,
+        model=model,
+        config=config.model_dump(),
+        owner=owner,
+        lease_until=timezone.now() + lease,
+    )
     try:
-        return attempt()
+        return _store(request, run, attach)
     except IntegrityError:  # a start of another user was quicker: now it is seen
-        return attempt()
+        return _store(request, run, attach)
 
 
-def _create(
-    request: RunRequest,
-    run_id: UUID,
-    config: AgentConfig,
-    model: str,
-    owner: str,
-    lease: timedelta,
-    attach: Attach | None,
-) -> tuple[AgentRun, bool]:
+def _store(request: RunRequest, run: AgentRun, attach: Attach | None) -> tuple[AgentRun, bool]:
     with transaction.atomic():
         _wait_for_other_starts(request)
         if (known := _known(request)) is not None:
             return known, False
         _refuse_second(request)
         _refuse_too_many(request)
-        run = AgentRun.objects.create(
-            pk=run_id,
-            user=request.user,
-            project=request.project,
-            question=request.question,
-            conversation_key=request.conversation_key,
-            context_runs=[str(run_id) for run_id in request.context_runs],
-            continued_from_id=request.continued_from,
-            client_message_id=request.client_message_id,
-            tree=request.tree,
-            model=model,
-            config=config.model_dump(),
-            owner=owner,
-            lease_until=timezone.now() + lease,
-        )
+        run.save(force_insert=True)
         if attach is not None:
             attach(run)
         return run, True

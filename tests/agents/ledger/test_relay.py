@@ -217,3 +217,4 @@ async def test_closing_does_not_wait_for_a_layer_that_hangs() -> None:
     await layer.until("joined", 1)
     async with asyncio.timeout(5):
         await process.relay.close()
+    assert layer.sent == []  # it hung until the end
