@@ -34,6 +34,7 @@ class How:
     """How to answer, where it differs from the user's settings."""
 
     tree: str | None = None
+    model: str | None = None
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """Limits for this run only, by their names in AgentConfig."""
     client_message_id: str | None = None
@@ -102,7 +103,7 @@ def edit(user: User, context_id: UUID, question: str, how: How = AS_SET) -> Aski
 
 
 def regenerate(user: User, context_id: UUID, how: How = AS_SET) -> Asking:
-    """The same question again, in the same mode: a sibling with another answer."""
+    """The same question again, in the same mode, of the same model: a sibling."""
     exchange = conversations.get_exchange(user, context_id)
     again = exchange.run
     return under(
@@ -146,8 +147,12 @@ def under(
 
 
 def in_mode_of(run: AgentRun, how: How) -> How:
-    """The mode of an earlier run, unless another one was asked for or it is no longer there."""
-    return replace(how, tree=run.tree) if how.tree is None and run.tree in TREES else how
+    """Mode and model of an earlier run, unless others were asked for or they are not there."""
+    if how.tree is None and run.tree in TREES:
+        how = replace(how, tree=run.tree)
+    if how.model is None and run.model in ModelSettings.of(run.user).models:
+        how = replace(how, model=run.model)
+    return how
 
 
 def _request(user: User, project: Project, question: str, how: How, **place: Any) -> RunRequest:
@@ -158,6 +163,7 @@ def _request(user: User, project: Project, question: str, how: How, **place: Any
         question=_checked_question(question),
         config=AgentConfig.build(how.overrides, row.to_config()),
         tree=_checked_tree(how.tree or row.tree),
+        model=_checked_model(how.model, ModelSettings.of(user)),
         client_message_id=_checked_message_id(how.client_message_id),
         **place,
     )
@@ -179,6 +185,12 @@ def _checked_tree(name: str) -> str:
     if name not in TREES:
         raise CannotDo(f"There is no mode {name!r}. Known: {', '.join(TREES.names())}.")
     return name
+
+
+def _checked_model(name: str | None, chosen: ModelSettings) -> str:
+    if name and name not in chosen.models:
+        raise CannotDo(f"There is no model {name!r} to choose. Reload the page, then ask again.")
+    return name or ""
 
 
 def _checked_message_id(message_id: str | None) -> str | None:

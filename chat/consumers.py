@@ -205,7 +205,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
         home().nudge(self.conversation_id)
 
     def _asked(self, verb: Submit) -> Asking:
-        how = How(tree=verb.tree or None, client_message_id=verb.client_message_id)
+        how = How(
+            tree=verb.tree or None,
+            model=verb.model or None,
+            client_message_id=verb.client_message_id,
+        )
         if verb.edits:
             return asking.edit(self.user, self._here(verb.edits), verb.question, how)
         if Conversation.everything.filter(pk=self.conversation_id).exists():

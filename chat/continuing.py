@@ -1,18 +1,15 @@
 """Going on from a run that ended early, with more room if need be."""
 
-from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import F
-from django.utils import timezone
 
 from agents.core.config import LIMITS, AgentConfig
 from agents.core.decision import TREES
 from agents.core.guard import TreeGuard
 from agents.core.reasons import Outcome
-from agents.models import AgentRun, UserAgentConfig
+from agents.models import AgentRun
+from agents.models.changes import change_limits
 from chat import conversations
 from chat.asking import AS_SET, Asking, How, in_mode_of, under
 from chat.errors import CannotDo
@@ -54,7 +51,7 @@ def continue_run(
 
     def attach(run: AgentRun) -> None:
         asking.attach(run)
-        save_limits(user, how.overrides)
+        change_limits(user, how.overrides)
 
     return Asking(asking.request, attach)
 
@@ -64,13 +61,6 @@ def refuse_unless_ended_early(run: AgentRun) -> None:
         raise CannotDo("That run has not ended yet. Wait for it, or stop it.")
     if run.outcome == Outcome.COMPLETED:
         raise CannotDo("That answer is complete. Ask a new question instead.")
-
-
-def save_limits(user: User, limits: Mapping[str, Any]) -> None:
-    """Make limits, already checked, the user's own."""
-    UserAgentConfig.objects.filter(user=user).update(
-        **limits, version=F("version") + 1, updated_at=timezone.now()
-    )
 
 
 def proposal(run: AgentRun) -> dict[str, int]:

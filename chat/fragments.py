@@ -20,7 +20,7 @@ from agents.models import AgentRun
 from chat import markdown
 from chat.answers import Answer, element_id
 from chat.continuing import proposal
-from chat.growth import growth
+from chat.growth import growth, patch
 from chat.markdown import Link
 from chat.models import Exchange
 from chat.parts import Card, NoticePart, Part, TextPart
@@ -91,10 +91,9 @@ def news(shown: Answer, run: AgentRun) -> str:
 
 
 def _growth(shown: Answer) -> str:
-    """`+ID LENGTH TEXT` if nothing is new but text at the end of the open block: mostly so.
+    """`+LENGTH TEXT` or `+DEPTH.KEEP HTML` if nothing is new but in the open block: mostly so.
 
-    It is no HTML: the page puts it there as text, after a text of that length and no other, so
-    that it can come twice like any frame.
+    The page knows what they mean; there is only one open block. They can come twice, as any frame.
     """
     changed = shown.changed
     if len(changed) != 1 or shown.fresh or shown.has_more_news:
@@ -102,8 +101,7 @@ def _growth(shown: Answer) -> str:
     (part,) = changed
     if not isinstance(part, TextPart) or part.ended is not None or part.sent < len(part.closed):
         return ""
-    grown = growth(part.sent_tail, part.tail)
-    return f"+{part.id}-tail {grown.length} {grown.text}" if grown else ""
+    return str(growth(part.sent_tail, part.tail) or patch(part.sent_tail, part.tail))
 
 
 def _frame(shown: Answer, run: AgentRun) -> str:

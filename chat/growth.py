@@ -1,7 +1,16 @@
-"""HTML that has only grown by text at its end: then the text is all that a page must be sent."""
+"""HTML that has grown at its end: then a page is sent what is new, and where it goes.
 
+Most frames of an open block add text after its last text. Others add an element or two: a row, an
+item, emphasis. Everything above stays as it is, so that the bytes of an answer grow with its
+length, however long its lists and tables are.
+"""
+
+import re
 from html import unescape
 from typing import NamedTuple
+
+_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)(?:[^>"]|"[^"]*")*>""")
+_VOID = frozenset({"br", "hr"})
 
 
 class Growth(NamedTuple):
@@ -12,6 +21,22 @@ class Growth(NamedTuple):
 
     length: int
     text: str
+
+    def __str__(self) -> str:
+        return f"+{self.length} {self.text}"
+
+
+class Patch(NamedTuple):
+    """`html` replaces what comes after the first `keep` elements in one of the last elements:
+    `depth` times the last child of the last child.
+    """
+
+    depth: int
+    keep: int
+    html: str
+
+    def __str__(self) -> str:
+        return f"+{self.depth}.{self.keep} {self.html}"
 
 
 def growth(old: str, new: str) -> Growth | None:
@@ -42,3 +67,70 @@ def _end_of_text(html: str) -> int:
         if not before.startswith("</", start):
             return end
         end = start
+
+
+class _Inside(NamedTuple):
+    """An element that is open at some place in HTML, or the whole of it."""
+
+    elements: int
+    """How many have ended inside it."""
+    upto: int
+    """Where the last of them ended, or where its inside begins."""
+
+
+def patch(old: str, new: str) -> Patch:
+    """How `old` becomes `new`: as deep inside as it can be, at worst all of it."""
+    cut = _common(old, new)
+    opened = _open_at(new, cut)
+    depth = min(_lowest(html, cut, len(opened) - 1) for html in (old, new))
+    while depth and _after(old, depth) != _after(new, depth):
+        depth -= 1
+    inside = opened[depth]
+    end = len(new) - len(_after(new, depth))
+    return Patch(depth, inside.elements, new[inside.upto : end])
+
+
+def _common(old: str, new: str) -> int:
+    """How many characters at the beginning are the same, up to where a tag begins or ends."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if new.startswith(old[low:middle], low):
+            low = middle
+        else:
+            high = middle - 1
+    start = new.rfind("<", 0, low)
+    return start if start > new.rfind(">", 0, low) else low
+
+
+def _open_at(html: str, cut: int) -> list[_Inside]:
+    """What is open at a place, from the outside in."""
+    opened = [_Inside(0, 0)]
+    for tag in _TAG.finditer(html, 0, cut):
+        if tag[1]:
+            opened.pop()
+        elif tag[2] not in _VOID:
+            opened.append(_Inside(0, tag.end()))
+            continue
+        opened[-1] = _Inside(opened[-1].elements + 1, tag.end())
+    return opened
+
+
+def _lowest(html: str, cut: int, depth: int) -> int:
+    """How many of the elements that are open at a place are open up to the closing tags."""
+    lowest = depth
+    for tag in _TAG.finditer(html, cut, _end_of_text(html)):
+        if tag[1]:
+            depth -= 1
+        elif tag[2] not in _VOID:
+            depth += 1
+        lowest = min(lowest, depth)
+    return lowest
+
+
+def _after(html: str, depth: int) -> str:
+    """The last closing tags, of so many elements."""
+    end = len(html)
+    for _ in range(depth):
+        end = html.rindex("</", 0, end)
+    return html[end:]

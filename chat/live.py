@@ -2,15 +2,13 @@
 
 A page says what it shows (`resume`); from then on one task sends what is new. It waits for a hint,
 or two seconds while a run is going, reads what is stored after its cursor, and sends one frame; the
-next follows a tenth of a second later at the earliest. Nothing queues up: what a slow page misses
+next follows a little later at the earliest. Nothing queues up: what a slow page misses
 is in the next frame. Opening, reloading, reconnecting and a second tab are all the same.
 """
 
 import asyncio
 import logging
-import math
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -25,15 +23,17 @@ from chat.models import Conversation, Exchange
 
 log = logging.getLogger(__name__)
 
-FRAME_SECONDS = 0.1
-GRID_SECONDS = 0.025
-"""Frames are due on this grid, so that pages share reads."""
+FRAME_SECONDS = 0.07
+"""From one frame to the next at least. A model's text is read in sips (agents/llm/connections.py),
+so there are about eight in a second."""
 LOOK_SECONDS = 2.0
 """How long a lost hint can delay a page while a run is going."""
 IDLE_SECONDS = 20.0
 """How often a page is told that the connection lives, and looks for what it missed."""
-ACK_EVERY = 16
-MOST_UNACKED = 64
+SAY_SECONDS = 2.0
+"""From one announcement to the next at least; the end is told at once."""
+ACK_EVERY = 32
+MOST_UNACKED = 128
 """Frames that a page may be behind before it is sent no more: the server keeps none for it."""
 
 
@@ -74,6 +74,7 @@ class Live:
         self._unfinished: set[UUID] = set()
         """Runs that the page shows as going on."""
         self._said = ""
+        self._said_at = -SAY_SECONDS
         self._frames = self._acked = 0
         self._sent_at = 0.0
         self._news = asyncio.Event()
@@ -116,7 +117,8 @@ class Live:
                         await self._follow_run(self._run, self._answer)
                 else:
                     self._news.clear()
-                    if not await self._wait(IDLE_SECONDS):
+                    await self._wait(IDLE_SECONDS)
+                    if self._silence() >= IDLE_SECONDS:
                         await self._beat()
                         self._looked = False
 
@@ -124,27 +126,29 @@ class Live:
         """Send a run's frames until it ends, or the page has to show something else."""
         while self._looked and self._run is run:
             self._news.clear()
-            if await self._patiently(lambda: self._send_news(run, answer)):
-                if answer.done is not None:
-                    self._unfinished.discard(run.pk)
-                    self.look()
-                elif answer.has_words:
-                    await asyncio.sleep(_until_next_frame())
-            elif not await self._wait(LOOK_SECONDS) and self._silence() > IDLE_SECONDS:
+            await self._patiently(lambda: self._send_news(run, answer))
+            if answer.done is not None:
+                self._unfinished.discard(run.pk)
+                self.look()
+                continue
+            await self._wait(LOOK_SECONDS)
+            if self._silence() > IDLE_SECONDS:
                 await self._beat()
+            elif answer.has_words:
+                await asyncio.sleep(FRAME_SECONDS - self._silence())
 
     async def _send_news(self, run: AgentRun, answer: Answer) -> bool:
-        """One frame, if there is something to show. False when there was nothing to read."""
-        if self._frames - self._acked > MOST_UNACKED:
-            return False
-        page = await self._runtime.read(run.pk, answer.upto)
-        if page is None:
-            return False
-        for chunk in page.chunks:
-            answer.take(chunk)
-        answer.upto = page.upto
-        if frame := fragments.news(answer, run):
-            await self._send(frame)
+        """A frame of what is new; several if that is more than one read brings."""
+        is_more = True
+        while is_more and self._frames - self._acked < MOST_UNACKED:
+            page = await self._runtime.read(run.pk, answer.upto)
+            if page is None:
+                break
+            for chunk in page.chunks:
+                answer.take(chunk)
+            answer.upto, is_more = page.upto, page.is_full
+            if frame := fragments.news(answer, run):
+                await self._send(frame)
         if said := self._announcement(answer):
             await self._send(said)
         return True
@@ -231,10 +235,12 @@ class Live:
         return fragments.render("beat", frames=self._frames)
 
     def _announcement(self, answer: Answer) -> str:
-        """For those who listen: only when something else is going on than before."""
-        if answer.doing == self._said:
+        """For those who listen: when something else is going on, but not in a rush."""
+        now = asyncio.get_running_loop().time()
+        is_soon = now - self._said_at < SAY_SECONDS and answer.done is None
+        if answer.doing == self._said or is_soon:
             return ""
-        self._said = answer.doing
+        self._said, self._said_at = answer.doing, now
         return fragments.render("announce", text=answer.doing)
 
     async def _patiently(self, step: Callable[[], Awaitable[bool]]) -> bool:
@@ -246,14 +252,10 @@ class Live:
             await asyncio.sleep(FRAME_SECONDS)
             return False
 
-    async def _wait(self, seconds: float) -> bool:
-        """Until there is news, or the time is over; whether there is news."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._news.wait()
-        return self._news.is_set()
-
-
-def _until_next_frame() -> float:
-    now = asyncio.get_running_loop().time()
-    return math.ceil((now + FRAME_SECONDS) / GRID_SECONDS) * GRID_SECONDS - now
+    async def _wait(self, seconds: float) -> None:
+        """Until there is news, or reason to look for some."""
+        timer = asyncio.get_running_loop().call_later(seconds, self._news.set)
+        try:
+            await self._news.wait()
+        finally:
+            timer.cancel()

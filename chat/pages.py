@@ -81,28 +81,25 @@ def _page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> HttpRes
         "most": LONGEST_QUESTION,
         "prompts": PROMPTS,
         "embedded": not settings.ORACLE_LLM_BASE_URL,
-        "model": _model(user_of(request)),
         "runs": AgentRun.objects.filter(user=user_of(request).pk)[:5] if is_new else (),
-        **_choices(user_of(request)),
+        **_choices(user_of(request), last),
         **_sidebar(user_of(request), shown.pk),
     }
     return render(request, "chat/page.html", context)
 
 
-def _choices(user: User) -> dict[str, Any]:
-    """What can be chosen in the composer, and the limits in force."""
+def _choices(user: User, last: AgentRun | None) -> dict[str, Any]:
+    """What can be chosen in the composer, and the limits in force.
+
+    The model stays that of the last answer; each answer names the one that gave it.
+    """
     row = UserAgentConfig.of(user)
     limits = [(limit.label, getattr(row, name)) for name, limit in LIMITS.items()]
     main_limits = [(words, getattr(row, name)) for name, words in MAIN_LIMITS.items()]
-    chosen = {"trees": TREES.names(), "tree": row.tree}
+    models = ModelSettings.of(user).models
+    model = last.model if last and last.model in models else next(iter(models), "Embedded model")
+    chosen = {"trees": TREES.names(), "tree": row.tree, "models": models, "model": model}
     return {**chosen, "limits": limits, "main_limits": main_limits}
-
-
-def _model(user: User) -> str:
-    """What will answer the next question. Each answer names the one that gave it."""
-    if not settings.ORACLE_LLM_BASE_URL:
-        return "Embedded model"
-    return ModelSettings.of(user).oracle_model or str(settings.ORACLE_LLM_MODEL)
 
 
 def _sidebar(user: User, current: UUID | None) -> dict[str, Any]:

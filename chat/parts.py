@@ -1,5 +1,6 @@
 """What a page shows of an answer as one thing: text, thinking, a group of tool calls, a notice."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -10,6 +11,7 @@ _MEANWHILE = frozenset(
     {"limit_warning", "loop_warning", "tool_limit", "context_warning", "notification"}
 )
 """Notices of a run that goes on."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 FOLDED = 3
 """More calls than these, all finished, are folded into one line."""
 
@@ -119,6 +121,16 @@ class NoticePart:
 
     def end(self, at: float) -> None:
         """Nothing: a notice is whole from the beginning."""
+
+    @property
+    def headline(self) -> str:
+        """What happened: the first sentence."""
+        return _SENTENCE.split(self.message, maxsplit=1)[0]
+
+    @property
+    def rest(self) -> str:
+        """What it means."""
+        return self.message[len(self.headline) :].strip()
 
     @property
     def tells_of_the_end(self) -> bool:

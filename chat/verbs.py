@@ -30,6 +30,7 @@ class Submit(Verb):
     client_message_id: MessageId
     edits: UUID | Literal[""] = ""
     tree: str = Field("", max_length=64)
+    model: str = Field("", max_length=200)
 
 
 class Stop(Verb):

@@ -128,6 +128,10 @@ USE_TZ = True
 ORACLE_LLM_BASE_URL = os.environ.get("ORACLE_LLM_BASE_URL", "").strip()
 ORACLE_LLM_API_KEY = os.environ.get("ORACLE_LLM_API_KEY", "").strip()
 ORACLE_LLM_MODEL = os.environ.get("ORACLE_LLM_MODEL", "").strip() or "gpt-4o-mini"
+# Others at the same endpoint that people may choose for a question.
+ORACLE_LLM_MODELS = tuple(
+    filter(None, (name.strip() for name in os.environ.get("ORACLE_LLM_MODELS", "").split(",")))
+)
 
 # The decision tree of a run that names none.
 ORACLE_DEFAULT_TREE = os.environ.get("ORACLE_DEFAULT_TREE") or "default"

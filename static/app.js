@@ -1,4 +1,4 @@
-// The little that a chat page cannot do without script. Everything else is HTML from the server.
+// What a chat page cannot do without script. All else is HTML from the server.
 const { find: $, findAll: all, on } = htmx;
 const chat = $("#chat").dataset, scroll = $("#scroll"), flash = $("#flash"), form = $("#composer");
 const { question: field, edits, client_message_id: id } = form.elements;
@@ -18,11 +18,11 @@ htmx.createWebSocket = (url) => {
   const made = socket = new WebSocket(url);
   heard = Date.now();
   made.addEventListener("close", (event) => {
-    if (made !== socket) return event.stopImmediatePropagation(); // given up before
+    if (made !== socket) return event.stopImmediatePropagation(); // given up
     socket = null;
     const why = $("#connection").dataset[event.code];
     show("closed", why || (navigator.onLine ? "Reconnecting" : "Offline"));
-    if (!why) Object.defineProperty(event, "code", { value: 1006 }); // then htmx comes back
+    if (!why) Object.defineProperty(event, "code", { value: 1006 }); // so htmx comes back
   });
   return made;
 };
@@ -35,7 +35,7 @@ on("htmx:wsOpen", () => {
   if (waiting) send(waiting);
 });
 setInterval(() => {
-  if (Date.now() - heard > 50000) giveUp(); // it speaks every 20 s
+  if (Date.now() - heard > 50000) giveUp(); // it speaks each 20 s
   const now = +chat.now + performance.now() / 1000;
   for (const e of all("[data-since]")) e.textContent = `${Math.max(0, now - e.dataset.since | 0)} s`;
 }, 1000);
@@ -44,7 +44,7 @@ setInterval(() => {
 let waiting, stopping, turned;
 const save = () => {
   if (!edits.value) localStorage.setItem(chat.draft, field.value);
-  // One id per text: sent again, after a reconnect or by a second Enter, it is one question.
+  // One id per text: sent again, by whatever, it is one question.
   id.value = crypto.getRandomValues(new Uint32Array(4)).join("-");
 };
 const write = (text) => { field.value = text; save(); };
@@ -70,7 +70,7 @@ on("htmx:wsConfigSend", (event) => {
   refuse();
 });
 
-// Following the text, unless the reader has gone elsewhere.
+// Following the text, until the reader leaves it.
 let follows = !location.hash, top = 0;
 const gap = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight;
 const follow = () => {
@@ -86,17 +86,23 @@ on(scroll, "scroll", () => {
 on("#latest", "click", () => { follows = true; follow(); touch || field.focus(); });
 new ResizeObserver(follow).observe(scroll);
 
-// Frames: what was opened stays open, the focus stays, nothing comes twice.
+// Frames: what is open stays open, the focus stays, nothing comes twice.
 let focused;
 on("htmx:wsBeforeMessage", (event) => {
   heard = Date.now();
   if (gap() >= 64) follows = false;
-  const [, tail, length, text] = /^\+(\S+) (\d+) (.*)/s.exec(event.detail.message) || [];
-  if (!tail) return;
-  event.preventDefault(); // text by which the open block grew
-  const end = "(.//text()[normalize-space()])[last()]";
-  const node = document.evaluate(end, $("#" + tail) || flash, null, 9).singleNodeValue;
-  if (node?.length === +length) node.appendData(text);
+  const [, at, keep, more] = /^\+(\d+)(?:\.(\d+))? (.*)/s.exec(event.detail.message) || [];
+  if (!at) return;
+  event.preventDefault(); // the open block grew: by elements, or by text
+  let end = $("[id$=-tail]");
+  if (keep) {
+    for (let depth = at; depth--;) end = end.lastElementChild;
+    while (end.lastChild !== (end.children[keep - 1] ?? null)) end.lastChild.remove();
+    end.insertAdjacentHTML("beforeend", more);
+  } else {
+    end = document.evaluate("(.//text()[normalize-space()])[last()]", end, null, 9).singleNodeValue;
+    if (end.length === +at) end.appendData(more);
+  }
   follow();
 });
 on("htmx:oobBeforeSwap", (event) => {
@@ -145,9 +151,8 @@ const arrived = {
 htmx.onLoad((root) => {
   arrived[root.id]?.(root.dataset);
   for (const e of all(root, ".code-head")) e.append($("#copy-code").content.cloneNode(true));
-  for (const e of all(root, "pre, .table")) if (e.scrollWidth > e.clientWidth) e.tabIndex = 0;
 });
-on(document, "visibilitychange", () => { document.title = document.title.replace("● ", ""); });
+on(document, "visibilitychange", arrived.title);
 
 const copy = (from) => {
   const selection = getSelection();
@@ -155,7 +160,7 @@ const copy = (from) => {
   let block = from.closest(".block"); // long code is in pieces
   while ((block = block?.nextElementSibling) && $(block, ".code.more")) selection.extend(block, 1);
   scroll.classList.add("copying");
-  document.execCommand("copy"); // the newer way needs https
+  document.execCommand("copy"); // others need https
   scroll.classList.remove("copying");
   selection.empty();
   $("#announce").textContent = "Copied";

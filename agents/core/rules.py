@@ -133,10 +133,10 @@ def _iteration_warning(state: AgentState) -> Notice:
 
 
 def _token_warning(state: AgentState) -> Notice:
-    text = (
-        f"Approaching token limit ({state.tokens_used:,}/{state.token_limit:,}). "
-        "Consider wrapping up."
-    )
+    used = f"{state.tokens_used:,}/{state.token_limit:,}"
+    if state.token_percent < state.config.token_warning_percent:
+        used += f"; one more turn and the answer take about {state.next_request:,}"
+    text = f"Approaching token limit ({used}). Consider wrapping up."
     return Notice(
         key="tokens",
         system_type="limit_warning",

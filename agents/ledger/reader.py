@@ -63,8 +63,8 @@ class Reader:
             while True:
                 hint.clear()
                 if (page := await self._read_patiently(run_id, after)) is not None:
-                    if page.upto == after + store.MOST_READ:
-                        hint.set()  # there may be more than one read brings
+                    if page.is_full:
+                        hint.set()
                     after = page.upto
                     for chunk in page.chunks:
                         yield chunk

@@ -98,6 +98,8 @@ class Page(NamedTuple):
 
     chunks: list[Chunk]
     upto: int
+    is_full: bool
+    """Whether there may be more than one read brings."""
 
 
 class _Event(NamedTuple):
@@ -146,7 +148,9 @@ def _event(seq: int, kind: str, data: str, content: str, at: datetime) -> _Event
 
 def _page(events: list[_Event]) -> Page:
     chunks = (chunk_of(event) for event in events)
-    return Page([chunk for chunk in chunks if chunk is not None], events[-1].seq)
+    return Page(
+        [chunk for chunk in chunks if chunk is not None], events[-1].seq, len(events) == MOST_READ
+    )
 
 
 def _renew(newest: Mapping[Hold, int], lease_until: datetime) -> Held:

@@ -1,7 +1,7 @@
 """The one writer of a process: new events of all runs are committed together, then told of.
 
 The first text of a run and everything urgent (tools, notices, the end) go at once, at most every
-10 ms; the rest waits up to 30 ms for company. What a reader can see has been committed, because
+10 ms; the rest waits up to 10 ms for company. What a reader can see has been committed, because
 readers read rows.
 """
 
@@ -24,7 +24,7 @@ from agents.ledger.database import Database
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-GATHER_SECONDS = 0.03
+GATHER_SECONDS = 0.01
 """How long text waits for company."""
 PACE_SECONDS = 0.01
 """From one commit to the next at least: what is urgent in between shares the next one."""

@@ -13,6 +13,7 @@ import httpx
 from agents.core.ports import Clock, ModelRequest
 from agents.llm.capabilities import capabilities_of, thinking_options
 from agents.llm.classify import Options
+from agents.llm.connections import use_ours
 from agents.llm.endpoint import Endpoint
 from agents.llm.retry import Random, RetryPolicy
 from agents.llm.stream import ChatStream, Sleep
@@ -29,13 +30,15 @@ _REFUSED_BY = {
 
 def build_http_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
     """The one client of a process: building it is slow, and its connections are kept."""
-    return httpx.AsyncClient(
+    client = httpx.AsyncClient(
         transport=transport,
         timeout=httpx.Timeout(60.0, connect=10.0),
         limits=httpx.Limits(max_connections=1000, max_keepalive_connections=100),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
     )
+    use_ours(client)
+    return client
 
 
 class OpenAIChatModel:

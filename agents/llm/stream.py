@@ -8,8 +8,17 @@ from typing import Protocol
 
 import httpx
 
-from agents.core.ports import Clock, Finished, ModelEvent, ModelRequest, Retrying
+from agents.core.ports import (
+    Clock,
+    Finished,
+    ModelEvent,
+    ModelRequest,
+    ReasoningDelta,
+    Retrying,
+    TextDelta,
+)
 from agents.llm.answer import AnswerDecoder
+from agents.llm.connections import rest
 from agents.llm.endpoint import content_type, pieces, whole
 from agents.llm.errors import EndpointError, OptionRefused
 from agents.llm.retry import RetryPolicy
@@ -20,6 +29,9 @@ LAST_WORDS = 1.0
 """Seconds to wait for usage and the proper end after an answer that said it is finished."""
 GOODBYE = 0.25
 """Seconds to wait for the proper end of a response that said it is done, to keep its connection."""
+
+
+_SHOWN = (TextDelta, ReasoningDelta)
 
 
 class Asker(Protocol):
@@ -108,6 +120,7 @@ async def _read(
             events = feed(data)
             if events:
                 yield events
+            rest(response, may_rest=bool(events) and type(events[-1]) in _SHOWN)
             if answer.fault:
                 raise answer.fault
             if answer.done:

@@ -3,15 +3,20 @@
 Bounds, defaults and help texts come from `agents.core.config`; the database holds them too.
 """
 
+from agents.models.changes import SettingChange
 from agents.models.projects import Membership, Project
 from agents.models.runs import AgentRun, RunEvent
-from agents.models.settings import ModelSettings, UserAgentConfig
+from agents.models.settings import Appearance, ModelSettings, UserAgentConfig
+from agents.models.tokens import ApiToken
 
 __all__ = [
     "AgentRun",
+    "ApiToken",
+    "Appearance",
     "Membership",
     "ModelSettings",
     "Project",
     "RunEvent",
+    "SettingChange",
     "UserAgentConfig",
 ]

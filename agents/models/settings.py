@@ -88,13 +88,21 @@ class UserAgentConfig(PerUser):
 
 
 class ModelSettings(PerUser):
-    """Which models a user's agent asks, and how. An empty name is the site's default."""
+    """Which models a user's agent asks, and how. An empty name is the site's default.
+
+    `provider` names a preset of `agents.llm.providers`; empty: the site's own endpoint and key.
+    """
 
     class Effort(models.TextChoices):
         LOW = "low", "Low"
         MEDIUM = "medium", "Medium"
         HIGH = "high", "High"
 
+    provider = models.CharField(max_length=32, blank=True)
+    base_url = models.CharField(max_length=500, blank=True)
+    sealed_key = models.TextField(blank=True, editable=False)
+    """See agents.models.secrets: written, used, never shown."""
+    key_hint = models.CharField(max_length=8, blank=True, editable=False)
     oracle_model = models.CharField(max_length=200, blank=True)
     subagent_model = models.CharField(max_length=200, blank=True)
     thinking_enabled = models.BooleanField(default=False)
@@ -116,3 +124,25 @@ class ModelSettings(PerUser):
             bounds("librarian_timeout", 60, 3_600),
             bounds("max_context_nodes", 5, 100),
         ]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """What may be chosen for a question, the user's own first. The embedded model is alone."""
+        if not settings.ORACLE_LLM_BASE_URL:
+            return ()
+        own = self.oracle_model or settings.ORACLE_LLM_MODEL
+        return tuple(dict.fromkeys((own, *settings.ORACLE_LLM_MODELS)))
+
+
+class Appearance(PerUser):
+    """How pages look to a user."""
+
+    class Theme(models.TextChoices):
+        SYSTEM = "", "As the system"
+        LIGHT = "light", "Light"
+        DARK = "dark", "Dark"
+
+    theme = models.CharField(max_length=8, choices=Theme.choices, blank=True, default=Theme.SYSTEM)
+
+    class Meta:
+        verbose_name = "appearance"

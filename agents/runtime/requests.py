@@ -34,6 +34,8 @@ class RunRequest:
     question: str
     config: AgentConfig
     tree: str = "default"
+    model: str = ""
+    """The model's name; empty: as the user's settings say."""
     conversation_key: UUID | None = None
     context_runs: tuple[UUID, ...] = ()
     """Runs that are replayed to the model, oldest first."""

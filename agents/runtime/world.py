@@ -32,7 +32,7 @@ class SiteWorld:
         chosen = ModelSettings.of(request.user)
         if not settings.ORACLE_LLM_BASE_URL:
             return OfflineModel()
-        return self._endpoint(chosen.oracle_model, chosen)
+        return self._endpoint(request.model or chosen.oracle_model, chosen)
 
     def tools(self, request: RunRequest, model: ChatModel) -> ToolRunner:
         notes = notes_of(request.project)

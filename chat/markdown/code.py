@@ -72,7 +72,7 @@ def code_html(info: str, code: str, *, more: bool = False, colours: bool = True)
     kind = f' class="language-{language}"' if known else ""
     head = "" if more else f'<div class="code-head">{escape(info)}</div>'
     frame = "code more" if more else "code"
-    return f'<div class="{frame}">{head}<pre><code{kind}>{inner}</code></pre></div>\n'
+    return f'<div class="{frame}">{head}<pre tabindex="0"><code{kind}>{inner}</code></pre></div>\n'
 
 
 def coloured(code: str, language: str) -> str:

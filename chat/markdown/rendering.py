@@ -22,6 +22,7 @@ TAGS = frozenset(
     {"a", "blockquote", "br", "code", "div", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p"}
     | {"pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"}
 )
+_ALIGN = {"center", "left", "right"}
 CLASSES = {
     "a": {"cite"},
     "code": {f"language-{name}" for name in LANGUAGES},
@@ -30,14 +31,17 @@ CLASSES = {
     "ol": {"more"},
     "span": set(COLOURS),
     "table": {"more"},
+    "td": _ALIGN,
+    "th": _ALIGN,
     "ul": {"more"},
 }
-_ALIGN = {"align": {"center", "left", "right"}}
+_FOCUS = {"tabindex": {"0"}}
+"""For what may be wider than the page: who has no pointer scrolls it with the arrow keys."""
 _cleaner = nh3.Cleaner(
     tags=set(TAGS),
     clean_content_tags=set(),
     attributes={"*": set(), "a": {"href"}, "ol": {"start"}},
-    tag_attribute_values={"a": {"target": {"_blank"}}, "td": _ALIGN, "th": _ALIGN},
+    tag_attribute_values={"a": {"target": {"_blank"}}, "div": _FOCUS, "pre": _FOCUS},
     allowed_classes=CLASSES,
     url_schemes=set(rules.SCHEMES),
     link_rel="noopener noreferrer nofollow",
@@ -65,7 +69,7 @@ class _Renderer(RendererHTML):
     def table_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
     ) -> str:
-        return '<div class="table">' + self.renderToken(tokens, idx, options, env)
+        return '<div class="table" tabindex="0">' + self.renderToken(tokens, idx, options, env)
 
     def table_close(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType

@@ -92,7 +92,7 @@ def finish(state: StateCore) -> None:
         if token.level >= NESTING - 1:
             raise TooDeep
         if token.type in ("heading_open", "heading_close"):
-            token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
+            token.tag = f"h{min(6, max(3, int(token.tag[1]) + 1))}"
         elif token.type in ("th_open", "td_open"):
             token.attrs = _aligned(token)
         elif token.type in _LISTED:
@@ -113,9 +113,9 @@ def _continue(state: StateCore) -> None:
 
 
 def _aligned(token: Token) -> Attrs:
-    """Inline styles are forbidden by the page's policy; the old attribute is not."""
+    """Inline styles are forbidden by the page's policy; classes are not."""
     style = str(token.attrs.get("style", ""))
-    return {"align": style.removeprefix("text-align:")} if style else {}
+    return {"class": style.removeprefix("text-align:")} if style else {}
 
 
 def _listed(token: Token) -> Attrs:

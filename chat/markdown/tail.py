@@ -10,7 +10,8 @@ from chat.markdown.rendering import block_html, plain
 from chat.markdown.rules import Link
 
 _SHOWN = LIMIT // 2
-"""Of a block that cannot be cut and is longer than twice `LIMIT`, only so much of its end."""
+"""Of a block that cannot be cut and is longer than twice `LIMIT`, only so much of its end, or up
+to twice as much."""
 _DEAR = re.compile(r"[\[|]")
 _DEAREST = 400
 """Of a block with more links or cells than anybody writes, too: they take most time to parse."""
@@ -22,7 +23,7 @@ _CODE_ENDS = re.compile(r"</code></pre></div>\s*\Z")
 _SEAMS = (
     (
         "</tbody>\n</table></div>\n",
-        re.compile(r'<div class="table">.*?(?:<tbody>\n|\Z)', re.DOTALL),
+        re.compile(r'<div class="table" tabindex="0">.*?(?:<tbody>\n|\Z)', re.DOTALL),
     ),
     ("</ul>\n", re.compile(r"<ul[^>]*>\n")),
     ("</ol>\n", re.compile(r"<ol[^>]*>\n")),
@@ -51,7 +52,7 @@ class Tail:
         *done, last = parts
         self._keep(done)
         added = self._added(last)
-        return joined(self._above, self._fresh(last) if added is None else added.join(self._html))
+        return joined(self._above, self._fresh(last) if added is None else added)
 
     def _keep(self, done: list[Block]) -> None:
         known = len(self._parts)
@@ -62,13 +63,18 @@ class Tail:
         self._parts = done
 
     def _added(self, block: Block) -> str | None:
-        """What has come since the last rendering, if it can be put in as it is."""
-        if not self._base or not block.text.startswith(self._base):
+        """The last rendering with what has come since, if that can be put in as it is."""
+        known = len(self._base)
+        if not known or not block.text.startswith(self._base):
             return None
-        added = block.text[len(self._base) :]
-        if isinstance(block, Prose) and _MARKUP.search(added):
+        if isinstance(block, Prose) and _MARKUP.search(block.text, max(0, known - len("//"))):
             return None
-        return escape(storable(added))
+        added = block.text[known:]
+        before, after = self._html
+        html = before + escape(storable(added))
+        if storable(added) == added:  # not so when it ends with half of a character
+            self._base, self._html = block.text, (html, after)
+        return html + after
 
     def _fresh(self, block: Block) -> str:
         self.forget()
@@ -77,7 +83,7 @@ class Tail:
             self._remember(block.text, html, _CODE_ENDS.search(html))
             return html
         if len(block.text) > 2 * LIMIT or len(_DEAR.findall(block.text)) > _DEAREST:
-            return plain("… " + block.text[-_SHOWN:])
+            return plain("… " + block.text[_first_shown(block.text) :])
         shown = mended(block.text)
         html = block_html(Prose(shown, block.more, block.number), self._link, colours=False)
         text = shown.rstrip(" ")  # as the parser does
@@ -89,6 +95,11 @@ class Tail:
     def _remember(self, text: str, html: str, ends: re.Match[str] | None) -> None:
         if ends is not None:
             self._base, self._html = text, (html[: ends.start()], ends[0])
+
+
+def _first_shown(text: str) -> int:
+    """Moves in steps: between them, what is shown only grows at its end."""
+    return max(0, len(text) // _SHOWN - 1) * _SHOWN
 
 
 def joined(above: str, below: str) -> str:

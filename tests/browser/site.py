@@ -17,6 +17,7 @@ from tests.support.server import Server, free_port, prepare, serving
 from tests.support.stage import Gate, Stage
 
 SETTINGS = "tests.browser.settings"
+SECOND_MODEL = "second-model"
 GRACE_SECONDS = "0.3"
 """How long runs may still take when the server is told to stop."""
 IDLE_SECONDS = 10.0
@@ -47,6 +48,7 @@ class Site:
                 sign_in=False,
                 ORACLE_ORIGINS=origins,
                 ORACLE_LLM_BASE_URL=self.stage.base_url,
+                ORACLE_LLM_MODELS=SECOND_MODEL,
                 DJANGO_SETTINGS_MODULE=SETTINGS,
             )
         )
@@ -122,6 +124,10 @@ class Person:
 
     def librarian_plays(self, *steps: Step, then: Step | None = None) -> None:
         self._play(self.librarian, Script(steps, then))
+
+    def second_model_plays(self, *steps: Step) -> None:
+        """What the other model of the site answers; tests come one after the other."""
+        self._play(SECOND_MODEL, Script(steps))
 
     def _play(self, key: str, script: Script) -> None:
         self.site.stage.play(key, script)

@@ -353,3 +353,18 @@ def test_a_provider_that_fails_is_explained_without_its_own_words_and_continue_w
     tab.last.get_by_role("button", name="Continue").click()
     expect(tab.exchanges).to_have_count(2)
     tab.ended("completed").shows("Now it works.")
+
+
+def test_a_question_goes_to_the_model_that_was_chosen_for_it(visitor: Visitor, ada: Person) -> None:
+    ada.plays(say("By the first."), say("The first again."))
+    ada.second_model_plays(say("By the second."), say("The second again."))
+    tab = visitor.enters(ada).ask("Who are you?").ended().shows("By the first.")
+    tab.page.get_by_label("Model").select_option("second-model")
+    tab.ask("And you?").ended().shows("By the second.")
+    expect(tab.last.locator(".meta")).to_contain_text("second-model")
+    tab.last.get_by_role("button", name="Regenerate").click()  # of the same model
+    tab.shows("The second again.")
+    tab.reload()
+    expect(tab.page.get_by_label("Model")).to_have_value("second-model")
+    tab.page.get_by_label("Model").select_option(ada.name)
+    tab.ask("The first, please.").ended().shows("The first again.")

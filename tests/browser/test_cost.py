@@ -2,17 +2,19 @@
 
 import statistics
 
-from playwright.sync_api import expect
+from playwright.sync_api import Response, expect
 
 from tests.browser.site import Person, Site
 from tests.browser.tabs import Tab, Visitor
-from tests.support.script import say
+from tests.support.long import long_answer
+from tests.support.script import call, say
 
-CHARS = 48 * 1024
 MOST_BYTES = 3.0
 """Bytes of all frames of a long answer, as a multiple of its final HTML."""
 MOST_GROWTH = 3.0
 """Time for a frame at the end of a long answer, as a multiple of one at its beginning."""
+MOST_WEIGHT = 120_000
+"""Bytes of HTML, CSS and JavaScript of a chat page, before compression."""
 MOST_OPENING = 1.5
 """Server time to open 2,000 exchanges, as a multiple of 40."""
 
@@ -28,21 +30,6 @@ MEASURE = """
   });
 }
 """
-
-
-def long_answer() -> str:
-    """Paragraphs, lists and code, as answers have them."""
-    parts: list[str] = []
-    number = 0
-    while sum(map(len, parts)) < CHARS:
-        number += 1
-        words = " ".join(f"word{number}x{n}" for n in range(45))
-        parts.append(
-            f"### Part {number}\n\n{words}, with `code` and **emphasis**.\n\n"
-            f"- first of {number}\n- second of {number}\n\n"
-            f"```python\ndef f{number}(x):\n    return x + {number}\n```\n\n"
-        )
-    return "".join(parts)
 
 
 def test_a_48_kb_answer_costs_bytes_and_time_in_proportion(visitor: Visitor, ada: Person) -> None:
@@ -111,3 +98,43 @@ def test_earlier_exchanges_are_loaded_when_they_are_asked_for(
     expect(tab.exchanges.first).to_contain_text("Question number 0?")
     numbers = tab.page.locator(".question-text").all_inner_texts()
     assert numbers == [f"Question number {n}?" for n in range(75)]
+
+
+RICH = """\
+The bridge was **surveyed** in March [[survey.md]]:
+
+| pier | finding | cost |
+|---|---|---:|
+| north | cracks in the cap, *not* urgent | 1,200 |
+| south | scour at the foot, **urgent** | 14,500 |
+
+1. Close the south lane.
+2. Fill the scour with stone, then look again:
+
+```python
+def due(today, survey):
+    return (today - survey).days > 90
+```
+
+> The foot of the south pier has lost a third of its cover.
+"""
+
+
+def test_a_chat_page_weighs_little(visitor: Visitor, ada: Person) -> None:
+    ada.plays(call("vault_search", query="bridge"), say(RICH), call("vault_list"), say(RICH))
+    tab = visitor.enters(ada)
+    tab.ask("What did the survey find?").ended()
+    tab.ask("And what is to be done?").ended()
+    sizes: dict[str, int] = {}
+
+    def weigh(response: Response) -> None:
+        kind = response.request.resource_type
+        if kind in ("document", "script", "stylesheet"):
+            sizes[response.url] = len(response.body())
+
+    tab.page.on("response", weigh)
+    tab.reload()
+    print(f"\nchat page: {sizes}, {sum(sizes.values()):,} bytes")
+    assert sum(sizes.values()) < MOST_WEIGHT
+    assert sum(size for url, size in sizes.items() if "/app." in url and ".js" in url) < 8_000
+    assert sum(size for url, size in sizes.items() if ".css" in url) < 30_000

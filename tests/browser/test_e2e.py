@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 from agents.core.ports import Usage
 from tests.browser.site import Person
 from tests.browser.tabs import Visitor
+from tests.support.dom import GROWN
 from tests.support.script import Call, call, calls, is_tool_free, say, when_tool_free
 from tests.support.stage import Held, held
 
@@ -71,7 +72,7 @@ def test_e2e_4_a_long_answer_streams_in_many_frames_and_the_context_meter_moves(
     ada.plays(say(text, piece_delay=0.003))
     tab = visitor.enters(ada).ask("Tell me everything.").ended()
     tab.shows("word399")
-    frames = [f for f in tab.frames.received if "-tail" in f]
+    frames = [f for f in tab.frames.received if GROWN.match(f)]
     assert len(frames) > 5
     stored = kinds(ada.run())
     assert stored.count("content") > 5

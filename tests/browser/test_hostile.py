@@ -83,6 +83,7 @@ def test_hostile_questions_are_shown_as_text(
     for batch in batches(payloads, 12_000, "\n"):
         tab.ask(batch).ended()
         looked_at(tab)
+    expect(tab.page.locator("#conversations .dot")).to_have_count(0)  # the list has looked again
     live = looked_at(tab)["shape"]
     one = tab.exchanges.first.evaluate("e => e.querySelectorAll('*').length")
     assert all(

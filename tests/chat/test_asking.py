@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from pytest_django import Settings
 
 from agents.core.config import AgentConfig, ConfigError
 from agents.models import AgentRun, Membership, ModelSettings, UserAgentConfig
@@ -243,3 +244,46 @@ def test_nothing_is_asked_under_an_exchange_that_is_pruned_meanwhile() -> None:
     tree.prune(talk.now)
     with pytest.raises(CannotDo, match="was pruned"):
         started(late)
+
+
+# -- models ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def endpoint(settings: Settings) -> None:
+    settings.ORACLE_LLM_BASE_URL = "http://127.0.0.1:9/v1"
+    settings.ORACLE_LLM_MODEL, settings.ORACLE_LLM_MODELS = "first", ("second", "first")
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_the_models_to_choose_from_are_ones_own_and_the_sites() -> None:
+    talk = Talk()
+    assert ModelSettings.of(talk.user).models == ("first", "second")
+    ModelSettings.objects.filter(user=talk.user).update(oracle_model="mine")
+    assert ModelSettings.of(talk.user).models == ("mine", "second", "first")
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_a_question_may_name_its_model_but_only_one_that_is_offered() -> None:
+    talk = Talk()
+    how = How(model="second")
+    assert asking.ask(talk.user, "?", conversation_id=talk.id, how=how).request.model == "second"
+    assert asking.ask(talk.user, "?", conversation_id=talk.id).request.model == ""
+    with pytest.raises(CannotDo, match="no model 'third'"):
+        asking.ask(talk.user, "?", conversation_id=talk.id, how=How(model="third"))
+
+
+def test_the_embedded_model_is_alone() -> None:
+    talk = Talk()
+    assert ModelSettings.of(talk.user).models == ()
+    with pytest.raises(CannotDo, match="no model 'second'"):
+        asking.ask(talk.user, "?", conversation_id=talk.id, how=How(model="second"))
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_regenerating_asks_the_same_model_while_it_is_offered() -> None:
+    talk = Talk()
+    AgentRun.objects.update(model="second")
+    assert asking.regenerate(talk.user, talk.first.pk).request.model == "second"
+    AgentRun.objects.update(model="gone")
+    assert asking.regenerate(talk.user, talk.first.pk).request.model == ""

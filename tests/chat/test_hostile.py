@@ -48,14 +48,16 @@ from tests.support.hostile import COLLECTIONS
 
 MARKDOWN = {
     "a": {"href", "target", "rel", "class"},
-    "blockquote": set(), "br": set(), "code": {"class"}, "div": {"class"}, "em": set(),
+    "blockquote": set(), "br": set(), "code": {"class"}, "div": {"class", "tabindex"}, "em": set(),
     "h3": {"class"}, "h4": {"class"}, "h5": {"class"}, "h6": {"class"}, "hr": set(),
-    "li": {"class"}, "ol": {"start", "class"}, "p": {"class"}, "pre": set(), "s": set(),
-    "span": {"class"}, "strong": set(), "table": {"class"}, "tbody": set(), "td": {"align"},
-    "th": {"align"}, "thead": set(), "tr": set(), "ul": {"class"},
+    "li": {"class"}, "ol": {"start", "class"}, "p": {"class"}, "pre": {"tabindex"}, "s": set(),
+    "span": {"class"}, "strong": set(), "table": {"class"}, "tbody": set(), "td": {"class"},
+    "th": {"class"}, "thead": set(), "tr": set(), "ul": {"class"},
 }  # fmt: skip
 """Elements that Markdown may make, with their attributes. Never id, style, hx-*, ws-*, data-*."""
-CLASS = re.compile(r"cite|code|code-head|more|table|task|open|language-[\w+#.-]+|[a-z][a-z0-9]?")
+CLASS = re.compile(
+    r"cite|code|code-head|more|table|task|open|center|left|right|language-[\w+#.-]+|[a-z][a-z0-9]?"
+)
 SCHEME = re.compile(r"[\x00-\x20]*([a-z][a-z0-9+.\-\s]*):", re.IGNORECASE)
 
 collections = pytest.mark.parametrize("name", COLLECTIONS)

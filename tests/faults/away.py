@@ -49,7 +49,7 @@ async def _restart(
         asyncio.create_task(viewer.follow(servers[number % 2].client))
         for number, viewer in enumerate(viewers)
     ]
-    await asyncio.gather(*(viewer.has(20) for viewer in viewers))
+    await asyncio.gather(*(viewer.has(8) for viewer in viewers))
     await asyncio.sleep(moment)  # not to wait for something: this is the moment of the stop
     bench.postgres.stop()
     await asyncio.sleep(AWAY)  # nor this: it is how long it is away

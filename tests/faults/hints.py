@@ -81,7 +81,7 @@ async def _restart(
     assert bench.redis is not None
     viewer = Viewer(await here.client.started(USERS[0], LONG))
     following = asyncio.create_task(viewer.follow(there.client))
-    await viewer.has(rng.randint(20, 90))
+    await viewer.has(rng.randint(5, 20))
     down = time.time()
     bench.redis.stop()
     await asyncio.sleep(AWAY)  # not to wait for something: this is how long it is away

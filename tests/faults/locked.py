@@ -54,7 +54,7 @@ async def _one(database: SqliteRows, server: Server, seconds: float, rng: random
     runs = [await server.client.started(user, script, config=large) for user in USERS[:RUNS]]
     viewers = [Viewer(run) for run in runs]
     following = [asyncio.create_task(viewer.follow(server.client)) for viewer in viewers]
-    await asyncio.gather(*(viewer.has(rng.randint(50, 200)) for viewer in viewers))
+    await asyncio.gather(*(viewer.has(rng.randint(5, 20)) for viewer in viewers))
     before = server.rss()
     with database.locked():
         growth = await _growth(server, before, time.monotonic() + seconds)

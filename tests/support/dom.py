@@ -8,6 +8,7 @@ Read strictly: what a browser would have to mend is an error here, so that what 
 was written.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from html import escape
@@ -18,6 +19,8 @@ VOID = frozenset({"br", "hr", "img", "input", "link", "meta", "wbr"})
 HOLDS_BLOCKS = frozenset({"", "article", "details", "div", "ol", "ul"})
 """Where white space between elements is not seen."""
 SWAP = "hx-swap-oob"
+GROWN = re.compile(r"\+(\d+)(?:\.(\d+))? (.*)", re.DOTALL)
+"""Frames that are no HTML: more text, or other elements, at the end of the open block."""
 
 
 class Malformed(AssertionError):
@@ -177,27 +180,27 @@ class Dom:
 
     def apply(self, frame: str) -> None:
         """Swap each element at the top of a frame, out of band; or let an open block grow."""
-        if frame.startswith("+"):
-            self._grow(*frame.removeprefix("+").split(" ", 2))
+        if grown := GROWN.match(frame):
+            self._grow(*grown.groups())
             return
         assert frame_problems(frame) == []
         for element in read(frame).elements:
             self._swap(element)
         assert self.repeated_ids == []
 
-    def _grow(self, name: str, length: str, text: str) -> None:
-        """As app.js does it: after the last text of the last element, if it is that long."""
-        holder = self.get(name)
-        while True:
-            last = [c for c in holder.children if not isinstance(c, str) or c.strip()][-1]
-            if isinstance(last, str):
-                break
-            holder = last
-        place = len(holder.children) - 1 - len(_blank_end(holder))
-        known = holder.children[place]
-        assert isinstance(known, str)
-        if len(known.encode("utf-16-le")) // 2 == int(length):
-            holder.children[place] = known + text
+    def _grow(self, at: str, keep: str | None, more: str) -> None:
+        """As app.js does it, in the one block that is open."""
+        (holder,) = (e for e in self.root.walk() if e.id.endswith("-tail"))
+        if keep is None:
+            _grow_text(holder, int(at), more)
+            return
+        for _ in range(int(at)):
+            holder = holder.elements[-1]
+        kept = int(keep)
+        last = holder.children.index(holder.elements[kept - 1]) + 1 if kept else 0
+        del holder.children[last:]
+        for child in list(read(more).children):
+            holder.add(child)
 
     def _swap(self, element: Element) -> None:
         how = element.attributes.pop(SWAP, "true")
@@ -237,6 +240,20 @@ class Dom:
         if known is not None:
             known.replace_with(child)
         return known is not None
+
+
+def _grow_text(holder: Element, length: int, text: str) -> None:
+    """After the last text of the last element, if it is that long."""
+    while True:
+        last = [c for c in holder.children if not isinstance(c, str) or c.strip()][-1]
+        if isinstance(last, str):
+            break
+        holder = last
+    place = len(holder.children) - 1 - len(_blank_end(holder))
+    known = holder.children[place]
+    assert isinstance(known, str)
+    if len(known.encode("utf-16-le")) // 2 == length:
+        holder.children[place] = known + text
 
 
 def difference(one: Element, other: Element) -> str:

@@ -1,5 +1,6 @@
 """`manage.py serve`: pages, sockets and runs in one process."""
 
+import gc
 import logging
 import os
 import sys
@@ -47,6 +48,9 @@ class Command(BaseCommand):
             ready=self._ready,
             failed=lambda why: self.stderr.write(self.style.ERROR(f"Cannot serve: {why}")),
         )
+        gc.collect()
+        gc.freeze()  # what is here stays: looking through it again and again would cost a tenth
+        gc.set_threshold(10_000, 20, 20)
         server.run()
         # Everything is stored. A thread that still waits for something must not keep us here.
         logging.shutdown()

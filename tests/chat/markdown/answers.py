@@ -100,16 +100,17 @@ def text_of(html: str) -> str:
 
 ALLOWED = {
     "a": {"href", "target", "rel", "class"}, "blockquote": set(), "br": set(), "code": {"class"},
-    "div": {"class"}, "em": set(), "h3": set(), "h4": set(), "h5": set(),
+    "div": {"class", "tabindex"}, "em": set(), "h3": set(), "h4": set(), "h5": set(),
     "h6": set(), "hr": set(), "li": {"class"}, "ol": {"start", "class"}, "p": set(),
-    "pre": set(), "s": set(), "span": {"class"}, "strong": set(), "table": {"class"},
-    "tbody": set(), "td": {"align"}, "th": {"align"}, "thead": set(), "tr": set(),
+    "pre": {"tabindex"}, "s": set(), "span": {"class"}, "strong": set(), "table": {"class"},
+    "tbody": set(), "td": {"class"}, "th": {"class"}, "thead": set(), "tr": set(),
     "ul": {"class"},
 }  # fmt: skip
 """Written out here and not imported: a list that grows by mistake has to be noticed."""
 CLASSES = {
     "a": r"cite", "code": r"language-[a-z]+", "div": r"code|code-head|more|table",
     "li": r"task", "ol": r"more", "ul": r"more", "table": r"more",
+    "td": r"left|center|right", "th": r"left|center|right",
     "span": r"c|gd|gi|k|m|na|nb|nf|s",
 }  # fmt: skip
 _SCHEME = re.compile(r"[\x00-\x20]*([a-z][a-z0-9+.\s-]*):", re.IGNORECASE)

@@ -19,8 +19,9 @@ def one(text: str, **how: object) -> str:
     [
         ("*a* **b** ~~c~~ `d`", "<p><em>a</em> <strong>b</strong> <s>c</s> <code>d</code></p>"),
         ("# a", "<h3>a</h3>"),
-        ("## a", "<h4>a</h4>"),
-        ("#### a", "<h6>a</h6>"),
+        ("## a", "<h3>a</h3>"),
+        ("### a", "<h4>a</h4>"),
+        ("#### a", "<h5>a</h5>"),
         ("###### a", "<h6>a</h6>"),
         ("a\n=", "<h3>a</h3>"),
         ("a  \nb\\\nc", "<p>a<br>\nb<br>\nc</p>"),
@@ -43,9 +44,9 @@ def test_tasks_have_a_character_and_no_field() -> None:
 
 def test_tables_align_without_a_style() -> None:
     html = one("|a|b|c|d|\n|-|:-|:-:|-:|\n|1|2|3|4|")
-    assert html.startswith('<div class="table"><table>')
+    assert html.startswith('<div class="table" tabindex="0"><table>')
     cells = [e.attributes for e in read(html).walk() if e.tag == "td"]
-    assert cells == [{}, {"align": "left"}, {"align": "center"}, {"align": "right"}]
+    assert cells == [{}, {"class": "left"}, {"class": "center"}, {"class": "right"}]
 
 
 # -- links ----------------------------------------------------------------------------------------
@@ -173,7 +174,8 @@ def test_an_address_that_is_no_address_is_not_followed() -> None:
 
 def test_code_has_a_head_and_colours() -> None:
     assert one("```py\nx = 'a'  # b\n```") == (
-        '<div class="code"><div class="code-head">py</div><pre><code class="language-python">'
+        '<div class="code"><div class="code-head">py</div>'
+        '<pre tabindex="0"><code class="language-python">'
         'x = <span class="s">\'a\'</span>  <span class="c"># b</span>\n</code></pre></div>'
     )
 
@@ -182,7 +184,7 @@ def test_code_has_a_head_and_colours() -> None:
 def test_code_in_no_language_we_know_is_plain(info: str) -> None:
     assert one(f"```{info}\ndef a\n```") == (
         f'<div class="code"><div class="code-head">{info}</div>'
-        "<pre><code>def a\n</code></pre></div>"
+        '<pre tabindex="0"><code>def a\n</code></pre></div>'
     )
 
 
@@ -193,7 +195,7 @@ def test_a_language_is_the_first_word(info: str) -> None:
 
 def test_a_language_is_text() -> None:
     html = one("```<b>\"'onx=\n1\n```")
-    assert '<div class="code-head">&lt;b&gt;"\'onx=</div><pre><code>1' in html
+    assert '<div class="code-head">&lt;b&gt;"\'onx=</div><pre tabindex="0"><code>1' in html
 
 
 def test_code_that_is_long_or_odd_is_plain() -> None:

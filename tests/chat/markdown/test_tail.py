@@ -76,7 +76,8 @@ def test_the_tail_is_the_open_block_alone(text: str, html: str) -> None:
 def test_open_code_is_plain_until_it_closes() -> None:
     assert tail("```py\nx = '<a>'") == (
         '<div class="code"><div class="code-head">py</div>'
-        "<pre><code class=\"language-python\">x = '&lt;a&gt;'</code></pre></div>"
+        '<pre tabindex="0">'
+        "<code class=\"language-python\">x = '&lt;a&gt;'</code></pre></div>"
     )
     assert "<span" not in tail("- a\n  ```py\n  return")
 

@@ -1,0 +1,117 @@
+"""Text is read in sips, over real sockets: fewer reads, and nothing that anybody would notice."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import httpx
+import pytest
+
+from agents.core.clock import LoopClock
+from agents.core.ports import Finished, ModelRequest, ReasoningDelta, TextDelta
+from agents.llm import connections
+from agents.llm.client import OpenAIChatModel, build_http_client
+from agents.llm.connections import Resting
+from tests.support.endpoint import ScriptedEndpoint
+from tests.support.script import Script, call, say
+
+WORDS = "one two three four five six seven eight nine ten eleven twelve"
+REQUEST = ModelRequest(({"role": "user", "content": "?"},), (), "auto", 1_000, 1e9)
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """What every read of the network brought."""
+    found: list[bytes] = []
+    read: Callable[..., Awaitable[bytes]] = Resting.read
+
+    async def counted(self: Resting, *args: object, **options: object) -> bytes:
+        found.append(await read(self, *args, **options))
+        return found[-1]
+
+    monkeypatch.setattr(Resting, "read", counted)
+    return found
+
+
+@pytest.fixture
+def rests(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How often a connection rested; each time until more has been written."""
+    found: list[float] = []
+
+    def until_next_read() -> float:
+        found.append(0.05)
+        return found[-1]
+
+    monkeypatch.setattr(connections, "_until_next_read", until_next_read)
+    return found
+
+
+async def events_of(endpoint: ScriptedEndpoint, client: httpx.AsyncClient) -> list[object]:
+    model = OpenAIChatModel(client, endpoint.base_url, "m", clock=LoopClock())
+    stream = model.stream(REQUEST)
+    return [event async for event in stream]
+
+
+async def test_what_is_written_while_a_connection_rests_comes_in_one_read(
+    reads: list[bytes], rests: list[float]
+) -> None:
+    words = say(WORDS, pieces=60, piece_delay=0.002)
+    async with ScriptedEndpoint(Script([words])) as endpoint, build_http_client() as client:
+        events = await events_of(endpoint, client)
+    texts = [event.text for event in events if isinstance(event, TextDelta)]
+    assert "".join(texts) == WORDS
+    assert rests
+    assert len(reads) < 30
+
+
+async def test_the_first_text_is_not_waited_for(rests: list[float]) -> None:
+    async with ScriptedEndpoint(Script([say("Yes.")])) as endpoint, build_http_client() as client:
+        model = OpenAIChatModel(client, endpoint.base_url, "m", clock=LoopClock())
+        stream = model.stream(REQUEST)
+        async for event in stream:
+            if isinstance(event, TextDelta | ReasoningDelta):
+                assert rests == []
+                break
+        await stream.aclose()
+
+
+async def test_calls_are_not_waited_for(rests: list[float]) -> None:
+    asks = call("vault_read", path="people.md")
+    async with ScriptedEndpoint(Script([asks])) as endpoint, build_http_client() as client:
+        events = await events_of(endpoint, client)
+    assert isinstance(events[-1], Finished)
+    assert rests == []
+
+
+async def test_a_flood_is_read_without_a_rest(reads: list[bytes], rests: list[float]) -> None:
+    text = "word " * 40_000
+    async with (
+        ScriptedEndpoint(Script([say(text, pieces=4_000)])) as endpoint,
+        build_http_client() as client,
+    ):
+        events = await events_of(endpoint, client)
+    assert "".join(e.text for e in events if isinstance(e, TextDelta)) == text
+    assert len(rests) < len(reads) / 2
+
+
+async def test_the_next_request_over_a_connection_that_rested_is_not_held_up(
+    rests: list[float],
+) -> None:
+    turns = [say(WORDS, pieces=6, piece_delay=0.002), call("vault_list")]
+    async with ScriptedEndpoint(Script(turns)) as endpoint, build_http_client() as client:
+        await events_of(endpoint, client)
+        rested = len(rests)
+        await events_of(endpoint, client)
+        assert len(endpoint.connections) == 1
+    assert rested
+    assert len(rests) == rested
+
+
+async def test_giving_up_does_not_wait_for_the_end_of_a_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "_until_next_read", lambda: 600.0)
+    words = say(WORDS, pieces=6, piece_delay=0.002)
+    async with ScriptedEndpoint(Script([words])) as endpoint, build_http_client() as client:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await events_of(endpoint, client)
