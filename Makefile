@@ -11,6 +11,10 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 COMPILE := $(VENV)/bin/pip-compile --quiet --allow-unsafe --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+# What serves nobody but this machine may use models that run on it, or anywhere.
+OWN_MACHINE := if [ -z "$${ORACLE_ORIGINS:-}" ]; then \
+	export ORACLE_OWN_ENDPOINTS="$${ORACLE_OWN_ENDPOINTS:-yes}"; \
+	export ORACLE_INSIDE_ENDPOINTS="$${ORACLE_INSIDE_ENDPOINTS:-*}"; fi
 
 .PHONY: help setup run ask test test-long test-scale faults bench screenshots docs check fix requirements
 
@@ -23,12 +27,13 @@ run: $(READY) ## serve on this machine, and print a link that signs in
 	@$(PY) manage.py migrate --verbosity 0
 	@$(PY) manage.py collectstatic --noinput --verbosity 0
 	@port=$${ORACLE_PORT:-8000}; \
+	$(OWN_MACHINE); \
 	export ORACLE_ORIGINS=$${ORACLE_ORIGINS:-http://127.0.0.1:$$port,http://localhost:$$port}; \
 	exec $(PY) manage.py serve --host 127.0.0.1 --port "$$port" --sign-in $(ARGS)
 
 ask: $(READY) ## ask one question in the terminal: make ask Q="..." ARGS="--tree quick"
 	@$(PY) manage.py migrate --verbosity 0
-	@$(PY) manage.py ask $(ARGS) -- "$${Q:-When did the work begin, and who leads it?}"
+	@$(OWN_MACHINE); $(PY) manage.py ask $(ARGS) -- "$${Q:-When did the work begin, and who leads it?}"
 
 test: $(READY) ## run the tests, then those in a browser in a process of their own
 	$(PY) -m pytest --ignore=tests/browser $(ARGS) || [ $$? -eq 5 ] # 5: ARGS chose none of these

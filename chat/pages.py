@@ -6,7 +6,6 @@ from functools import wraps
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
@@ -80,7 +79,6 @@ def _page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> HttpRes
         "controls": fragments.render("controls", running=active is not None),
         "most": LONGEST_QUESTION,
         "prompts": PROMPTS,
-        "embedded": not settings.ORACLE_LLM_BASE_URL,
         "runs": AgentRun.objects.filter(user=user_of(request).pk)[:5] if is_new else (),
         **_choices(user_of(request), last),
         **_sidebar(user_of(request), shown.pk),
@@ -96,10 +94,11 @@ def _choices(user: User, last: AgentRun | None) -> dict[str, Any]:
     row = UserAgentConfig.of(user)
     limits = [(limit.label, getattr(row, name)) for name, limit in LIMITS.items()]
     main_limits = [(words, getattr(row, name)) for name, words in MAIN_LIMITS.items()]
-    models = ModelSettings.of(user).models
-    model = last.model if last and last.model in models else next(iter(models), "Embedded model")
+    own = ModelSettings.of(user)
+    models, none = own.models, "Embedded model" if own.is_embedded else "No model chosen"
+    model = last.model if last and last.model in models else next(iter(models), none)
     chosen = {"trees": TREES.names(), "tree": row.tree, "models": models, "model": model}
-    return {**chosen, "limits": limits, "main_limits": main_limits}
+    return {**chosen, "embedded": own.is_embedded, "limits": limits, "main_limits": main_limits}
 
 
 def _sidebar(user: User, current: UUID | None) -> dict[str, Any]:

@@ -12,10 +12,31 @@ class Bucket:
         self._at = time.monotonic()
 
     def take(self) -> bool:
-        now = time.monotonic()
-        self._left = min(self._capacity, self._left + (now - self._at) * self._per_second)
-        self._at = now
+        self._refill()
         if self._left < 1:
             return False
         self._left -= 1
         return True
+
+    @property
+    def left(self) -> int:
+        """How many can be taken now."""
+        self._refill()
+        return int(self._left)
+
+    @property
+    def wait_seconds(self) -> float:
+        """Until the next one can be taken."""
+        self._refill()
+        return max(0.0, (1 - self._left) / self._per_second)
+
+    @property
+    def full_seconds(self) -> float:
+        """Until all can be taken again."""
+        self._refill()
+        return (self._capacity - self._left) / self._per_second
+
+    def _refill(self) -> None:
+        now = time.monotonic()
+        self._left = min(self._capacity, self._left + (now - self._at) * self._per_second)
+        self._at = now

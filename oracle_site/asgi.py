@@ -1,4 +1,4 @@
-"""What the server loads: pages over HTTP, chat over WebSocket."""
+"""What the server loads: pages and API over HTTP, chat over WebSocket."""
 
 import os
 
@@ -13,7 +13,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "oracle_site.settings")
 pages = get_asgi_application()
 
 from chat.routing import websocket_urlpatterns  # noqa: E402  # it needs the apps to be loaded
+from oracle_site.api import ApiHandler, ByPath  # noqa: E402  # the same
 
 # Full origins: another port or scheme on the same host is another site.
 sockets = OriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)), settings.ORIGINS)  # type: ignore[arg-type]  # as documented
-application = ProtocolTypeRouter({"http": pages, "websocket": sockets})
+application = ProtocolTypeRouter({"http": ByPath(ApiHandler(), pages), "websocket": sockets})

@@ -20,6 +20,14 @@ def flag(name: str) -> bool:
     raise ImproperlyConfigured(f"{name} is {value!r}; write 1 or 0.")
 
 
+def choice(name: str, known: tuple[str, ...]) -> str:
+    """One of a few words; the first unless another is said."""
+    value = os.environ.get(name, "").strip().lower() or known[0]
+    if value not in known:
+        raise ImproperlyConfigured(f"{name} is {value!r}; write one of {', '.join(known)}.")
+    return value
+
+
 def words(name: str, default: list[str]) -> list[str]:
     """A list separated by commas."""
     found = [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]

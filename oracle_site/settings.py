@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from oracle_site.environment import (
     channel_layers,
+    choice,
     data_dir,
     database,
     flag,
@@ -84,6 +85,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "settings_ui.context.theme",
             ],
         },
     },
@@ -132,6 +134,10 @@ ORACLE_LLM_MODEL = os.environ.get("ORACLE_LLM_MODEL", "").strip() or "gpt-4o-min
 ORACLE_LLM_MODELS = tuple(
     filter(None, (name.strip() for name in os.environ.get("ORACLE_LLM_MODELS", "").split(",")))
 )
+# Endpoints that people may use instead, with keys of their own: none, the known ones, or any; and
+# hosts, or hosts with ports, that may be inside this network ("*": all of it).
+ORACLE_OWN_ENDPOINTS = choice("ORACLE_OWN_ENDPOINTS", ("presets", "yes", "no"))
+ORACLE_INSIDE_ENDPOINTS = tuple(words("ORACLE_INSIDE_ENDPOINTS", []))
 
 # The decision tree of a run that names none.
 ORACLE_DEFAULT_TREE = os.environ.get("ORACLE_DEFAULT_TREE") or "default"

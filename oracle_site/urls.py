@@ -2,10 +2,16 @@
 
 from django.urls import include, path
 
+from oracle_site.export import everything
 from oracle_site.probes import healthz, readyz
+from settings_ui.usage import usage
 
 urlpatterns = [
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    path("settings/data/export.json", everything, name="export-everything"),
+    path("settings/", include("settings_ui.urls")),
+    path("usage/", usage, name="usage"),
+    path("api/", include("chat.api.urls")),
     path("", include("chat.urls")),
 ]

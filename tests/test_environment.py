@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from oracle_site.environment import channel_layers, database
+from oracle_site.environment import channel_layers, choice, database
 
 SECRET = "p4ssw0rd-that-nobody-may-see"
 
@@ -28,6 +28,21 @@ def test_sqlite_takes_its_lock_at_once_and_lets_readers_pass(tmp_path: Path) -> 
     assert options["transaction_mode"] == "IMMEDIATE"
     assert "journal_mode=WAL" in options["init_command"]
     assert options["timeout"] >= 5
+
+
+def test_a_choice_is_its_first_word_unless_another_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("ORACLE_CHOICE", raising=False)
+    assert choice("ORACLE_CHOICE", ("some", "all")) == "some"
+    monkeypatch.setenv("ORACLE_CHOICE", " ALL ")
+    assert choice("ORACLE_CHOICE", ("some", "all")) == "all"
+
+
+def test_a_misspelt_choice_is_refused_rather_than_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ORACLE_CHOICE", "everything")
+    with pytest.raises(ImproperlyConfigured, match="one of some, all"):
+        choice("ORACLE_CHOICE", ("some", "all"))
 
 
 @pytest.mark.parametrize("blank", ["", "  "])

@@ -3,18 +3,21 @@
 import asyncio
 import json
 import random
-from collections.abc import Mapping, Sequence
+import ssl
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import lru_cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpx
 
-from agents.core.ports import Clock, ModelRequest
-from agents.llm.capabilities import capabilities_of, thinking_options
+from agents.core.ports import Clock, ModelEvent, ModelRequest
+from agents.llm.capabilities import UNKNOWN, capabilities_of, thinking_options
 from agents.llm.classify import Options
-from agents.llm.connections import use_ours
+from agents.llm.connections import Permits, Resolve, resolve, use_ours
 from agents.llm.endpoint import Endpoint
+from agents.llm.errors import EndpointError
 from agents.llm.retry import Random, RetryPolicy
 from agents.llm.stream import ChatStream, Sleep
 
@@ -28,17 +31,33 @@ _REFUSED_BY = {
 """Parameters that not every endpoint knows, each with the words that refuse it."""
 
 
-def build_http_client(transport: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
-    """The one client of a process: building it is slow, and its connections are kept."""
+def build_http_client(
+    transport: httpx.AsyncBaseTransport | None = None,
+    permits: Permits | None = None,
+    resolve: Resolve = resolve,
+) -> httpx.AsyncClient:
+    """A client for a whole process: building it is slow, and its connections are kept.
+
+    `permits` is for the addresses that people have entered. Then no proxy of the environment is
+    used: what it connects to could not be checked.
+    """
     client = httpx.AsyncClient(
         transport=transport,
+        verify=_certificates(),
+        trust_env=permits is None,
         timeout=httpx.Timeout(60.0, connect=10.0),
         limits=httpx.Limits(max_connections=1000, max_keepalive_connections=100),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
     )
-    use_ours(client)
+    use_ours(client, permits, resolve)
     return client
+
+
+@lru_cache(maxsize=1)
+def _certificates() -> ssl.SSLContext:
+    """Whom to trust; reading them is what makes building a client slow."""
+    return httpx.create_ssl_context()
 
 
 class OpenAIChatModel:
@@ -113,6 +132,30 @@ class OpenAIChatModel:
             body["tools"] = request.tools
             body["tool_choice"] = request.tool_choice
         return _encode(body).encode()
+
+
+class NoModel:
+    """A model that cannot be asked, and why: the run that asks says it to its user."""
+
+    def __init__(self, name: str, error: EndpointError) -> None:
+        self._error = error
+        self.name = name
+        self.window, self.max_output = UNKNOWN.window, UNKNOWN.max_output
+
+    def stream(self, request: ModelRequest) -> "NoModel":
+        return self
+
+    def held_back(self) -> Sequence[ModelEvent]:
+        return ()
+
+    def __aiter__(self) -> AsyncIterator[ModelEvent]:
+        return self
+
+    async def __anext__(self) -> ModelEvent:
+        raise self._error
+
+    async def aclose(self) -> None:
+        pass
 
 
 def _plain(value: object) -> object:

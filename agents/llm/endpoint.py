@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from typing import cast
 
 import httpx
 
 from agents.core.ports import Clock
 from agents.llm.classify import Options, refusal
+from agents.llm.connections import Refused
 from agents.llm.errors import (
     BadResponse,
     BrokenStream,
@@ -37,29 +38,44 @@ class Endpoint:
     ) -> None:
         self._client = client
         self._clock = clock
-        self._url = _url(base_url)
+        self._url = _url(base_url, "/chat/completions")
+        self._models_url = _url(base_url, "/models")
         self._headers = _headers(api_key)
         self.host = self._url.host if self._url else ""
         self._place = self._url.netloc.decode().rpartition("@")[2] if self._url else ""
 
-    @asynccontextmanager
-    async def post(
+    def post(
         self, body: bytes, options: Options, seconds: float
-    ) -> AsyncIterator[httpx.Response]:
+    ) -> AbstractAsyncContextManager[httpx.Response]:
         """Send a request; the response inside is an answer. Only EndpointErrors leave this.
 
         A model may think for as long as its reader has time: `seconds`. The reader's own deadline
         comes first, so that a run out of time is not taken for an endpoint that failed.
         """
-        if self._url is None:
+        return self._send("POST", self._url, body, options, seconds)
+
+    def get_models(self, seconds: float) -> AbstractAsyncContextManager[httpx.Response]:
+        """Ask which models there are; the response inside is an answer."""
+        return self._send("GET", self._models_url, None, {}, seconds)
+
+    @asynccontextmanager
+    async def _send(
+        self,
+        method: str,
+        url: httpx.URL | None,
+        body: bytes | None,
+        options: Options,
+        seconds: float,
+    ) -> AsyncIterator[httpx.Response]:
+        if url is None:
             raise WrongAddress
         if self._headers is None:
             raise KeyRefused
         began = False
         try:
             async with self._client.stream(
-                "POST",
-                self._url,
+                method,
+                url,
                 content=body,
                 headers=self._headers,
                 timeout=httpx.Timeout(max(0.0, seconds) + PATIENCE, connect=CONNECT_SECONDS),
@@ -75,7 +91,7 @@ class Endpoint:
             wait = retry_after(response.headers, self._clock.time())
             body = b""
             with suppress(httpx.HTTPError):
-                body = await _up_to(LONGEST_REFUSAL, response)
+                body = await up_to(LONGEST_REFUSAL, response)
             error = refusal(response.status_code, body, wait, options)
             request_id = response.headers.get("x-request-id", "")[:100]
             logger.warning(
@@ -102,6 +118,12 @@ class Endpoint:
                 )
             case httpx.TimeoutException():
                 return TimedOut()
+            case httpx.ConnectError(__cause__=Refused()):
+                return WrongAddress(
+                    f"{self._place} leads to an address that people may not use here. Use a "
+                    "public address, or ask an administrator to allow this one "
+                    "(ORACLE_INSIDE_ENDPOINTS)."
+                )
             case httpx.ConnectError():
                 return Unreachable(
                     f"Cannot connect to {self._place}. "
@@ -134,13 +156,13 @@ def pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
 
 async def whole(response: httpx.Response) -> AsyncGenerator[bytes, None]:
     """The body as one piece."""
-    body = await _up_to(LONGEST_BODY, response)
+    body = await up_to(LONGEST_BODY, response)
     if len(body) > LONGEST_BODY:
         raise BadResponse
     yield body
 
 
-async def _up_to(limit: int, response: httpx.Response) -> bytes:
+async def up_to(limit: int, response: httpx.Response) -> bytes:
     """The body, or a little more of it than `limit`."""
     body = bytearray()
     async with aclosing(pieces(response)) as reads:
@@ -151,9 +173,9 @@ async def _up_to(limit: int, response: httpx.Response) -> bytes:
     return bytes(body)
 
 
-def _url(base_url: str) -> httpx.URL | None:
+def _url(base_url: str, path: str) -> httpx.URL | None:
     try:
-        url = httpx.URL(base_url.strip().rstrip("/") + "/chat/completions")
+        url = httpx.URL(base_url.strip().rstrip("/") + path)
     except httpx.InvalidURL:
         return None
     if url.scheme not in ("http", "https") or not url.host or (url.port or 0) > HIGHEST_PORT:

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models, transaction
 
-from agents.core.config import LIMITS, AgentConfig
+from agents.core.config import LIMITS, AgentConfig, ConfigError
 from agents.models.settings import PerUser, UserAgentConfig
 
 Row = TypeVar("Row", bound=PerUser)
@@ -59,9 +59,8 @@ def change(
     `seen` is what the person saw: if one of these is otherwise now, nothing is stored. `shown` has
     old and new of what must not be recorded as it is.
     """
-    kind.of(user)
     with transaction.atomic():
-        row = kind._default_manager.select_for_update().get(user=user)
+        row, _ = kind._default_manager.select_for_update().get_or_create(user=user)
         for name, value in (seen or {}).items():
             if getattr(row, name) != value:
                 raise ChangedElsewhere(name, getattr(row, name))
@@ -76,7 +75,7 @@ def change(
             setattr(row, name, value)
         if isinstance(row, UserAgentConfig):
             row.version += 1
-        row.full_clean(validate_unique=False, validate_constraints=False)
+        _check(row, set(changed))
         row.save()
         SettingChange.objects.bulk_create(record)
     return row
@@ -90,7 +89,10 @@ def change_limits(
     by: User | None = None,
 ) -> UserAgentConfig:
     """Change some of a user's limits; ConfigError says what is wrong with which."""
-    config = AgentConfig.build(values, UserAgentConfig.of(user).to_config())
+    try:
+        config = AgentConfig.build(values)
+    except ConfigError:  # again, now with what is in force: most changes are good ones
+        config = AgentConfig.build(values, UserAgentConfig.of(user).to_config())
     checked = {name: getattr(config, name) for name in values}
     return change(UserAgentConfig, user, checked, seen=seen, by=by)
 
@@ -99,6 +101,12 @@ def reset_limits(user: User, *names: str, by: User | None = None) -> UserAgentCo
     """Back to the defaults: these limits, or all of them."""
     defaults = {name: LIMITS[name].default for name in names or LIMITS}
     return change(UserAgentConfig, user, defaults, by=by)
+
+
+def _check(row: PerUser, changed: set[str]) -> None:
+    """Only what is changed: a name that is no longer known must not block everything else."""
+    others = {column.name for column in row._meta.concrete_fields} - changed
+    row.full_clean(exclude=others, validate_unique=False, validate_constraints=False)
 
 
 def _record(user: User, by: User | None, name: str, values: tuple[Any, Any]) -> SettingChange:

@@ -126,10 +126,17 @@ class ModelSettings(PerUser):
         ]
 
     @property
+    def is_embedded(self) -> bool:
+        """Whether nobody has named an endpoint, so that the embedded model answers."""
+        return not (self.provider or settings.ORACLE_LLM_BASE_URL)
+
+    @property
     def models(self) -> tuple[str, ...]:
         """What may be chosen for a question, the user's own first. The embedded model is alone."""
-        if not settings.ORACLE_LLM_BASE_URL:
+        if self.is_embedded:
             return ()
+        if self.provider:
+            return tuple(dict.fromkeys(filter(None, (self.oracle_model, self.subagent_model))))
         own = self.oracle_model or settings.ORACLE_LLM_MODEL
         return tuple(dict.fromkeys((own, *settings.ORACLE_LLM_MODELS)))
 

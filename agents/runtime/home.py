@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from agents.llm.client import build_http_client
+from agents.runtime.endpoints import policy
 from agents.runtime.runtime import Runtime
 from agents.runtime.world import SiteWorld
 
@@ -13,7 +14,11 @@ _homes: list[Runtime] = []
 @asynccontextmanager
 async def open_home() -> AsyncGenerator[Runtime, None]:
     """Settle what an earlier process left behind, then be home to runs until the end."""
-    async with build_http_client() as http, Runtime(SiteWorld(http)) as runtime:
+    async with (
+        build_http_client() as http,
+        build_http_client(permits=policy().permits) as own,
+        Runtime(SiteWorld(http, own)) as runtime,
+    ):
         _homes.append(runtime)
         try:
             yield runtime

@@ -25,6 +25,14 @@ class RunRefused(Exception):
     """A run cannot be started now. The message is for the person who asked."""
 
 
+class ConversationBusy(RunRefused):
+    """Another run of the same conversation is going on."""
+
+
+class TooManyRuns(RunRefused):
+    """This person has as many runs going as one may have."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
     """One question, with everything that decides how it is answered."""
@@ -122,10 +130,10 @@ def _refuse_second(request: RunRequest) -> None:
         request.conversation_key is not None
         and active.filter(conversation_key=request.conversation_key).exists()
     ):
-        raise RunRefused("This conversation has a run going. Wait for it to end, or stop it.")
+        raise ConversationBusy("This conversation has a run going. Wait for it to end, or stop it.")
 
 
 def _refuse_too_many(request: RunRequest) -> None:
     active = AgentRun.objects.filter(user=request.user, outcome__isnull=True).count()
     if active >= MOST_ACTIVE:
-        raise RunRefused(f"You have {active} runs going. Wait for one to end, or stop one.")
+        raise TooManyRuns(f"You have {active} runs going. Wait for one to end, or stop one.")

@@ -10,9 +10,12 @@ from django.conf import settings
 from agents.core.clock import LoopClock
 from agents.core.ports import ChatModel, ToolRunner
 from agents.core.prompt import NOTES_SHOWN, system_prompt
-from agents.llm.client import OpenAIChatModel
+from agents.llm.addresses import NotAllowed
+from agents.llm.client import NoModel, OpenAIChatModel
+from agents.llm.errors import NotFound, WrongAddress
 from agents.llm.offline import OfflineModel
 from agents.models import ModelSettings, Project
+from agents.runtime.endpoints import Answering, answering, model_name
 from agents.runtime.requests import RunRequest
 from agents.tools.catalogue import TOOLS
 from agents.tools.executor import ToolExecutor
@@ -20,28 +23,30 @@ from agents.tools.librarian import Librarian
 from agents.tools.notes import SAMPLE_PROJECT, FolderNotes
 
 DELEGATE = "delegate_librarian"
+NONE_CHOSEN = "No model is chosen for your endpoint. Choose one in the settings, under Models."
 
 
 class SiteWorld:
-    """With no endpoint configured, the embedded model answers from the notes."""
+    """With no endpoint at all, the embedded model answers from the notes.
 
-    def __init__(self, http: httpx.AsyncClient) -> None:
+    `http` goes to the site's endpoint, which is trusted; `own` to those that people have entered.
+    """
+
+    def __init__(self, http: httpx.AsyncClient, own: httpx.AsyncClient) -> None:
         self._http = http
+        self._own = own
 
     def model(self, request: RunRequest) -> ChatModel:
-        chosen = ModelSettings.of(request.user)
-        if not settings.ORACLE_LLM_BASE_URL:
-            return OfflineModel()
-        return self._endpoint(request.model or chosen.oracle_model, chosen)
+        return self._model(request.model, ModelSettings.of(request.user))
 
     def tools(self, request: RunRequest, model: ChatModel) -> ToolRunner:
         notes = notes_of(request.project)
         chosen = ModelSettings.of(request.user)
         reading = [t for name, t in TOOLS if name != DELEGATE and not t.writes]
-        if not settings.ORACLE_LLM_BASE_URL:
+        if chosen.is_embedded:
             return ToolExecutor(reading, [notes])
         librarian = Librarian(
-            model=self._endpoint(chosen.subagent_model or chosen.oracle_model, chosen),
+            model=self._model(chosen.subagent_model, chosen),
             tools=ToolExecutor(reading, [notes]),
             seconds=chosen.librarian_timeout,
         )
@@ -51,16 +56,33 @@ class SiteWorld:
         recent = notes_of(request.project).recent(NOTES_SHOWN)
         return system_prompt(request.project.name, recent)
 
-    def _endpoint(self, name: str, chosen: ModelSettings) -> ChatModel:
-        return OpenAIChatModel(
-            self._http,
-            settings.ORACLE_LLM_BASE_URL,
-            name or settings.ORACLE_LLM_MODEL,
-            api_key=settings.ORACLE_LLM_API_KEY,
-            thinking=chosen.thinking_enabled,
-            effort=chosen.reasoning_effort,
-            clock=LoopClock(),
-        )
+    def _model(self, name: str, chosen: ModelSettings) -> ChatModel:
+        name = model_name(name, chosen)
+        try:
+            place = answering(chosen)
+        except NotAllowed as refused:
+            return NoModel(name or "none chosen", WrongAddress(str(refused)))
+        if place is None:
+            return OfflineModel()
+        if not name:
+            return NoModel("none chosen", NotFound(NONE_CHOSEN))
+        http = self._own if place.is_own else self._http
+        return model_at(http, place, name, chosen)
+
+
+def model_at(
+    http: httpx.AsyncClient, place: Answering, name: str, chosen: ModelSettings
+) -> OpenAIChatModel:
+    """A model at an endpoint, asked as somebody's settings say."""
+    return OpenAIChatModel(
+        http,
+        place.base_url,
+        name,
+        api_key=place.api_key,
+        thinking=chosen.thinking_enabled,
+        effort=chosen.reasoning_effort,
+        clock=LoopClock(),
+    )
 
 
 def notes_of(project: Project) -> FolderNotes:

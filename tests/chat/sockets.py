@@ -147,7 +147,7 @@ async def site(*steps: ModelStep, then: ModelStep | None = None) -> AsyncIterato
     world = ScriptedWorld(model, FakeTools(TOOLS))
     sockets = application.application_mapping["websocket"]
     with (
-        patch.object(home_module, "SiteWorld", lambda http: world),
+        patch.object(home_module, "SiteWorld", lambda *http: world),
         patch.object(sockets, "allowed_origins", [ORIGIN]),
     ):
         async with home_module.open_home() as runtime:

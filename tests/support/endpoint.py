@@ -8,6 +8,7 @@ Leaving the block raises AssertionError for unexpected requests and unused steps
 
 import asyncio
 import socket
+import ssl
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,8 +25,9 @@ class ScriptedEndpoint(Player):
     """Over a socket a connection cannot be refused once it listens: refuse_connection resets it
     and hang_connect never answers. `refusing_base_url` gives the real refusal."""
 
-    def __init__(self, scripts: Scripts) -> None:
+    def __init__(self, scripts: Scripts, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(scripts)
+        self._tls = tls
         self.connections: set[_Connection] = set()
         self._server: asyncio.Server | None = None
 
@@ -33,11 +35,11 @@ class ScriptedEndpoint(Player):
     def base_url(self) -> str:
         assert self._server is not None, "the endpoint is open inside `async with` only"
         host, port = self._server.sockets[0].getsockname()
-        return f"http://{host}:{port}/v1"
+        return f"{'https' if self._tls else 'http'}://{host}:{port}/v1"
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._connect, "127.0.0.1", 0)
+        self._server = await loop.create_server(self._connect, "127.0.0.1", 0, ssl=self._tls)
         return self
 
     async def __aexit__(

@@ -1,7 +1,9 @@
 """Text is read in sips, over real sockets: fewer reads, and nothing that anybody would notice."""
 
 import asyncio
+import ssl
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import httpx
 import pytest
@@ -10,7 +12,8 @@ from agents.core.clock import LoopClock
 from agents.core.ports import Finished, ModelRequest, ReasoningDelta, TextDelta
 from agents.llm import connections
 from agents.llm.client import OpenAIChatModel, build_http_client
-from agents.llm.connections import Resting
+from agents.llm.connections import Sips
+from tests.support.certificates import certified
 from tests.support.endpoint import ScriptedEndpoint
 from tests.support.script import Script, call, say
 
@@ -22,13 +25,13 @@ REQUEST = ModelRequest(({"role": "user", "content": "?"},), (), "auto", 1_000, 1
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """What every read of the network brought."""
     found: list[bytes] = []
-    read: Callable[..., Awaitable[bytes]] = Resting.read
+    receive: Callable[..., Awaitable[bytes]] = Sips.receive
 
-    async def counted(self: Resting, *args: object, **options: object) -> bytes:
-        found.append(await read(self, *args, **options))
+    async def counted(self: Sips, *args: object, **options: object) -> bytes:
+        found.append(await receive(self, *args, **options))
         return found[-1]
 
-    monkeypatch.setattr(Resting, "read", counted)
+    monkeypatch.setattr(Sips, "receive", counted)
     return found
 
 
@@ -61,6 +64,20 @@ async def test_what_is_written_while_a_connection_rests_comes_in_one_read(
     assert "".join(texts) == WORDS
     assert rests
     assert len(reads) < 30
+
+
+async def test_records_of_tls_are_gathered_too(
+    rests: list[float], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each piece is a record of its own: resting above TLS would read one for every rest."""
+    tls, trusted = certified(tmp_path)
+    trusting = ssl.create_default_context(cafile=trusted)
+    monkeypatch.setattr("agents.llm.client._certificates", lambda: trusting)
+    words = say(WORDS, pieces=60, piece_delay=0.002)
+    async with ScriptedEndpoint(Script([words]), tls) as endpoint, build_http_client() as client:
+        events = await events_of(endpoint, client)
+    assert "".join(e.text for e in events if isinstance(e, TextDelta)) == WORDS
+    assert 0 < len(rests) < 30
 
 
 async def test_the_first_text_is_not_waited_for(rests: list[float]) -> None:

@@ -1,0 +1,214 @@
+"""The OpenAPI document: made from the route table and the models, so that it cannot lag behind."""
+
+import re
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from agents.models.tokens import Scope
+from chat.api import limits
+from chat.api.chunks import chunk_schemas
+from chat.api.endpoints import Endpoint
+from chat.api.reading import JSON, MOST_BYTES
+from chat.api.schemas import AgentConfigView, Problems
+from chat.api.sse import MEDIA
+
+VERSION = "1.0.0"
+PLACE = re.compile(r"<(\w+):(\w+)>")
+TYPES = {"uuid": {"type": "string", "format": "uuid"}}
+REFS = "#/components/schemas/{model}"
+ABOUT = """\
+Ask Oracle, follow runs, read conversations and change limits.
+
+Every request carries a token (`Authorization: Bearer oracle_...`); tokens and their scopes are made
+in the settings. Every refusal has the same body: `{"detail": [{"loc", "msg", "type"}]}`.
+"""
+MEANING = {
+    400: "The host is not one of this site.",
+    401: "No token, or one that is unknown or revoked.",
+    403: "The token lacks the scope that this needs; or the request came without HTTPS.",
+    404: "There is no such thing of yours.",
+    409: "Not now, or not any more: the message says why, `ctx` what is in force.",
+    413: f"The body has more than {MOST_BYTES:,} bytes.",
+    415: f"The body is not {JSON}.",
+    422: "A field is wrong: `loc` names it. Nothing was stored.",
+    429: "Too many requests, runs or streams. `Retry-After` says when to come back.",
+    500: "A fault of ours.",
+    503: "The server is stopping, or its database is away.",
+}
+HEADERS = {
+    "WWW-Authenticate": ("How to say who you are.", "string"),
+    "Retry-After": ("Seconds to wait before trying again.", "integer"),
+    "RateLimit-Limit": ("Requests of this kind that a token may make in a minute.", "integer"),
+    "RateLimit-Remaining": ("How many are left now.", "integer"),
+    "RateLimit-Reset": ("Seconds until all of them are there again.", "integer"),
+    "ETag": ("The version, for If-Match.", "string"),
+}
+CARRIED = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}
+RATED = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]
+EVENT = {
+    "type": "object",
+    "description": "One chunk is one event; lines that begin with a colon are heartbeats.",
+    "properties": {
+        "id": {"type": "string", "description": "The chunk's seq: resume after it."},
+        "event": {"type": "string", "description": "The chunk's type."},
+        "data": {
+            "type": "string",
+            "contentMediaType": JSON,
+            "contentSchema": {"$ref": "#/components/schemas/Chunk"},
+        },
+    },
+    "required": ["id", "event", "data"],
+}
+
+Json = dict[str, Any]
+
+
+def document(endpoints: Iterable[Endpoint]) -> Json:
+    listed = list(endpoints)
+    schemas = _Schemas(listed)
+    paths: dict[str, Json] = {}
+    for each in listed:
+        paths.setdefault(address(each), {})[each.method.lower()] = _operation(each, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Oracle", "version": VERSION, "description": ABOUT},
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": {**schemas.components, **chunk_schemas(), "Event": EVENT},
+            "headers": {
+                name: {"description": told, "schema": {"type": kind}}
+                for name, (told, kind) in HEADERS.items()
+            },
+            "responses": {str(status): _refusal(status) for status in MEANING},
+            "securitySchemes": {
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "Scopes: "
+                    + ". ".join(f"`{scope}`: {scope.label}" for scope in Scope)
+                    + ".",
+                }
+            },
+        },
+    }
+
+
+def address(found: Endpoint) -> str:
+    return "/api/" + PLACE.sub(r"{\2}", found.path)
+
+
+class _Schemas:
+    """The models of all endpoints as components, and references to them."""
+
+    def __init__(self, endpoints: list[Endpoint]) -> None:
+        taken = [each.takes for each in endpoints if each.takes is not None]
+        given = [
+            kind for each in endpoints for kind in each.answers.values() if isinstance(kind, type)
+        ]
+        models: list[Any] = [
+            *((kind, "validation") for kind in dict.fromkeys(taken)),
+            *((kind, "serialization") for kind in dict.fromkeys([*given, Problems])),
+        ]
+        self._refs, made = models_json_schema(models, ref_template=REFS)
+        self.components: Json = made["$defs"]
+
+    def takes(self, kind: type[BaseModel]) -> Json:
+        return self._refs[kind, "validation"]
+
+    def gives(self, kind: type[BaseModel]) -> Json:
+        return self._refs[kind, "serialization"]
+
+
+def _operation(found: Endpoint, schemas: _Schemas) -> Json:
+    made: Json = {
+        "operationId": found.name,
+        "summary": found.summary,
+        "tags": [found.path.partition("/")[0]],
+        "parameters": [*_path_parameters(found), *_query_parameters(found), *_headers(found)],
+        "responses": {
+            **{str(s): _answer(found, s, kind, schemas) for s, kind in found.answers.items()},
+            **{str(s): {"$ref": f"#/components/responses/{s}"} for s in found.statuses},
+        },
+        "security": [{"token": [scope]} for scope in found.scopes],
+    }
+    if found.handler.__doc__:
+        made["description"] = found.handler.__doc__
+    if found.scopes:
+        made["x-requests-per-minute"] = limits.per_minute(found.rate)
+    if found.takes is not None:
+        required = any(field.is_required() for field in found.takes.model_fields.values())
+        content = {JSON: {"schema": schemas.takes(found.takes)}}
+        made["requestBody"] = {"required": required, "content": content}
+    return made
+
+
+def _path_parameters(found: Endpoint) -> list[Json]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": TYPES[kind]}
+        for kind, name in PLACE.findall(found.path)
+    ]
+
+
+def _query_parameters(found: Endpoint) -> list[Json]:
+    schema = found.query.model_json_schema(mode="validation")
+    return [
+        {"name": name, "in": "query", "required": False, "schema": _not_null(about)}
+        for name, about in schema.get("properties", {}).items()
+    ]
+
+
+def _not_null(about: Json) -> Json:
+    """An address can leave something out, not say null."""
+    kinds = [kind for kind in about.get("anyOf", []) if kind != {"type": "null"}]
+    if not kinds:
+        return about
+    rest = {name: value for name, value in about.items() if name not in ("anyOf", "default")}
+    return {**kinds[0], **rest}
+
+
+def _headers(found: Endpoint) -> list[Json]:
+    return [
+        {
+            "name": name,
+            "in": "header",
+            "required": False,
+            "description": meaning,
+            "schema": {"type": "string"} | ({"pattern": "^[0-9]{0,9}$"} if "ID" in name else {}),
+        }
+        for name, meaning in found.headers.items()
+    ]
+
+
+def _answer(
+    found: Endpoint, status: int, kind: "type[BaseModel] | str | None", schemas: _Schemas
+) -> Json:
+    made: Json = {"description": HTTPStatus(status).phrase}
+    names = [*(RATED if found.scopes else []), *(["ETag"] if kind is AgentConfigView else [])]
+    if names:
+        made["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+    if isinstance(kind, str):
+        made["content"] = {media: _other(media) for media in kind.split(", ")}
+    elif kind is not None:
+        made["content"] = {JSON: {"schema": schemas.gives(kind)}}
+    return made
+
+
+def _other(media: str) -> Json:
+    if media == MEDIA:
+        return {"schema": {"$ref": "#/components/schemas/Event"}}
+    return {"schema": {"type": "object"} if media == JSON else {"type": "string"}}
+
+
+def _refusal(status: int) -> Json:
+    made: Json = {
+        "description": MEANING[status],
+        "content": {JSON: {"schema": {"$ref": REFS.format(model=Problems.__name__)}}},
+    }
+    if names := CARRIED.get(status):
+        made["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+    return made

@@ -1,0 +1,297 @@
+"""What goes in and out, as models: strict, closed, and the source of the OpenAPI document.
+
+The fields of AgentConfig are taken from its one definition; none is written here again.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+)
+
+from agents.core.chunks import SourceRef
+from agents.core.config import LIMITS, Limit
+from agents.core.decision import TREES
+from agents.core.reasons import Outcome, Severity
+from agents.core.text import storable
+from chat.asking import LONGEST_MESSAGE_ID, LONGEST_QUESTION
+from chat.models import LONGEST_NAME
+
+
+class Schema(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+
+
+class Query(BaseModel):
+    """Not strict: everything in an address is text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class NoQuery(Query):
+    pass
+
+
+class Problem(Schema):
+    """One thing that is wrong."""
+
+    loc: list[str | int] = Field(description="Where: body, query, path or header, then the field.")
+    msg: str = Field(description="What is wrong and what to do, for people.")
+    type: str = Field(description="The same for programs.")
+    ctx: dict[str, Any] | None = Field(None, description="For a conflict: what is in force now.")
+
+
+class Problems(Schema):
+    """The body of every refusal."""
+
+    detail: list[Problem]
+
+
+# -- limits ---------------------------------------------------------------------------------------
+
+
+def _about(limit: Limit) -> dict[str, Any]:
+    return {
+        "ge": limit.minimum,
+        "le": limit.maximum,
+        "title": limit.label,
+        "description": f"{limit.help} Default: {limit.default:,}.",
+        "examples": [limit.default],
+    }
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    """What is left out is left as it is; there is no default to show."""
+    schema.pop("default", None)
+
+
+def _whole(value: Any) -> Any:
+    """JSON has one kind of number: 15.0 is 15."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+
+
+def _required() -> dict[str, Any]:
+    return {name: (Whole, Field(**_about(limit))) for name, limit in LIMITS.items()}
+
+
+def _optional() -> dict[str, Any]:
+    return {
+        name: (Whole, Field(None, json_schema_extra=_without_default, **_about(limit)))
+        for name, limit in LIMITS.items()
+    }
+
+
+Version = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_whole)]
+
+
+class Versioned(Schema):
+    version: Version | None = Field(
+        None, description="The version that was seen. If it is another one now: 409."
+    )
+
+
+AgentConfigView: Any = create_model(
+    "AgentConfigView",
+    __base__=Schema,
+    __doc__="A person's limits, and a version that grows with every change.",
+    version=(Version, ...),
+    **_required(),
+)
+AgentConfigPut: Any = create_model(
+    "AgentConfigPut", __base__=Versioned, __doc__="All limits.", **_required()
+)
+AgentConfigPatch: Any = create_model(
+    "AgentConfigPatch", __base__=Versioned, __doc__="Some limits.", **_optional()
+)
+Overrides: Any = create_model(
+    "Overrides", __base__=Schema, __doc__="Limits for one run only.", **_optional()
+)
+LimitName = StrEnum("LimitName", {name: name for name in LIMITS})  # type: ignore[misc]  # made from the one definition
+
+
+class AgentConfigReset(Versioned):
+    """Which limits go back to their defaults; all, if none are named."""
+
+    fields: list[LimitName] | None = Field(None, max_length=len(LIMITS))
+
+
+# -- asking ---------------------------------------------------------------------------------------
+
+
+def _not_blank(question: str) -> str:
+    if not storable(question).strip():
+        raise ValueError("The question is empty")
+    return question
+
+
+def _known_tree(name: str) -> str:
+    if name not in TREES:
+        raise ValueError(f"There is no such mode. Known: {', '.join(TREES.names())}")
+    return name
+
+
+def _list_trees(schema: dict[str, Any]) -> None:
+    schema["enum"] = TREES.names()
+
+
+MessageId = Annotated[str, Field(min_length=1, max_length=LONGEST_MESSAGE_ID, pattern=r"^[ -~]+$")]
+
+
+class Ask(Schema):
+    """A question, and how to answer it where that differs from the settings."""
+
+    question: Annotated[str, AfterValidator(_not_blank)] = Field(
+        min_length=1,
+        max_length=LONGEST_QUESTION,
+        pattern=r"\S",
+        examples=["When did the work begin, and who leads it?"],
+    )
+    project: UUID | None = Field(None, description="By default your first one, by name.")
+    conversation_id: UUID | None = Field(
+        None, description="Ask at its HEAD. Left out: a new conversation."
+    )
+    context_id: UUID | None = Field(
+        None, description="Ask under this exchange, named by its id or its run's."
+    )
+    continued_from: UUID | None = Field(
+        None, description="Go on from this run, which ended early; its tool turns are replayed."
+    )
+    tree: (
+        Annotated[
+            str, AfterValidator(_known_tree), Field(max_length=64, json_schema_extra=_list_trees)
+        ]
+        | None
+    ) = Field(None, description="The decision tree (mode) of this run.")
+    model: Annotated[str, Field(max_length=200)] | None = Field(
+        None, description="One of the models that your settings let you choose from."
+    )
+    overrides: Overrides | None = Field(None, description="Limits for this run only.")
+    client_message_id: MessageId | None = Field(
+        None, description="The same id twice is one run: a request can be repeated safely."
+    )
+
+
+class Notice(Schema):
+    """What the run told its user on the way."""
+
+    system_type: str = Field(description="A word of docs/chunks.md; there may be others later.")
+    system_message: str
+    severity: Severity
+    at: datetime
+
+
+class RunView(Schema):
+    """One question and everything that is known of its answer."""
+
+    id: UUID
+    conversation_id: UUID | None
+    project_id: UUID
+    continued_from: UUID | None
+    client_message_id: str | None
+    question: str
+    answer: str = Field(description="The model's own words; so far, if the run is going on.")
+    explanation: str = Field(description="Written by code when a limit ended the run.")
+    outcome: Outcome | None = Field(description="Null while the run is going on.")
+    reason: str = Field(description="Why it ended: a code of docs/limits.md. Empty: it has not.")
+    also_triggered: list[str]
+    error: str
+    sources: list[SourceRef]
+    notices: list[Notice]
+    turns: int
+    tool_calls: int
+    tokens_in: int
+    tokens_out: int
+    usage_source: str
+    model: str
+    tree: str
+    config: dict[str, int] = Field(description="The limits in force, as they were at the start.")
+    last_seq: int = Field(description="The number of its newest chunk.")
+    started_at: datetime
+    ended_at: datetime | None
+
+
+class After(Query):
+    last_event_id: int = Field(
+        0, ge=0, le=2**31 - 1, description="Send what comes after this chunk; 0: everything."
+    )
+
+
+# -- conversations --------------------------------------------------------------------------------
+
+CURSOR = r"^[0-9]{1,16}-[0-9a-f]{32}$"
+
+
+class ListQuery(Query):
+    limit: int = Field(50, ge=1, le=100)
+    before: str | None = Field(None, pattern=CURSOR, description="`next` of the page before.")
+
+
+class ConversationView(Schema):
+    id: UUID
+    project_id: UUID
+    title: str
+    head: UUID | None = Field(description="The exchange that the next question hangs under.")
+    created_at: datetime
+    updated_at: datetime
+
+
+class ListedConversation(ConversationView):
+    running: bool = Field(description="Whether a run is going on in it.")
+
+
+class ConversationList(Schema):
+    """Newest first."""
+
+    conversations: list[ListedConversation]
+    next: str | None = Field(description="Pass it as `before` for the next page; null: the end.")
+
+
+class ExchangeView(Schema):
+    id: UUID
+    parent: UUID | None
+    label: str
+    checkpoint: bool
+    created_at: datetime
+    run: RunView
+
+
+class ConversationPath(ConversationView):
+    """The path to HEAD, or its last stretch."""
+
+    exchanges: list[ExchangeView] = Field(description="Oldest first.")
+    earlier: UUID | None = Field(description="Pass it as `upto` for what comes before.")
+
+
+class PathQuery(Query):
+    limit: int = Field(30, ge=1, le=100)
+    upto: UUID | None = Field(None, description="The last exchange to send; by default HEAD.")
+
+
+class Rename(Schema):
+    title: str = Field(
+        max_length=LONGEST_NAME, description="Empty: the title is made from the first question."
+    )
+
+
+class ExportQuery(Query):
+    format: Literal["json", "md"] = "json"
+
+
+class ProjectView(Schema):
+    id: UUID
+    name: str
+
+
+class ProjectList(Schema):
+    projects: list[ProjectView]

@@ -1,0 +1,99 @@
+"""Tokens for programs: made, shown once, listed, revoked."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from agents.core.text import storable
+from agents.models import ApiToken, SettingChange
+from agents.models.tokens import Scope, known_scopes
+from settings_ui.asked import signed_in, user_of
+from settings_ui.log import TOKEN
+
+LONGEST_NAME = 80
+REVOKED_SHOWN = 10
+REVOKED_FOR = timedelta(days=30)
+
+
+@never_cache
+@signed_in
+@require_http_methods(["GET", "POST"])
+def page(request: HttpRequest) -> HttpResponse:
+    """The list. A new token is in the answer to the form that asked for it, and nowhere else."""
+    if request.method == "GET":
+        return _shown(request, {"chosen": [Scope.ASK.value, Scope.READ.value]})
+    name = " ".join(storable(request.POST.get("name", "")).split())
+    scopes = request.POST.getlist("scopes")
+    try:
+        made, text = _make(user_of(request), name, scopes)
+    except ValidationError as refused:
+        errors = refused.message_dict if hasattr(refused, "error_dict") else {}
+        form = {"name": name[:LONGEST_NAME], "chosen": scopes, "errors": errors}
+        return _shown(request, {**form, "problem": "" if errors else refused.messages[0]}, 422)
+    return _shown(request, {"made": made, "text": text, "chosen": scopes})
+
+
+@signed_in
+@require_POST
+def revoke(request: HttpRequest, number: int) -> HttpResponse:
+    user = user_of(request)
+    token = ApiToken.objects.filter(user=user, pk=number, revoked_at=None).first()
+    if token is None:
+        raise Http404("There is no such token of yours.")
+    token.revoke()
+    SettingChange.objects.create(user=user, by=user, name=TOKEN, old=_said(token), new="")
+    messages.success(request, f"{token} is revoked. Programs that use it are refused from now on.")
+    return redirect("tokens")
+
+
+def _make(user: User, name: str, scopes: list[str]) -> tuple[ApiToken, str]:
+    """A name that is taken is refused: a form sent twice makes one token."""
+    problems = {"name": _problem_of_name(user, name), "scopes": _problem_of_scopes(scopes)}
+    if any(problems.values()):
+        raise ValidationError({field: text for field, text in problems.items() if text})
+    token, text = ApiToken.make(user, name, list(dict.fromkeys(scopes)))
+    SettingChange.objects.create(user=user, by=user, name=TOKEN, old="", new=_said(token))
+    return token, text
+
+
+def _problem_of_name(user: User, name: str) -> str:
+    if not name:
+        return "Give it a name."
+    if len(name) > LONGEST_NAME:
+        return f"A name has at most {LONGEST_NAME} characters."
+    taken = ApiToken.objects.filter(user=user, name=name, revoked_at=None).exists()
+    return "You have a token of this name. Choose another." if taken else ""
+
+
+def _problem_of_scopes(scopes: list[str]) -> str:
+    try:
+        known_scopes(scopes)
+    except ValidationError as refused:
+        return str(refused.messages[0])
+    return ""
+
+
+def _said(token: ApiToken) -> str:
+    return f"{token}: {', '.join(token.scopes)}"
+
+
+def _shown(request: HttpRequest, more: dict[str, Any], status: int = 200) -> HttpResponse:
+    own = ApiToken.objects.filter(user=user_of(request))
+    late = own.filter(revoked_at__gt=timezone.now() - REVOKED_FOR).order_by("-revoked_at")
+    context = {
+        "section": "tokens",
+        "tokens": own.filter(revoked_at=None),
+        "revoked": late[:REVOKED_SHOWN],
+        "scopes": Scope.choices,
+        "longest_name": LONGEST_NAME,
+        **more,
+    }
+    return render(request, "settings/tokens.html", context, status=status)

@@ -1,0 +1,39 @@
+"""One server process for all tests of this folder that need a real one."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from agents.runtime import home as home_module
+from chat.api import limits
+from tests.chat.api.calling import Caller
+from tests.chat.api.site import Program, Site
+from tests.chat.tabs import Chat
+from tests.support.script import say
+from tests.support.stage import Stage
+
+
+@pytest.fixture(scope="package")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with Stage() as stage:
+        made = Site(tmp_path_factory.mktemp("api"), stage)
+        with made.open():
+            yield made
+
+
+@pytest.fixture
+def program(site: Site) -> Iterator[Program]:
+    """Somebody's program. What goes wrong in the server fails the test."""
+    read = len(site.server.log.read_text())
+    yield site.program()
+    assert "Traceback" not in site.server.log.read_text()[read:]
+
+
+@pytest.fixture
+async def ada(monkeypatch: pytest.MonkeyPatch, transactional_db: None) -> AsyncIterator[Caller]:
+    """Ada's program, with all scopes, in this process; her model says "It is so."."""
+    limits.forget()
+    async with Chat(then=say("It is so.")) as chat:
+        monkeypatch.setattr(home_module, "_homes", [chat.runtime])
+        async with Caller.of(chat, chat.user) as caller:
+            yield caller

@@ -1,0 +1,6 @@
+"""The site's settings for a server that programs are let loose on. For tests only."""
+
+from tests.browser.settings import *  # noqa: F403  # settings are names in a module
+
+ROOT_URLCONF = "tests.chat.api.doors"
+API_PER_MINUTE = {"ask": 100_000, "read": 100_000, "change": 100_000}
