@@ -44,6 +44,7 @@ def main() -> int:
         print("the same with runtime, ledger on SQLite and a reader")
         report(floor, stored)
         report_delay(base_url, options.rounds)
+        report_chat(base_url, options.rounds)
     report_stuck_rules()
     return 0
 
@@ -100,6 +101,13 @@ def report_delay(base_url: str, rounds: int) -> None:
     for name, found in json.loads(done.stdout).items():
         row = (found["control"], found["ours"], found["above"])
         print(f"  {name:32} " + " ".join(f"{value:7.1f}" for value in row))
+
+
+def report_chat(base_url: str, rounds: int) -> None:
+    """Fifty pages beside a bare relay: it prints its own table."""
+    sys.stdout.flush()
+    command = [sys.executable, "-m", "bench.chat", "--base-url", base_url]
+    subprocess.run([*command, "--rounds", str(rounds)], cwd=ROOT, check=True)
 
 
 def report_stuck_rules() -> None:

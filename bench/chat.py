@@ -3,7 +3,7 @@
 Fifty pages, a token every 50 ms each: model, loop, ledger on SQLite, Markdown, templates, daphne.
 CPU is that of the server process. Delay is from the moment the model wrote a token to the frame
 that first shows it, and the relay's own delay is the control. `python -m bench.chat --base-url URL`
-prints a table.
+prints a table; `make bench` includes it.
 """
 
 import argparse

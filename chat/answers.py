@@ -143,6 +143,9 @@ class Answer:
                     _update(known[1], call, chunk.at)
             case ToolResult():
                 self._result(chunk)
+            case Source(source=source):
+                self._source(source)
+                return
             case _:
                 return
         self._change(card)

@@ -83,6 +83,18 @@ def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @never_cache
 @login_required
 @require_GET
+def found(request: HttpRequest, conversation_id: UUID, exchange_id: UUID) -> HttpResponse:
+    """To an exchange: in the thread if it is shown there, else in the outline, to go there."""
+    shown = conversation_of(request, conversation_id)
+    is_shown = any(row.pk == exchange_id for row in tree.stretch(shown.head_id).exchanges)
+    response = redirect("conversation" if is_shown else "outline", shown.pk)
+    response["Location"] += f"#x{exchange_id.hex}"
+    return response
+
+
+@never_cache
+@login_required
+@require_GET
 def outline(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
     """The tree as a nested list: move, label, mark, prune."""
     shown = conversation_of(request, conversation_id)
@@ -98,7 +110,7 @@ def outline(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def tend(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """One change of the tree, then back to the outline."""
+    """One change of the tree, then back to the outline; or to where the reader went by it."""
     shown = conversation_of(request, conversation_id)
     change = CHANGES.get(request.POST.get("do", ""))
     if change is None:
@@ -107,9 +119,9 @@ def tend(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
         extra = change(shown, request.POST)
     except ChatError as error:
         messages.error(request, str(error))
-        extra = ""
+        return redirect("outline", shown.pk)
     home().nudge(shown.pk)
-    response = redirect("outline", shown.pk)
+    response = redirect("conversation" if change is _checkout else "outline", shown.pk)
     response["Location"] += extra
     return response
 

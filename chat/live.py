@@ -155,16 +155,21 @@ class Live:
 
     async def _show_conversation(self) -> bool:
         """Bring the page to where the conversation is now."""
-        scene = await self._runtime.work(self._scene)
-        if scene is None:
+        found = await self._runtime.work(self._look_at_it)
+        if found is None:
             return True
-        await self._send(await self._runtime.work(lambda: self._shown(scene)))
+        scene, html = found
+        await self._send(html)
         self._title = scene.conversation.title
         self._head = scene.conversation.head_id
         self._run = scene.run
         self._answer = scene.answer if scene.run else None
         self._unfinished = {scene.run.pk} if scene.run else set()
         return True
+
+    def _look_at_it(self) -> tuple[_Scene, str] | None:
+        scene = self._scene()
+        return (scene, self._shown(scene)) if scene is not None else None
 
     def _scene(self) -> _Scene | None:
         found = conversations.of(self._user).filter(pk=self._key).first()

@@ -139,7 +139,7 @@ class NoticePart:
     @property
     def tone(self) -> str:
         """Amber is for limits and policy, red for errors, grey for what is neither."""
-        if self.system_type in ("cancelled", "notification"):
+        if self.system_type in ("cancelled", "notification") or self.severity == "info":
             return "neutral"
         return "error" if self.severity == "error" else "limit"
 

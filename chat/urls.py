@@ -10,6 +10,7 @@ urlpatterns = [
     path("new/", pages.new, name="new"),
     path("c/<uuid:conversation_id>/", pages.conversation, name="conversation"),
     path("c/<uuid:conversation_id>/earlier/<uuid:exchange_id>/", pages.earlier, name="earlier"),
+    path("c/<uuid:conversation_id>/at/<uuid:exchange_id>/", keeping.found, name="found"),
     path("c/<uuid:conversation_id>/outline/", keeping.outline, name="outline"),
     path("c/<uuid:conversation_id>/tend/", keeping.tend, name="tend"),
     path("c/<uuid:conversation_id>/export.<str:form>", keeping.export, name="export"),

@@ -1,4 +1,4 @@
-// What a chat page cannot do without script. All else is HTML from the server.
+// What a chat page cannot do without script; all else is HTML.
 const { find: $, findAll: all, on } = htmx;
 const chat = $("#chat").dataset, scroll = $("#scroll"), flash = $("#flash"), form = $("#composer");
 const { question: field, edits, client_message_id: id } = form.elements;
@@ -21,8 +21,8 @@ htmx.createWebSocket = (url) => {
     if (made !== socket) return event.stopImmediatePropagation(); // given up
     socket = null;
     const why = $("#connection").dataset[event.code];
-    show("closed", why || (navigator.onLine ? "Reconnecting" : "Offline"));
-    if (!why) Object.defineProperty(event, "code", { value: 1006 }); // so htmx comes back
+    show(why ? "over" : "closed", why || (navigator.onLine ? "Reconnecting" : "Offline"));
+    if (!why) Object.defineProperty(event, "code", { value: 1006 }); // htmx comes back
   });
   return made;
 };
@@ -40,7 +40,7 @@ setInterval(() => {
   for (const e of all("[data-since]")) e.textContent = `${Math.max(0, now - e.dataset.since | 0)} s`;
 }, 1000);
 
-// Composer: cleared when the server has the question, not before.
+// Composer: cleared once the server has the question.
 let waiting, stopping, turned;
 const save = () => {
   if (!edits.value) localStorage.setItem(chat.draft, field.value);
@@ -63,15 +63,15 @@ on("htmx:wsConfigSend", (event) => {
     stopping = Date.now();
   }
   if (verb !== "submit") return;
-  if (running() || !values.question.trim()) return refuse();
+  if (!values.question.trim()) return refuse();
   waiting = values;
   if (isOpen()) return;
-  flash.textContent = flash.dataset.offline;
+  flash.textContent = flash.dataset[$("#connection").dataset.state];
   refuse();
 });
 
 // Following the text, until the reader leaves it.
-let follows = !location.hash, top = 0;
+let follows = !location.hash && !$("#empty"), top = 0;
 const gap = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight;
 const follow = () => {
   if (follows) scroll.scrollTop = scroll.scrollHeight;
@@ -86,7 +86,7 @@ on(scroll, "scroll", () => {
 on("#latest", "click", () => { follows = true; follow(); touch || field.focus(); });
 new ResizeObserver(follow).observe(scroll);
 
-// Frames: what is open stays open, the focus stays, nothing comes twice.
+// Frames: what is open stays open, focus stays, nothing comes twice.
 let focused;
 on("htmx:wsBeforeMessage", (event) => {
   heard = Date.now();

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from agents.core.chunks import CallView, Source, ToolResult
-from agents.core.reasons import REASONS
+from agents.core.reasons import REASONS, Outcome
 from chat import tree
 from chat.export.fences import code, contained, escaped, fenced, quoted
 from chat.export.records import Entry, read
@@ -26,11 +26,15 @@ def _exchange(entry: Entry) -> Iterator[str]:
     yield quoted(run.question)
     for call_id, call in record.calls.items():
         yield _call(call, record.results.get(call_id))
-    for notice in record.notices:
-        yield quoted(f"**System, {notice.severity}:** {escaped(notice.system_message)}")
+    stopped = run.outcome == Outcome.CANCELLED  # told by the last notice, after the answer
+    told = [
+        quoted(f"**System, {n.severity}:** {escaped(n.system_message)}") for n in record.notices
+    ]
+    yield from told[: len(told) - stopped]
     yield contained(entry.answer)
+    yield from told[len(told) - stopped :]
     yield quoted(run.explanation) if run.explanation else ""
-    yield quoted(f"**Error:** {escaped(run.error)}") if run.error else ""
+    yield quoted(f"**Error:** {escaped(run.error)}") if run.error and not stopped else ""
     yield _sources(record.sources)
     yield _about(entry)
 
@@ -77,6 +81,7 @@ def _about(entry: Entry) -> str:
         ending = "still running"
     else:
         ending = REASONS.get(run.reason).label if run.reason in REASONS else run.reason
+    turns = f"{run.turns} turn{'s' if run.turns != 1 else ''}"
     counted = f"{run.tokens_in:,} tokens in, {run.tokens_out:,} out"
     source = f" ({run.usage_source})" if run.usage_source else ""
-    return f"{code(run.model)}, {run.turns} turns, {counted}{source}, {escaped(ending)}"
+    return f"{code(run.model)}, {turns}, {counted}{source}, {escaped(ending)}"

@@ -368,3 +368,28 @@ def test_a_question_goes_to_the_model_that_was_chosen_for_it(visitor: Visitor, a
     expect(tab.page.get_by_label("Model")).to_have_value("second-model")
     tab.page.get_by_label("Model").select_option(ada.name)
     tab.ask("The first, please.").ended().shows("The first again.")
+
+
+@pytest.mark.parametrize("width", [320, 360, 430, 600, 768, 820, 900, 1200])
+def test_nothing_is_wider_than_the_page(width: int, visitor: Visitor, ada: Person) -> None:
+    ada.plays(say("Noted, with `code` and a [link](https://a.example)."))
+    tab = visitor.enters(ada).ask("Is it all there?").ended()
+    tab.page.set_viewport_size({"width": width, "height": 800})
+    wide = tab.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1]
+    send = tab.page.locator("#controls button").bounding_box()
+    assert send is not None
+    assert send["x"] + send["width"] <= width
+    tab.go("/new/")
+    assert tab.page.evaluate("document.querySelector('#scroll').scrollTop") == 0
+
+
+def test_a_question_during_a_run_is_answered_with_a_sentence(visitor: Visitor, ada: Person) -> None:
+    gate = ada.gate()
+    ada.plays(held("So far ", "and done.", gate))
+    tab = visitor.enters(ada).ask("A long story, please.").shows("So far")
+    tab.send("And another?")
+    expect(tab.page.locator("#flash")).to_contain_text("has a run going")
+    expect(tab.question).to_have_value("And another?")
+    gate.open()
+    tab.ended()

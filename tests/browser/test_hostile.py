@@ -19,7 +19,7 @@ from tests.support.script import Call, Reply, calls, say
 SHAPE = """
 (inside) => {
   const bad = [], shape = [], tags = new Set();
-  const allowed = new Set(["class", "href", "rel", "target", "start", "align"]);
+  const allowed = new Set(["class", "href", "rel", "target", "start"]);
   const ours = new Set(["tabindex=0"]);  // what scrolls sideways can be reached by keyboard
   for (const e of document.querySelectorAll("*")) {
     const holder = e.parentElement && e.parentElement.closest(inside);

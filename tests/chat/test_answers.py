@@ -352,3 +352,9 @@ def test_settling_forgets_what_was_new() -> None:
     answer.settle()
     left = [answer.sources_changed, answer.usage_changed, answer.just_ended]
     assert left == [False] * 3
+
+
+def test_what_a_subagent_has_read_is_a_source_too() -> None:
+    read = Source(source=SourceRef("notes/tide.md", "vault", 3), parent="c0")
+    answer = taken(stamped([called("c0", "running", name="delegate_librarian"), read]))
+    assert [source.path for source in answer.sources.values()] == ["notes/tide.md"]

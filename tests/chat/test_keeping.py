@@ -174,3 +174,23 @@ def test_a_way_back_is_shown_as_text(talk: Talk) -> None:
     client: Client = browser(talk.user)
     html = client.get(f"/c/{talk.id}/outline/", {"undo": '"><script>'}, secure=True)
     assert "<script>" not in html.content.decode()
+
+
+def test_what_was_found_is_shown_in_the_thread_or_where_one_can_go_there(talk: Talk) -> None:
+    second = talk.ask()
+    other = talk.edit(second)
+    client = browser(talk.user)
+
+    def place(exchange: Exchange) -> str:
+        at = client.get(f"/c/{talk.id}/at/{exchange.pk}/", secure=True)["Location"]
+        return at.replace(str(talk.id), "ID").replace(exchange.pk.hex, "HEX")
+
+    assert place(talk.first) == place(other) == "/c/ID/#xHEX"
+    assert place(second) == "/c/ID/outline/#xHEX"
+    assert f'id="x{second.pk.hex}"' in client.get(f"/c/{talk.id}/outline/", secure=True).text
+
+
+def test_choosing_an_exchange_goes_there(talk: Talk, home: Quiet) -> None:  # noqa: F811  # a fixture, imported
+    talk.ask()
+    chosen = tend(talk, "checkout", exchange=str(talk.first.pk))
+    assert chosen["Location"] == f"/c/{talk.id}/"

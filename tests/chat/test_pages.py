@@ -30,7 +30,17 @@ OPEN = {"sign-in", "sign-in-link", "sign-out"}
 """For those who are not signed in. Tested with accounts."""
 OWN = {"start", "new", "listing", "search", "runs", "password"}
 """Everybody's own: each sees what is theirs."""
-MINE = {"conversation", "earlier", "outline", "tend", "export", "delete", "restore", "call"}
+MINE = {
+    "conversation",
+    "earlier",
+    "found",
+    "outline",
+    "tend",
+    "export",
+    "delete",
+    "restore",
+    "call",
+}
 """The owner's alone."""
 OURS = {"note"}
 """Of everybody in the project."""
@@ -77,6 +87,7 @@ def browser(user: User | None) -> Client:
 def address(name: str, talk: Talk) -> str:
     own: dict[str, list[Any]] = {
         "earlier": [talk.id, talk.first.pk],
+        "found": [talk.id, talk.first.pk],
         "export": [talk.id, "md"],
         "call": [talk.first.run_id, 0],
         "note": [talk.project.pk, NOTE],
@@ -136,7 +147,9 @@ def test_a_colleague_sees_the_notes_of_the_project(talk: Talk) -> None:
     assert answer("note", talk, bob).status_code == 200
 
 
-@pytest.mark.parametrize("name", sorted((OWN | MINE | OURS) - POSTED - {"start", "export"}))
+@pytest.mark.parametrize(
+    "name", sorted((OWN | MINE | OURS) - POSTED - {"start", "export", "found"})
+)
 def test_the_owner_sees_it(name: str, talk: Talk, home: Quiet) -> None:
     response = answer(name, talk, talk.user)
     assert response.status_code == 200

@@ -1,0 +1,150 @@
+"""axe-core on every page, light and dark, desktop and phone; Lighthouse on some, median of five.
+
+    npm install axe-core lighthouse    # in any folder
+    python -m bench.pages --modules FOLDER/node_modules
+
+Not part of `make test`: both are packages of npm, and nothing else here needs it.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
+
+from bench.screenshots import FIRST, LAST, THREE_TURNS, ask
+from tests.support.server import Server, free_port, manage, prepare, serving
+
+PAGES = (
+    "/new/", "/runs/", "/search/", "/search/?q=radar", "/password/", "/nothing-here/",
+    "/settings/", "/settings/models/", "/settings/appearance/", "/settings/data/",
+    "/settings/tokens/", "/settings/changes/", "/usage/",
+)  # fmt: skip
+JUDGED = ("/new/", "/settings/")
+SIZES: dict[str, dict[str, Any]] = {
+    "desktop": {"viewport": {"width": 1280, "height": 800}},
+    "phone": {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True},
+}
+CATEGORIES = ("accessibility", "best-practices", "performance")
+RULES = """axe.run(document).then((r) => JSON.stringify(r.violations.map(
+  (v) => `${v.id}: ${v.nodes[0].html.slice(0, 160)}`)))"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--modules", type=Path, required=True, help="a node_modules folder")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    with site() as (browser, server, state, talk):
+        found = violations(
+            browser, server, state, [*PAGES, talk, f"{talk}outline/"], options.modules
+        )
+        low = lighthouse(server, state, [*JUDGED, talk], options.modules, options.rounds)
+    return int(found + low > 0)
+
+
+@contextmanager
+def site() -> Iterator[tuple[Browser, Server, StorageState, str]]:
+    """A site with one conversation: an answer with tools and sources, and an amber notice."""
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with (
+        tempfile.TemporaryDirectory(prefix="oracle-pages-") as name,
+        sync_playwright() as driver,
+    ):
+        prepare(Path(name))
+        program = shutil.which("chromium")
+        browser = driver.chromium.launch(executable_path=program, args=sandbox)
+        with serving(Path(name), port=free_port()) as server:
+            context = browser.new_context()
+            page = context.new_page()
+            page.goto(server.link)
+            ask(page, FIRST, "completed")
+            manage(Path(name), "shell", "-c", THREE_TURNS)
+            ask(page, LAST, "limited")
+            yield browser, server, context.storage_state(), page.url.removeprefix(server.address)
+        browser.close()
+
+
+# -- axe ------------------------------------------------------------------------------------------
+
+
+def violations(
+    browser: Browser, server: Server, state: StorageState, paths: Sequence[str], modules: Path
+) -> int:
+    axe = (modules / "axe-core" / "axe.min.js").read_text()
+    looked = found = 0
+    for scheme in ("light", "dark"):
+        for size, form in SIZES.items():
+            mine = browser.new_context(storage_state=state, color_scheme=scheme, **form)
+            nobodys = browser.new_context(color_scheme=scheme, **form)
+            for path, context in [*((path, mine) for path in paths), ("/sign-in/", nobodys)]:
+                problems = _violations(context, server.address + path, axe)
+                looked, found = looked + 1, found + len(problems)
+                for problem in problems:
+                    print(f"axe, {path}, {scheme}, {size}: {problem}")
+    print(f"axe: {found} violations on {looked} pages")
+    return found
+
+
+def _violations(context: BrowserContext, address: str, axe: str) -> list[str]:
+    page = context.new_page()
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    _open_all(page)
+    tools = context.new_cdp_session(page)  # the page's own policy forbids other scripts
+    tools.send("Runtime.evaluate", {"expression": axe})
+    asked = {"expression": RULES, "awaitPromise": True, "returnByValue": True}
+    said = tools.send("Runtime.evaluate", asked)["result"]["value"]
+    page.close()
+    problems: list[str] = json.loads(said)
+    return problems
+
+
+def _open_all(page: Page) -> None:
+    page.evaluate("() => { for (const e of document.querySelectorAll('details')) e.open = true; }")
+    page.wait_for_load_state("networkidle")
+
+
+# -- Lighthouse -----------------------------------------------------------------------------------
+
+
+def lighthouse(
+    server: Server, state: StorageState, paths: Sequence[str], modules: Path, rounds: int
+) -> int:
+    """How many medians are below what they should be."""
+    cookies = "; ".join(f"{c['name']}={c['value']}" for c in state["cookies"])
+    wanted = {"accessibility": 100, "best-practices": 100, "performance": 95}
+    low = 0
+    for path in paths:
+        for form, flags in {"desktop": ["--preset=desktop"], "slow phone": []}.items():
+            runs = [_judged(server.address + path, cookies, flags, modules) for _ in range(rounds)]
+            medians = {name: statistics.median(run[name] for run in runs) for name in CATEGORIES}
+            low += sum(medians[name] < wanted[name] for name in CATEGORIES)
+            print(f"Lighthouse, {path}, {form}: {medians}", flush=True)
+    return low
+
+
+def _judged(address: str, cookies: str, flags: list[str], modules: Path) -> dict[str, float]:
+    command = [
+        *("node", str(modules / "lighthouse" / "cli" / "index.js"), address, "--quiet"),
+        *("--output=json", f"--only-categories={','.join(CATEGORIES)}", *flags),
+        "--chrome-flags=--headless=new --no-sandbox",
+        *("--extra-headers", json.dumps({"Cookie": cookies})),
+    ]
+    env = {**os.environ, "CHROME_PATH": shutil.which("chromium") or ""}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    judged = json.loads(done.stdout)["categories"]
+    return {name: 100 * judged[name]["score"] for name in CATEGORIES}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
