@@ -46,7 +46,7 @@ class SiteWorld:
         if chosen.is_embedded:
             return ToolExecutor(reading, [notes])
         librarian = Librarian(
-            model=self._model(chosen.subagent_model, chosen),
+            model=self._model(chosen.subagent_model or request.model, chosen),
             tools=ToolExecutor(reading, [notes]),
             seconds=chosen.librarian_timeout,
         )

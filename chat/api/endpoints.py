@@ -16,7 +16,6 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 from pydantic import BaseModel, ValidationError
 
-from agents.core.config import AgentConfig
 from agents.models import ApiToken, UserAgentConfig
 from agents.models.tokens import Scope
 from chat.api import auth, limits
@@ -183,13 +182,6 @@ async def _checked(found: Endpoint, call: Call) -> dict[str, BaseModel]:
         )
         raise invalid(error, part, in_force.to_config() if in_force else None) from None
     return checked
-
-
-async def _in_force(user: User, error: ValidationError) -> AgentConfig | None:
-    """A person's limits, if some of what was refused is one."""
-    if not names_limits(error):
-        return None
-    return await work(lambda: UserAgentConfig.of(user).to_config())
 
 
 def _not_allowed(known: Mapping[str, Endpoint]) -> Refused:
