@@ -31,7 +31,9 @@ on("focusout", (event) => {
 });
 
 // Refused (422) and changed elsewhere (409) are answers, not failures.
-on("htmx:beforeSwap", ({ detail }) => {
+let focused;
+on("htmx:beforeSwap", ({ detail, target }) => {
+  focused = target.closest(".setting")?.contains(document.activeElement);
   if (detail.xhr.status === 409) Object.assign(detail, { shouldSwap: true, isError: false });
 });
 on("htmx:afterSwap", ({ detail, target }) => {
@@ -39,7 +41,7 @@ on("htmx:afterSwap", ({ detail, target }) => {
   local(document);
   if (!of) return;
   is(of, detail.xhr.status < 400 ? "saved" : "refused");
-  if (document.activeElement === document.body) number(of)?.focus({ preventScroll: true }); // its button is gone
+  if (focused && document.activeElement === document.body) number(of)?.focus({ preventScroll: true }); // its button is gone
 });
 const WHY = {
   0: "The server does not answer. Change it again when it does.",
