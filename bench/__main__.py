@@ -45,6 +45,8 @@ def main() -> int:
         report(floor, stored)
         report_delay(base_url, options.rounds)
         report_chat(base_url, options.rounds)
+    sys.stdout.flush()
+    subprocess.run([sys.executable, "-m", "bench.settings"], cwd=ROOT, check=True)
     report_stuck_rules()
     return 0
 

@@ -8,6 +8,8 @@ browsers to come back.
 
 # Imported first: it installs the reactor that runs on asyncio.
 from daphne.server import Server, WebSocketFactory  # type: ignore[import-untyped]  # isort: skip
+import daphne.http_protocol  # type: ignore[import-untyped]  # isort: skip
+from daphne.http_protocol import WebRequest  # isort: skip
 
 import asyncio
 import signal
@@ -23,6 +25,9 @@ from agents.runtime.runtime import Runtime
 
 MOST_BYTES = 64 * 1024
 """Of one message of a browser."""
+MOST_SENT = 1024 * 1024
+"""Bytes of the body of one request; views allow less."""
+TOO_LARGE = b"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 LAST_FRAMES_SECONDS = 0.3
 """For senders to pass on how their runs ended, before sockets are closed."""
 GOODBYE_SECONDS = 0.2
@@ -42,6 +47,23 @@ class Protocol(WebSocketFactory.protocol):  # type: ignore[misc]  # daphne has n
 
 
 WebSocketFactory.protocol = Protocol
+
+
+class Request(WebRequest):  # type: ignore[misc]  # daphne has no types
+    """A bound on what is kept of a request before anybody looks at it."""
+
+    _kept = 0
+
+    def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  # twisted's name
+        self._kept += len(data)
+        if self._kept <= MOST_SENT:
+            super().handleContentChunk(data)
+        elif self.channel is not None:
+            self.channel.transport.write(TOO_LARGE)
+            self.channel.loseConnection()
+
+
+daphne.http_protocol.WebRequest = Request
 
 
 class OracleServer(Server):  # type: ignore[misc]  # daphne has no types

@@ -13,6 +13,7 @@ from agents.core.config import ConfigError
 from agents.llm.addresses import NotAllowed
 from agents.llm.providers import PROVIDERS, allowed_providers
 from agents.models import ModelSettings
+from agents.models.changes import change
 from agents.models.settings import PerUser
 from agents.runtime.endpoints import policy
 from agents.runtime.trying import addresses_of
@@ -118,10 +119,20 @@ def providers() -> dict[str, str]:
     return {"": site, **{p.name: p.label for p in allowed_providers(policy())}}
 
 
+@dataclass(frozen=True)
+class Provider(Choice):
+    """Another one is somewhere else: the address of the last one goes with it."""
+
+    def store(self, user: User, value: Any, seen: Mapping[str, Any]) -> Any:
+        if value is None or value == self.stored(user):
+            return super().store(user, value, seen)
+        return change(self.kind, user, {self.name: value, "base_url": ""}, seen=seen)
+
+
 KIND: type[PerUser] = ModelSettings
 
 ENDPOINT: dict[str, Setting] = {
-    "provider": Choice(
+    "provider": Provider(
         name="provider",
         label="Provider",
         help="Who answers your questions. Your own provider is asked with your own key.",

@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -54,8 +55,10 @@ def revoke(request: HttpRequest, number: int) -> HttpResponse:
     return redirect("tokens")
 
 
+@transaction.atomic
 def _make(user: User, name: str, scopes: list[str]) -> tuple[ApiToken, str]:
-    """A name that is taken is refused: a form sent twice makes one token."""
+    """A name that is taken is refused: a form sent twice makes one token, also at once."""
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
     problems = {"name": _problem_of_name(user, name), "scopes": _problem_of_scopes(scopes)}
     if any(problems.values()):
         raise ValidationError({field: text for field, text in problems.items() if text})

@@ -85,3 +85,10 @@ on("click", (event) => {
   field.select();
   navigator.clipboard?.writeText(field.value).then(() => { button.textContent = "Copied"; }, () => {});
 });
+
+// What was not sent yet when somebody leaves is sent then.
+addEventListener("pagehide", () => {
+  for (const of of all(".setting")) {
+    if (of.dataset.is === "saving" && !of.dataset.typing) navigator.sendBeacon(of.action, new FormData(of));
+  }
+});

@@ -34,6 +34,7 @@ _INSIDE_4 = tuple(
         "100.64.0.0/10",  # carriers, and some clouds
         "127.0.0.0/8",
         "169.254.0.0/16",  # link-local; clouds tell secrets here
+        "168.63.129.16/32",  # public by its looks, but a cloud's own service to its machines
         "172.16.0.0/12",
         "192.0.0.0/24",
         "192.0.2.0/24",

@@ -1,6 +1,7 @@
 """One address that answers chat completions: the HTTP of it, with every failure made typed."""
 
 import logging
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
 from typing import cast
@@ -30,6 +31,8 @@ PATIENCE = 5.0
 HIGHEST_PORT = 65_535
 LONGEST_REFUSAL = 1 << 16
 LONGEST_BODY = 1 << 24
+UNPACKED = 1 << 16
+"""Bytes that are unpacked at once."""
 
 
 class Endpoint:
@@ -147,11 +150,29 @@ def content_type(response: httpx.Response) -> str:
 
 
 def pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    """The body as it arrives."""
-    encoded = "content-encoding" in response.headers
-    reads = response.aiter_bytes() if encoded else response.aiter_raw()
+    """The body as it arrives, unpacked if it is packed although nobody asked for that."""
     # httpx declares less than it returns; a generator that is left early wants to be closed.
-    return cast(AsyncGenerator[bytes, None], reads)
+    reads = cast(AsyncGenerator[bytes, None], response.aiter_raw())
+    packing = response.headers.get("content-encoding", "identity").strip().lower()
+    return reads if packing == "identity" else _unpacked(reads, packing)
+
+
+async def _unpacked(
+    reads: AsyncGenerator[bytes, None], packing: str
+) -> AsyncGenerator[bytes, None]:
+    """Little by little: a few packed bytes may stand for more than fits into memory."""
+    if packing not in ("gzip", "deflate"):
+        raise BadResponse
+    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)  # either of them, by its first bytes
+    async with aclosing(reads):
+        async for data in reads:
+            while data and not unpacker.eof:
+                try:
+                    piece = unpacker.decompress(data, UNPACKED)
+                except zlib.error:
+                    raise BadResponse from None
+                data = unpacker.unconsumed_tail
+                yield piece
 
 
 async def whole(response: httpx.Response) -> AsyncGenerator[bytes, None]:

@@ -26,14 +26,16 @@ async def token_of(request: HttpRequest, scopes: tuple[Scope, ...]) -> ApiToken:
     match = BEARER.fullmatch(given.strip())
     token = await work(lambda: _find(match[1])) if match else None
     if token is None:
-        raise _unknown(
-            "This token is not valid: unknown, or revoked. Make one in the settings.",
-            "invalid_token",
-            f'{REALM}, error="invalid_token"',
-        )
+        raise _invalid()
     if not any(map(token.allows, scopes)):
         raise _not_allowed(scopes)
     return token
+
+
+async def still_valid(token: ApiToken) -> None:
+    """For what took a while: refuses a token that was revoked meanwhile."""
+    if not await work(lambda: is_valid(token)):
+        raise _invalid()
 
 
 def is_valid(token: ApiToken) -> bool:
@@ -55,6 +57,14 @@ def _refuse_plain_http(request: HttpRequest) -> None:
         raise refused(
             403, (), "Use HTTPS. A token that was sent without it should be revoked.", "https"
         )
+
+
+def _invalid() -> Refused:
+    return _unknown(
+        "This token is not valid: unknown, or revoked. Make one in the settings.",
+        "invalid_token",
+        f'{REALM}, error="invalid_token"',
+    )
 
 
 def _unknown(msg: str, kind: str, challenge: str) -> Refused:

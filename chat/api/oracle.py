@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from agents.models import AgentRun, ModelSettings, Project
 from agents.models.tokens import Scope
 from chat import asking, continuing, conversations
-from chat.api import limits, runs, sse
+from chat.api import auth, limits, runs, sse
 from chat.api.endpoints import Call, endpoint
 from chat.api.errors import refused
 from chat.api.here import runtime, work
@@ -40,6 +40,7 @@ async def ask_whole(call: Call, body: Ask) -> RunView:
     """The connection may be closed: the run goes on, and can be looked at later."""
     run = await _start(call.user, body)
     await _ended(run.pk)
+    await auth.still_valid(call.token)
     return await work(lambda: runs.read(call.user, run.pk))
 
 
@@ -145,7 +146,8 @@ async def _start(user: User, body: Ask) -> AgentRun:
     run = await runtime().start(asked.request, asked.attach)
     if run.conversation_key is not None:
         runtime().nudge(run.conversation_key)
-    return run
+    # Sent before, by its id, it may be in a project that they have left since.
+    return await work(lambda: runs.get(user, run.pk))
 
 
 def _prepared(user: User, body: Ask) -> Asking:

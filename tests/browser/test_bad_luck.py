@@ -296,7 +296,7 @@ def test_a_sign_out_in_another_tab_closes_this_one_with_a_notice_and_for_good(
     one.question.fill("A draft that must survive")
     two = visitor.tab().go("/new/")
     two.page.get_by_role("button", name="Sign out").click()
-    expect(one.connection).to_have_attribute("data-state", "closed")
+    expect(one.connection).to_have_attribute("data-state", "over")
     expect(one.connection).to_have_text("Signed out")
     expect(one.page.locator("#flash")).to_contain_text("signed out")
     opened = one.frames.opened
@@ -305,6 +305,8 @@ def test_a_sign_out_in_another_tab_closes_this_one_with_a_notice_and_for_good(
     expect(one.connection).to_have_text("Signed out")
     assert one.frames.opened == opened
     expect(one.question).to_have_value("A draft that must survive")
+    one.question.press("Enter")
+    expect(one.page.locator("#flash")).to_contain_text("Reload the page")
 
 
 def test_a_deactivated_account_is_shown_out(visitor: Visitor, ada: Person, site: Site) -> None:

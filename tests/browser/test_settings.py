@@ -394,3 +394,12 @@ def test_the_sidebar_leads_to_the_settings(visitor: Visitor, ada: Person) -> Non
     tab = visitor.enters(ada)
     tab.page.get_by_role("link", name="Settings").click()
     expect(tab.page.get_by_role("heading", level=1)).to_have_text("Agent")
+
+
+def test_who_leaves_at_once_loses_nothing(visitor: Visitor, ada: Person) -> None:
+    page = opened(visitor, ada)
+    typed(page, "max_parallel_tools", "7")
+    page.get_by_role("link", name="Models").click()
+    expect(page.get_by_role("heading", name="Models", level=1)).to_be_visible()
+    page.get_by_role("link", name="Agent").click()
+    expect(number(page, "max_parallel_tools")).to_have_value("7")

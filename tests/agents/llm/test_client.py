@@ -1,5 +1,7 @@
 import gzip
 import json
+import tracemalloc
+import zlib
 from types import MappingProxyType
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 
 from agents.core.ports import ChatModel, Finished, ModelStream, Retrying, TextDelta, Usage
 from agents.llm.client import build_http_client
+from agents.llm.errors import BadResponse, EndpointError
 
 from .wire import (
     KEY,
@@ -185,3 +188,30 @@ async def test_the_client_keeps_no_cookies_and_follows_no_redirects() -> None:
         for _ in range(2):
             assert (await client.get("https://models.test/")).status_code == 302
         assert (client.timeout.connect, client.timeout.read) == (10.0, 60.0)
+
+
+def bomb(megabytes: int) -> bytes:
+    """A few bytes that stand for many."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    packed = [packer.compress(b" " * 1_000_000) for _ in range(megabytes)]
+    return b"".join([*packed, packer.flush()])
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+async def test_packed_bytes_cannot_fill_the_memory(kind: str) -> None:
+    headers = {"content-type": kind, "content-encoding": "gzip"}
+    body = bomb(300)
+    tracemalloc.start()
+    try:
+        with pytest.raises(EndpointError):
+            await ask(MemoryEndpoint(*[Reply([body], headers=headers)] * 9))
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("packing", ["gzip, gzip", "br", "zstd", "gzip"])
+async def test_what_cannot_be_unpacked_is_a_bad_response(packing: str) -> None:
+    headers = {"content-type": "text/event-stream", "content-encoding": packing}
+    with pytest.raises(BadResponse):
+        await ask(MemoryEndpoint(*[Reply([b"not packed at all"], headers=headers)] * 9))

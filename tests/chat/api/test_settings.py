@@ -9,9 +9,11 @@ from asgiref.sync import sync_to_async
 from agents.core.config import LIMITS, AgentConfig
 from agents.models import AgentRun, SettingChange, UserAgentConfig
 from agents.models.changes import change_limits
+from chat.api import limits
 from tests.chat.api.calling import CONFIG, Caller, refusal
 from tests.chat.tabs import Valve
 from tests.chat.talks import member
+from tests.settings_ui.cases import guesses, nonsense, numbers
 from tests.support.script import call, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -153,3 +155,18 @@ async def test_one_persons_limits_are_not_anothers(ada: Caller) -> None:
     assert (await ada("GET", CONFIG)).json()["max_iterations"] == 15
     rows = UserAgentConfig.objects.order_by("max_iterations").values_list("user", "max_iterations")
     assert [row async for row in rows] == [(eve.pk, 3), (ada.user.pk, 15)]
+
+
+async def test_the_one_table_of_good_and_bad_input_holds_here_too(ada: Caller) -> None:
+    """Numbers as numbers; everything else as the text that it is, and as JSON where it is some."""
+    for case in numbers():
+        limits.forget()
+        got = await ada("PATCH", CONFIG, json={case.limit.name: case.value})
+        assert got.status_code == (200 if case.ok else 422), str(case)
+    before = await ada.stored()
+    for case in [*nonsense(), *guesses()]:
+        limits.forget()  # so many requests are not allowed in a minute
+        (problem,) = refusal(await ada("PATCH", CONFIG, json={case.limit.name: case.typed}), 422)
+        assert problem["loc"] == ["body", case.limit.name]
+        assert f"from {case.limit.minimum:,} to {case.limit.maximum:,}" in problem["msg"]
+    assert await ada.stored() == before

@@ -1,7 +1,7 @@
 """Who may: tokens, scopes, what is somebody else's."""
 
 from datetime import timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -9,7 +9,8 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from agents.models import ApiToken, Membership
+from agents.models import ApiToken, Membership, Project
+from chat.api import oracle
 from chat.api.urls import ENDPOINTS
 from tests.chat.api.calling import CONFIG, Caller, refusal
 from tests.chat.talks import member
@@ -108,6 +109,29 @@ async def test_whoever_left_a_project_sees_nothing_of_it(ada: Caller) -> None:
     refusal(await ada("GET", f"conversations/{made['conversation_id']}"), 404)
     (problem,) = refusal(await ada("POST", "oracle", json={"question": "Still?"}), 404)
     assert "no project" in problem["msg"]
+
+
+async def test_a_message_sent_before_does_not_open_a_project_that_was_left(ada: Caller) -> None:
+    asked = {"question": "What is it?", "client_message_id": "abc"}
+    await ada("POST", "oracle", json=asked)
+    other = await Project.objects.acreate(name="another")
+    await Membership.objects.all().adelete()
+    await Membership.objects.acreate(project=other, user=ada.user)
+    for path in ("oracle", "oracle/stream"):
+        refusal(await ada("POST", path, json=asked), 404)
+
+
+async def test_what_took_a_while_is_not_told_to_a_token_that_was_revoked(
+    ada: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = oracle._ended
+
+    async def ended(run_id: UUID) -> None:
+        await real(run_id)
+        await sync_to_async(ada.row.revoke)()
+
+    monkeypatch.setattr(oracle, "_ended", ended)
+    refusal(await ada("POST", "oracle", json={"question": "What is it?"}), 401)
 
 
 async def test_a_token_is_not_taken_over_plain_http(ada: Caller) -> None:
