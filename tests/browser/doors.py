@@ -19,7 +19,7 @@ from agents.core.chunks import Chunk, Content, Done, Turn, to_dict
 from agents.core.config import LIMITS, AgentConfig
 from agents.ledger import store
 from agents.management.people import sample_project
-from agents.models import AgentRun, ModelSettings, Project, UserAgentConfig
+from agents.models import AgentRun, ModelSettings, Project, SettingChange, UserAgentConfig
 from agents.models.encoding import row_of
 from agents.models.runs import RunEvent
 from agents.runtime.world import notes_folder
@@ -49,6 +49,20 @@ def change(request: HttpRequest) -> JsonResponse:
     """{name, ...}: change columns of an account."""
     asked = json.loads(request.body)
     User.objects.filter(username=asked.pop("name")).update(**asked)
+    return JsonResponse({})
+
+
+@csrf_exempt
+def changers(request: HttpRequest) -> JsonResponse:
+    """{name, names}: people of these names, each of whom has changed a setting of somebody's."""
+    asked = json.loads(request.body)
+    user = User.objects.get(username=asked["name"])
+    people = [User(username=name, password="!") for name in asked["names"]]
+    User.objects.bulk_create(people, batch_size=200)
+    SettingChange.objects.bulk_create(
+        SettingChange(user=user, by=one, name="oracle_model", old="", new=one.username)
+        for one in people
+    )
     return JsonResponse({})
 
 

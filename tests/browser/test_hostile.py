@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from agents.core.text import storable
 from tests.browser.site import Person, Site
 from tests.browser.tabs import Tab, Visitor
 from tests.support.hostile import COLLECTIONS
@@ -182,6 +183,24 @@ def test_hostile_titles_are_shown_as_text(
         assert seen["pwned"] is False
         shapes.add(tuple(seen["shape"]))
     assert len(shapes) == 1
+
+
+def test_hostile_user_names_are_shown_as_text(
+    payloads: tuple[str, ...], visitor: Visitor, ada: Person, site: Site
+) -> None:
+    """Where many stand on one page: the log of who changed what."""
+    kept = (storable(payload).replace("\x00", "").strip()[:130] for payload in payloads)
+    names = [f"{name} {ada.name[-12:]}{n}" for n, name in enumerate(kept)]
+    site.ask("changers", name=ada.name, names=names)
+    tab = visitor.enters(ada)
+    seen: list[str] = []
+    while len(seen) < len(names):
+        tab.page.goto(f"{tab.address}/settings/changes/?page={len(seen) // 50 + 1}")
+        looked_at(tab, "table.log td:not(.when)")
+        found = tab.page.locator("table.log td:last-child").all_text_contents()
+        assert found
+        seen += found
+    assert sorted(map(str.split, seen)) == sorted(map(str.split, names))
 
 
 @pytest.mark.parametrize("name", ["<img src=x onerror=alert(1)>", '"><svg/onload=alert(1)>'])

@@ -8,6 +8,7 @@ urlpatterns = [
     path("door/person", doors.person),
     path("door/enter", doors.enter),
     path("door/change", doors.change),
+    path("door/changers", doors.changers),
     path("door/limits", doors.limits),
     path("door/note", doors.note),
     path("door/runs", doors.runs),
