@@ -1,5 +1,7 @@
 """The ten end-to-end scenarios of the fifth source document, by their numbers."""
 
+import re
+
 from playwright.sync_api import expect
 
 from agents.core.ports import Usage
@@ -120,6 +122,24 @@ def test_e2e_6_a_token_budget_of_a_thousand_warns_and_ends_gracefully(
     expect(tab.last.locator(".explanation")).to_contain_text("820 of 1,000 tokens")
     run = ada.run()
     assert (run["reason"], run["answer"]) == ("token_budget", "What I know by now.")
+
+
+def test_e2e_6_with_room_for_a_turn_the_warning_comes_at_eighty_percent(
+    visitor: Visitor, ada: Person
+) -> None:
+    ada.limits(token_budget=20_000, max_iterations=50)
+    final = say("What I know by now.", usage=Usage(500, 40))
+    sums = [
+        calls(Call("calculate", {"expression": f"{n} * {n}"}), usage=Usage(1_600, 50))
+        for n in range(20)
+    ]
+    ada.plays(*(when_tool_free(final, otherwise=step) for step in sums), unused_ok=True)
+    tab = visitor.enters(ada).ask("What is known?").ended("limited")
+    warning = tab.notices("limit_warning")
+    expect(warning).to_have_count(1)
+    used = int(re.search(r"\(([\d,]+)/20,000", warning.inner_text())[1].replace(",", ""))  # type: ignore[index]
+    assert used >= 16_000
+    tab.shows("What I know by now.")
 
 
 def test_e2e_7_the_same_tool_call_three_times_is_a_loop_that_user_and_model_are_told_of(
