@@ -61,12 +61,12 @@ on("htmx:sendError", failed);
 
 // Another tab may have changed something meanwhile: take over what nobody is changing here.
 document.addEventListener("visibilitychange", async () => {
-  if (document.hidden || !document.getElementById("settings")) return;
+  if (document.hidden || !all(".setting").length) return;
   const answer = await fetch(location.pathname).catch(() => null);
   if (!answer?.ok || answer.redirected) return;
   const now = new DOMParser().parseFromString(await answer.text(), "text/html");
   for (const of of all(".setting")) {
-    const fresh = now.getElementById(of.id), seen = (f) => f.querySelector("[name=seen]").value;
+    const fresh = now.getElementById(of.id), seen = (f) => f.querySelector("[name=seen]")?.value;
     if (!fresh || ["saving", "refused"].includes(of.dataset.is) || seen(fresh) === seen(of)) continue;
     const focused = of.contains(document.activeElement) && document.activeElement.id;
     of.replaceWith(fresh);
@@ -74,7 +74,8 @@ document.addEventListener("visibilitychange", async () => {
     if (focused) document.getElementById(focused)?.focus();
   }
   for (const id of ["preview", "history"]) {
-    document.getElementById(id).textContent = now.getElementById(id)?.textContent;
+    const shown = document.getElementById(id);
+    if (shown) shown.textContent = now.getElementById(id).textContent;
   }
 });
 

@@ -403,3 +403,14 @@ def test_who_leaves_at_once_loses_nothing(visitor: Visitor, ada: Person) -> None
     expect(page.get_by_role("heading", name="Models", level=1)).to_be_visible()
     page.get_by_role("link", name="Agent").click()
     expect(number(page, "max_parallel_tools")).to_have_value("7")
+
+
+def test_the_models_page_too_shows_what_was_changed_elsewhere(
+    visitor: Visitor, ada: Person
+) -> None:
+    one = opened(visitor, ada, "/settings/models/")
+    two = opened(visitor, ada, "/settings/models/")
+    two.locator("#max_context_nodes").fill("12")
+    saved(two, "max_context_nodes")
+    one.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(one.locator("#max_context_nodes")).to_have_value("12")
