@@ -1,6 +1,7 @@
 """A limit is everywhere a limit has to be, or a test says where it is missing."""
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,6 +12,8 @@ from agents.models import UserAgentConfig
 from settings_ui.fields import AGENT
 from tests.settings_ui.cases import browser
 from tests.support.pages import Page
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def row() -> set[str]:
@@ -52,13 +55,24 @@ def page() -> set[str]:
     }
 
 
+def docs() -> set[str]:
+    """Those with a row that has default and bounds."""
+    told = (ROOT / "docs" / "limits.md").read_text()
+    return {
+        name
+        for name, limit in LIMITS.items()
+        if f"| `{name}` | {limit.default:,} | {limit.minimum:,} | {limit.maximum:,} |" in told
+    }
+
+
 PLACES: dict[str, Callable[[], set[str]]] = {
     "the row (agents/models/settings.py)": row,
     "a check constraint (agents/models/settings.py)": check_constraint,
     "the form (settings_ui/fields.py)": form,
     "the page (templates/settings/form.html)": page,
+    "the documentation (docs/limits.md)": docs,
 }
-"""Where every field of AgentConfig has to be. Further places are added here."""
+"""Where every field of AgentConfig has to be; for API and OpenAPI see tests/chat/api."""
 
 
 def missing(fields: Iterable[str], places: Mapping[str, Callable[[], set[str]]]) -> list[str]:
