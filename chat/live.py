@@ -23,9 +23,9 @@ from chat.models import Conversation, Exchange
 
 log = logging.getLogger(__name__)
 
-FRAME_SECONDS = 0.07
+FRAME_SECONDS = 0.1
 """From one frame to the next at least. A model's text is read in sips (agents/llm/connections.py),
-so there are about eight in a second."""
+so frames follow commits, about ten in a second."""
 LOOK_SECONDS = 2.0
 """How long a lost hint can delay a page while a run is going."""
 IDLE_SECONDS = 20.0

@@ -284,7 +284,7 @@ async def test_the_first_text_comes_at_once_and_more_of_it_at_the_next_frame(
         assert len(tab.frames) == sent
 
 
-async def test_text_comes_in_about_a_dozen_frames_a_second_at_most() -> None:
+async def test_text_comes_in_about_ten_frames_a_second() -> None:
     words = [item for n in range(60) for item in (Pause(0.01), TextDelta(f"w{n} "))]
     async with Chat([*words, Finished()]) as chat:
         tab = await chat.open(await chat.begin())
@@ -292,7 +292,7 @@ async def test_text_comes_in_about_a_dozen_frames_a_second_at_most() -> None:
         texts = [at for at, f in zip(tab.times, tab.frames, strict=True) if GROWN.match(f)]
     gaps = [b - a for a, b in pairwise(texts)]
     assert len(texts) >= 3
-    assert all(gap > 0.06 for gap in gaps[1:-1]), gaps
+    assert all(gap > 0.09 for gap in gaps[1:-1]), gaps
 
 
 async def test_thinking_waits_for_the_next_frame_too(monkeypatch: Patch) -> None:
