@@ -8,6 +8,7 @@ is in the next frame. Opening, reloading, reconnecting and a second tab are all 
 
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from uuid import UUID
@@ -26,6 +27,9 @@ log = logging.getLogger(__name__)
 FRAME_SECONDS = 0.1
 """From one frame to the next at least. A model's text is read in sips (agents/llm/connections.py),
 so frames follow commits, about ten in a second."""
+GRID_SECONDS = 0.02
+"""Frames are due on this grid, so that one read serves several pages: the thread that reads, and
+the way to it and back, cost more than what is read."""
 LOOK_SECONDS = 2.0
 """How long a lost hint can delay a page while a run is going."""
 IDLE_SECONDS = 20.0
@@ -135,7 +139,7 @@ class Live:
             if self._silence() > IDLE_SECONDS:
                 await self._beat()
             elif answer.has_words:
-                await asyncio.sleep(FRAME_SECONDS - self._silence())
+                await asyncio.sleep(self._until_next_frame())
 
     async def _send_news(self, run: AgentRun, answer: Answer) -> bool:
         """A frame of what is new; several if that is more than one read brings."""
@@ -235,6 +239,10 @@ class Live:
     def _silence(self) -> float:
         """Seconds since the page heard from us; after too many it takes us for dead."""
         return asyncio.get_running_loop().time() - self._sent_at
+
+    def _until_next_frame(self) -> float:
+        due = math.floor((self._sent_at + FRAME_SECONDS) / GRID_SECONDS) * GRID_SECONDS
+        return due - asyncio.get_running_loop().time()
 
     def _pulse(self) -> str:
         return fragments.render("beat", frames=self._frames)

@@ -6,7 +6,7 @@ while, the rest is ended as interrupted and stored, then sockets are closed with
 browsers to come back.
 """
 
-# Imported first: it installs the reactor that runs on asyncio.
+import oracle_site.reactor  # noqa: F401  # isort: skip  # before daphne, which would install its own
 from daphne.server import Server, WebSocketFactory  # type: ignore[import-untyped]  # isort: skip
 import daphne.http_protocol  # type: ignore[import-untyped]  # isort: skip
 from daphne.http_protocol import WebRequest  # isort: skip
@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
-from twisted.internet import reactor
+from twisted.internet import reactor, tcp
 from twisted.internet.task import deferLater
 
 from agents.runtime.home import open_home
@@ -35,11 +35,31 @@ GOODBYE_SECONDS = 0.2
 RESTARTING = 1012
 
 
+class Transport(tcp.Server):
+    """Frames are sent at once, as far as the socket takes them: asking the loop when it will take
+    them costs more than sending them. Answers are not: their parts shall share a packet."""
+
+    at_once = False
+
+    def write(self, data: bytes) -> None:
+        is_idle = not (self.dataBuffer or self._tempDataBuffer or self.disconnecting)
+        if self.at_once and is_idle and self.connected and not self._writeDisconnected:
+            sent = self.writeSomeData(data)
+            if isinstance(sent, int):  # else it is lost; the ordinary way finds out
+                data = data[sent:]
+        if data:
+            super().write(data)  # type: ignore[no-untyped-call]
+
+
+tcp.Port.transport = Transport
+
+
 class Protocol(WebSocketFactory.protocol):  # type: ignore[misc]  # daphne has no types
     """A bound on what is received; autobahn applies it to what is sent as well, unless told."""
 
     def sendMessage(self, *args: Any, **kwargs: Any) -> Any:  # noqa: N802  # autobahn's name
         bound, self.maxMessagePayloadSize = MOST_BYTES, 0
+        self.transport.at_once = True
         try:
             return super().sendMessage(*args, **kwargs)
         finally:

@@ -11,13 +11,21 @@ resolve otherwise than it did when it was saved. Only an address that was checke
 import asyncio
 import math
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import httpcore
 import httpx
-from anyio import TypedAttributeSet, typed_attribute
-from anyio.abc import ByteStream
+from anyio import (
+    BrokenResourceError,
+    ClosedResourceError,
+    EndOfStream,
+    TypedAttributeSet,
+    typed_attribute,
+)
+from anyio.abc import ByteStream, SocketAttribute
+from httpcore._backends.anyio import AnyIOStream
 
 REST_SECONDS = 0.08
 GRID_SECONDS = 0.02
@@ -38,51 +46,107 @@ class Refused(httpcore.ConnectError):
 
 
 class Sips(ByteStream):
-    """A socket that can rest before it is read: below TLS, whose records are small."""
+    """A socket that can rest before it is read: below TLS, whose records are small.
 
-    def __init__(self, stream: ByteStream) -> None:
-        self._stream = stream
+    It is read directly: after a rest there is nearly always something to read, and no loop has to
+    be asked to watch for it.
+    """
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
         self._is_flooded = False
+        self._has_rested = False
         self.may_rest = False
         """Whether what comes next may be read a little later."""
 
-    async def receive(self, max_bytes: int = 65_536) -> bytes:
-        if self.may_rest and not self._is_flooded:
+    async def sip(self, max_bytes: int) -> bytes | None:
+        """What is there after a rest, if anything. Nothing at all is the end."""
+        if self.may_rest and not (self._is_flooded or self._has_rested):
+            self._has_rested = True
             await asyncio.sleep(_until_next_read())
-        data = await self._stream.receive(max_bytes)
+        return self._take(max_bytes)
+
+    def _take(self, max_bytes: int) -> bytes | None:
+        try:
+            data = self._socket.recv(max_bytes)
+        except (BlockingIOError, InterruptedError):
+            return None
+        except OSError as error:
+            raise BrokenResourceError from error
         self._is_flooded = len(data) >= FLOOD
+        self._has_rested = False
         return data
 
+    async def receive(self, max_bytes: int = 65_536) -> bytes:
+        while (data := await self.sip(max_bytes)) is None:
+            await self._until_readable()
+        if not data:
+            raise EndOfStream
+        return data
+
+    async def _until_readable(self) -> None:
+        loop = asyncio.get_running_loop()
+        readable: asyncio.Future[None] = loop.create_future()
+        number = self._socket.fileno()
+        if number < 0:
+            raise ClosedResourceError
+        loop.add_reader(number, _wake, readable)
+        try:
+            await readable
+        finally:
+            loop.remove_reader(number)
+
     async def send(self, item: bytes) -> None:
-        await self._stream.send(item)
+        try:
+            await asyncio.get_running_loop().sock_sendall(self._socket, item)
+        except OSError as error:
+            raise BrokenResourceError from error
 
     async def send_eof(self) -> None:
-        await self._stream.send_eof()
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
+        self._socket.close()
 
     @property
     def extra_attributes(self) -> Mapping[Any, Callable[[], Any]]:
-        """What streams above this one pass on: that is how `rest` finds it."""
-        return {**self._stream.extra_attributes, _Found.sips: lambda: self}
+        """What streams above this one pass on: that is how `sips_of` finds it."""
+        return {SocketAttribute.raw_socket: lambda: self._socket, _Found.sips: lambda: self}
+
+
+def _wake(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 class _Found(TypedAttributeSet):
     sips: Sips = typed_attribute()
 
 
+class _Stream(AnyIOStream):
+    """Without TLS most reads need no timer: what is there is taken."""
+
+    def __init__(self, sips: Sips) -> None:
+        super().__init__(sips)
+        self._sips = sips
+
+    async def read(
+        self,
+        max_bytes: int,
+        timeout: float | None = None,  # noqa: ASYNC109  # as httpcore has it
+    ) -> bytes:
+        try:
+            data = await self._sips.sip(max_bytes)
+        except BrokenResourceError as error:
+            raise httpcore.ReadError(str(error.__cause__)) from None
+        return await super().read(max_bytes, timeout) if data is None else data
+
+
 class _Backend(httpcore.AnyIOBackend):
-    async def connect_tcp(self, *args: Any, **options: Any) -> httpcore.AsyncNetworkStream:
-        connection = await super().connect_tcp(*args, **options)
-        connection._stream = Sips(connection._stream)  # type: ignore[attr-defined]
-        return connection
-
-
-class _Guard(_Backend):
     """Resolves by itself, and connects only to what is permitted. TLS still knows the name."""
 
-    def __init__(self, permits: Permits, resolve: Resolve) -> None:
+    def __init__(self, permits: Permits | None, resolve: Resolve) -> None:
         self._permits = permits
         self._resolve = resolve
 
@@ -91,30 +155,50 @@ class _Guard(_Backend):
         host: str,
         port: int,
         timeout: float | None = None,  # noqa: ASYNC109  # as httpcore has it
-        *args: Any,
-        **options: Any,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         try:
             async with asyncio.timeout(timeout):
-                addresses = await self._resolve(host, port)
+                connected = await self._connected(host, port, timeout)
         except TimeoutError as error:
             raise httpcore.ConnectTimeout(str(error)) from None
         except OSError as error:
             raise httpcore.ConnectError(str(error)) from None
-        permitted = [one for one in addresses if self._permits(host, port, one)]
-        if not permitted:
-            raise Refused(host)
-        return await self._connect_to_one_of(permitted, port, timeout, *args, **options)
+        for option in ((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), *(socket_options or ())):
+            connected.setsockopt(*option)
+        return _Stream(Sips(connected))
 
-    async def _connect_to_one_of(
-        self, addresses: Sequence[str], *args: Any, **options: Any
-    ) -> httpcore.AsyncNetworkStream:
+    async def _connected(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None,  # noqa: ASYNC109  # as above
+    ) -> socket.socket:
+        """By the first of its addresses that answers; each has its share of the time."""
+        addresses = await self._resolve(host, port)
+        if self._permits is not None:
+            addresses = [one for one in addresses if self._permits(host, port, one)]
+        if not addresses:
+            raise Refused(host)
+        share = None if timeout is None else timeout / len(addresses)
         for address in addresses[:-1]:
-            try:
-                return await super().connect_tcp(address, *args, **options)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                continue
-        return await super().connect_tcp(addresses[-1], *args, **options)
+            with suppress(OSError, TimeoutError):
+                async with asyncio.timeout(share):
+                    return await _connect(address, port)
+        return await _connect(addresses[-1], port)
+
+
+async def _connect(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    made.setblocking(False)
+    try:
+        await asyncio.get_running_loop().sock_connect(made, (address, port))
+    except BaseException:
+        made.close()
+        raise
+    return made
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
@@ -124,11 +208,13 @@ async def resolve(host: str, port: int) -> Sequence[str]:
     return tuple(dict.fromkeys(str(info[4][0]) for info in found))[:MOST_ADDRESSES]
 
 
-def rest(response: httpx.Response, *, may_rest: bool) -> None:
-    """Let the next read of a response wait for company, or not."""
+def sips_of(response: httpx.Response) -> Sips | None:
+    """What a response is read from, if it came by a connection of ours."""
     stream = getattr(response.extensions.get("network_stream"), "_stream", None)
-    if isinstance(stream, ByteStream) and (sips := stream.extra(_Found.sips, None)):  # noqa: S610  # anyio's
-        sips.may_rest = may_rest
+    if not isinstance(stream, ByteStream):
+        return None
+    found: Sips | None = stream.extra(_Found.sips, None)  # noqa: S610  # anyio's
+    return found
 
 
 def use_ours(
@@ -138,7 +224,7 @@ def use_ours(
 
     httpx and httpcore have no names for this: tests tell when it changes.
     """
-    backend = _Guard(permits, resolve) if permits else _Backend()
+    backend = _Backend(permits, resolve)
     for transport in (client._transport, *client._mounts.values()):
         if isinstance(transport, httpx.AsyncHTTPTransport):
             transport._pool._network_backend = backend

@@ -18,7 +18,7 @@ from agents.core.ports import (
     TextDelta,
 )
 from agents.llm.answer import AnswerDecoder
-from agents.llm.connections import rest
+from agents.llm.connections import sips_of
 from agents.llm.endpoint import content_type, pieces, whole
 from agents.llm.errors import EndpointError, OptionRefused
 from agents.llm.retry import RetryPolicy
@@ -115,12 +115,14 @@ async def _read(
     """The events of each read, up to the end of the answer or what makes it unreadable."""
     is_whole = content_type(response) == "application/json"
     body, feed = (whole, answer.feed_whole) if is_whole else (pieces, answer.feed)
+    sips = sips_of(response)
     async with aclosing(body(response)) as reads:
         async for data in reads:
             events = feed(data)
             if events:
                 yield events
-            rest(response, may_rest=bool(events) and type(events[-1]) in _SHOWN)
+            if sips is not None:
+                sips.may_rest = bool(events) and type(events[-1]) in _SHOWN
             if answer.fault:
                 raise answer.fault
             if answer.done:

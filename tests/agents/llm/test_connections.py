@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -25,13 +25,14 @@ REQUEST = ModelRequest(({"role": "user", "content": "?"},), (), "auto", 1_000, 1
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """What every read of the network brought."""
     found: list[bytes] = []
-    receive: Callable[..., Awaitable[bytes]] = Sips.receive
+    take: Callable[[Sips, int], bytes | None] = Sips._take
 
-    async def counted(self: Sips, *args: object, **options: object) -> bytes:
-        found.append(await receive(self, *args, **options))
-        return found[-1]
+    def counted(self: Sips, max_bytes: int) -> bytes | None:
+        if (data := take(self, max_bytes)) is not None:
+            found.append(data)
+        return data
 
-    monkeypatch.setattr(Sips, "receive", counted)
+    monkeypatch.setattr(Sips, "_take", counted)
     return found
 
 
