@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable
 from importlib import import_module
+from typing import Any
 
 from django.apps import AppConfig, apps
+from django.conf import settings
+from django.db.models.signals import post_migrate, pre_delete
 from django.utils.module_loading import module_has_submodule
 
 from agents import checks
@@ -23,6 +26,20 @@ class AgentsConfig(AppConfig):
         for registry in (TREES, REASONS, TOOLS):
             registry.close()
         checks.register_all()
+        self._watch()
+
+    def _watch(self) -> None:
+        """Rows can be imported only now."""
+        from agents.models import triggers
+
+        post_migrate.connect(triggers.after_migrate, sender=self)
+        pre_delete.connect(_forget, sender=settings.AUTH_USER_MODEL)
+
+
+def _forget(instance: Any, **_: Any) -> None:
+    from agents.models import erasing
+
+    erasing.forget(instance)
 
 
 def tree_modules(configs: Iterable[AppConfig]) -> list[str]:

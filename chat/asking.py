@@ -150,7 +150,8 @@ def in_mode_of(run: AgentRun, how: How) -> How:
     """Mode and model of an earlier run, unless others were asked for or they are not there."""
     if how.tree is None and run.tree in TREES:
         how = replace(how, tree=run.tree)
-    if how.model is None and run.model in ModelSettings.of(run.user).models:
+    asker = run.user
+    if how.model is None and asker and run.model in ModelSettings.of(asker).models:
         how = replace(how, model=run.model)
     return how
 

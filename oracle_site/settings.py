@@ -20,6 +20,9 @@ DATA_DIR = data_dir(BASE_DIR / "var")
 DEBUG = flag("ORACLE_DEBUG")
 SECRET_KEY = secret_key(DATA_DIR)
 
+# What the audit is signed with; earlier keys, after commas, are still believed (docs/audit.md).
+AUDIT_KEYS = words("ORACLE_AUDIT_KEY", [f"audit of {SECRET_KEY}"])
+
 # Full origins (scheme, host, port) that pages are served from.
 PORT = os.environ.get("ORACLE_PORT") or "8000"
 LOCAL_ORIGINS = [f"http://127.0.0.1:{PORT}", f"http://localhost:{PORT}"]

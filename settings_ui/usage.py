@@ -9,7 +9,6 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import Count, Sum
-from django.db.models.functions import TruncDate
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -111,7 +110,7 @@ def by_day(user: User) -> list[Day]:
     grouped = (
         _own(user)
         .order_by()
-        .values("outcome", "reason", day=TruncDate("started_at"))
+        .values("outcome", "reason", "day")
         .annotate(runs=Count("pk"), sent=Sum("tokens_in"), got=Sum("tokens_out"))
     )
     for row in grouped:

@@ -25,6 +25,8 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 _FOLDER = tempfile.TemporaryDirectory(prefix="oracle-tests-")
 DATABASES = {
     name: {**database, "TEST": {"NAME": str(Path(_FOLDER.name) / f"{name}.sqlite3")}}
+    if database["ENGINE"].endswith("sqlite3")
+    else database
     for name, database in SITE_DATABASES.items()
 }
 STATIC_ROOT = Path(_FOLDER.name) / "static"

@@ -125,6 +125,8 @@ class Turn(Stamp):
     model_ms: int = 0
     finish_reason: str = ""
     action: str = ""
+    action_digest: str = ""
+    """Stands for the action once what was said has been erased."""
     results: str = ""
     results_normalised: str = ""
     writes: bool = False

@@ -238,7 +238,10 @@ class _Loop:
         if self.turn is not None:
             yield from break_off(ctx, self.turn)
         cancelled, limited = entry.outcome is Outcome.CANCELLED, entry.outcome is Outcome.LIMITED
-        message = str(self.error or f"{entry.sentence} {entry.remedy}")
+        sentence = entry.sentence
+        if cancelled and (note := ctx.cancellation.note):
+            sentence = f"Stopped by an administrator: {note.rstrip('.')}."
+        message = str(self.error or f"{sentence} {entry.remedy}")
         if cancelled:
             yield from ctx.tell(_cancelled_notice(message))
         if cancelled or entry.outcome is Outcome.FAILED:

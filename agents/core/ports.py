@@ -37,11 +37,13 @@ class Cancellation:
 
     def __init__(self) -> None:
         self.requested = False
+        self.note = ""
+        """Why somebody else than the one who asked wants it to stop."""
         self._callbacks: list[Callable[[], None]] = []
 
-    def request(self) -> None:
+    def request(self, note: str = "") -> None:
         if not self.requested:
-            self.requested = True
+            self.requested, self.note = True, note
             for callback in tuple(self._callbacks):
                 callback()
 

@@ -8,7 +8,7 @@ from agents.core.asking import Answer, ask, charge
 from agents.core.batch import failed_turn
 from agents.core.chunks import Chunk, Hint, Turn
 from agents.core.context import WRAP_UP_NOTE_CHARS, RunContext
-from agents.core.progress import Step, step_of
+from agents.core.progress import Step, digest, step_of
 from agents.core.prompt import EMPTY_NOTE, GO_ON_NOTE, wrap_up_note
 from agents.core.state import merged_source
 from agents.core.tokens import Charge
@@ -101,6 +101,7 @@ def _fold(ctx: RunContext, turn: OpenTurn, cost: Charge, step: Step) -> Turn:
         model_ms=answer.model_ms,
         finish_reason=answer.finish_reason,
         action=step.action,
+        action_digest=digest(step.action) if step.action else "",
         results=step.results,
         results_normalised=step.results_normalised,
         writes=step.writes,

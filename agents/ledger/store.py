@@ -16,8 +16,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from agents.core.chunks import Chunk
-from agents.models import AgentRun
-from agents.models.encoding import chunk_of, row_of
+from agents.models import AgentRun, RunTool, chain
+from agents.models.encoding import Row, chunk_of, row_of
+from agents.models.erasing import erase
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,20 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """What there is to say of a run that has ended: columns of its row, and of its tools."""
+
+    values: Mapping[str, Any]
+    tools: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Commit:
     """What one commit writes of one run: events, and its last words if it has ended."""
 
     hold: Hold
     chunks: Sequence[Chunk]
-    final: Mapping[str, Any] | None = None
+    final: Ending | None = None
 
 
 class Cursor(NamedTuple):
@@ -51,36 +60,82 @@ MOST_CURSORS = 300
 MOST_INSERTED = 128
 """Events that one statement stores."""
 
-Held = dict[UUID, bool]
-"""Runs that are still ours, each with whether it is to be cancelled."""
+
+class Standing(NamedTuple):
+    """What the database says of a run that is still ours."""
+
+    is_cancelled: bool
+    cancel_note: str
+    link: str
+    """The newest of its chain."""
+
+
+Held = dict[UUID, Standing]
+"""Runs that are still ours."""
 
 
 def write(commits: Sequence[Commit], lease: timedelta) -> Held:
     """Store the events of every run that is still ours, all together or not at all."""
-    rows = {commit.hold.run_id: _rows(commit) for commit in commits}  # before the lock is taken
+    rows = [[row_of(chunk) for chunk in commit.chunks] for commit in commits]  # before the lock
     with transaction.atomic():
         newest = {commit.hold: commit.chunks[-1].seq for commit in commits}
         held = _renew(newest, timezone.now() + lease)
-        _insert([row for run_id, written in rows.items() if run_id in held for row in written])
-        for commit in commits:
-            if commit.final is not None and commit.hold.run_id in held:
-                AgentRun.objects.filter(pk=commit.hold.run_id).update(**commit.final)
+        inserted: list[tuple[Any, ...]] = []
+        endings: list[tuple[Commit, str]] = []
+        for commit, written in zip(commits, rows, strict=True):
+            if (standing := held.get(commit.hold.run_id)) is not None:
+                links = chain.links(standing.link, [row.signed for row in written])
+                inserted += _values(commit.hold.run_id, written, links)
+                endings.append((commit, links[-1]))
+        _insert(inserted)
+        for commit, link in endings:
+            if commit.final is not None:
+                _close(commit.hold.run_id, commit.final, link)
     return held
 
 
-def _rows(commit: Commit) -> list[tuple[Any, ...]]:
-    run_id, adapt = _prepared(commit.hold.run_id), connection.ops.adapt_datetimefield_value
-    rows = map(row_of, commit.chunks)
-    return [(run_id, r.seq, r.kind, r.data, r.content, r.sha256, adapt(r.at)) for r in rows]
+def _values(run_id: UUID, rows: list[Row], links: list[str]) -> Iterator[tuple[Any, ...]]:
+    run, adapt = _prepared(run_id), connection.ops.adapt_datetimefield_value
+    for row, link in zip(rows, links, strict=True):
+        yield (run, row.seq, row.kind, row.data, row.content, row.sha256, link, adapt(row.at))
+
+
+def _close(run_id: UUID, final: Ending, link: str) -> None:
+    """Write a run's last words, count what it used, and seal it."""
+    RunTool.objects.bulk_create(RunTool(run_id=run_id, **tool) for tool in final.tools)
+    run = AgentRun.objects.get(pk=run_id)
+    for name, value in final.values.items():
+        setattr(run, name, value)
+    run.tokens = run.tokens_in + run.tokens_out
+    took = final.values["ended_at"] - run.started_at
+    run.duration_ms = max(0, round(took.total_seconds() * 1000))
+    run.turns_percent = round(100 * run.turns / run.config["max_iterations"])
+    run.tokens_percent = round(100 * run.tokens / run.config["token_budget"])
+    run.time_percent = round(run.duration_ms / 10 / run.config["timeout_seconds"])
+    chain.close(run, link)
+    run.save(update_fields=[*final.values, *_COUNTED])
+    if run.user_id is None:  # they were deleted while it went on
+        erase([run_id], why="user deleted")
+
+
+_COUNTED = (
+    "tokens",
+    "duration_ms",
+    "turns_percent",
+    "tokens_percent",
+    "time_percent",
+    "digests",
+    "seal",
+)
 
 
 def _insert(rows: list[tuple[Any, ...]]) -> None:
     """By hand, many rows to a statement: nearly everything that is stored passes here."""
     for start in range(0, len(rows), MOST_INSERTED):
         some = rows[start : start + MOST_INSERTED]
-        values = ", ".join(["(%s, %s, %s, %s, %s, %s, %s)"] * len(some))
+        values = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s)"] * len(some))
         statement = f"""
-            INSERT INTO agents_runevent (run_id, seq, kind, data, content, sha256, at)
+            INSERT INTO agents_runevent (run_id, seq, kind, data, content, sha256, link, at)
             VALUES {values}
         """  # noqa: S608  # only placeholders are joined
         with connection.cursor() as cursor:
@@ -170,11 +225,21 @@ def _renew(newest: Mapping[Hold, int], lease_until: datetime) -> Held:
         WHERE agents_agentrun.id = v.id
           AND agents_agentrun.fence = v.fence
           AND agents_agentrun.outcome IS NULL
-        RETURNING agents_agentrun.id, agents_agentrun.cancel_requested_at
+        RETURNING agents_agentrun.id,
+            agents_agentrun.cancel_requested_at,
+            agents_agentrun.cancel_note,
+            COALESCE(
+                (SELECT e.link FROM agents_runevent e
+                 WHERE e.run_id = agents_agentrun.id ORDER BY e.seq DESC LIMIT 1),
+                agents_agentrun.first_link
+            )
     """  # noqa: S608  # only placeholders are joined
     with connection.cursor() as cursor:
         cursor.execute(statement, [*values, lease])
-        return {_uuid(found): cancel is not None for found, cancel in cursor.fetchall()}
+        return {
+            _uuid(found): Standing(cancel is not None, note, link)
+            for found, cancel, note, link in cursor.fetchall()
+        }
 
 
 _VALUES = {"sqlite": "(%s, %s, %s)", "postgresql": "(%s::uuid, %s::int, %s::int)"}

@@ -7,7 +7,7 @@ readers read rows.
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -50,8 +50,8 @@ class OwnRun:
     """A run of this process. What happens to it is told in the event loop."""
 
     hold: store.Hold
-    on_cancel: Callable[[], None]
-    """Somebody wants it to stop."""
+    on_cancel: Callable[[str], None]
+    """Somebody wants it to stop, and may say why."""
     on_lost: Callable[[], None]
     """Another process took it over, or the database refuses what it wrote."""
     on_stalled: Callable[[], None]
@@ -61,7 +61,7 @@ class OwnRun:
     """The highest number that is committed."""
     chunks: list[Chunk] = field(default_factory=list)
     """Not yet committed."""
-    final: Mapping[str, Any] | None = None
+    final: store.Ending | None = None
     spoke: bool = False
 
 
@@ -94,7 +94,7 @@ class Writer:
     def adopt(self, run: OwnRun) -> None:
         self._runs[run.hold.run_id] = run
 
-    def append(self, run: OwnRun, chunk: Chunk, final: Mapping[str, Any] | None = None) -> None:
+    def append(self, run: OwnRun, chunk: Chunk, final: store.Ending | None = None) -> None:
         """Take a chunk, to be committed soon. Ask for `room` before making the next one."""
         if run.closed:
             raise LedgerClosed
@@ -193,8 +193,8 @@ class Writer:
         for run in runs:
             if run.hold.run_id not in held:
                 self._drop(run)
-            elif held[run.hold.run_id]:
-                run.on_cancel()
+            elif (standing := held[run.hold.run_id]).is_cancelled:
+                run.on_cancel(standing.cancel_note)
         async with self._committed:
             self._committed.notify_all()
 

@@ -3,9 +3,10 @@
 Bounds, defaults and help texts come from `agents.core.config`; the database holds them too.
 """
 
+from agents.models.audit import AuditEntry
 from agents.models.changes import SettingChange
 from agents.models.projects import Membership, Project
-from agents.models.runs import AgentRun, RunEvent
+from agents.models.runs import AgentRun, RunEvent, RunTool
 from agents.models.settings import Appearance, ModelSettings, UserAgentConfig
 from agents.models.tokens import ApiToken
 
@@ -13,10 +14,12 @@ __all__ = [
     "AgentRun",
     "ApiToken",
     "Appearance",
+    "AuditEntry",
     "Membership",
     "ModelSettings",
     "Project",
     "RunEvent",
+    "RunTool",
     "SettingChange",
     "UserAgentConfig",
 ]

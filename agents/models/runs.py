@@ -1,15 +1,21 @@
 """One question to one terminal record, and everything that was said on the way."""
 
 import uuid
+from datetime import date
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from agents.core.reasons import Outcome
 from agents.models.projects import Project
 
 TERMINAL = "done"
+
+
+def today() -> date:
+    return timezone.now().date()
 
 
 class AgentRun(models.Model):
@@ -19,9 +25,19 @@ class AgentRun(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        related_name="runs",
+        db_index=False,  # the list's index begins with it
     )
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs")
+    """Who asked; nobody once they are deleted."""
+    project = models.ForeignKey(
+        Project,
+        on_delete=models.PROTECT,
+        related_name="runs",
+        db_index=False,  # the same
+    )
     conversation_key = models.UUIDField(null=True, blank=True, db_index=True)
     """The conversation it is part of; opaque here."""
     context_runs = models.JSONField(default=list)
@@ -49,11 +65,22 @@ class AgentRun(models.Model):
     tool_calls = models.PositiveIntegerField(default=0)
     tokens_in = models.PositiveIntegerField(default=0)
     tokens_out = models.PositiveIntegerField(default=0)
+    tokens = models.PositiveIntegerField(default=0)
+    """In and out together."""
+    turns_percent = models.PositiveIntegerField(null=True, editable=False)
+    tokens_percent = models.PositiveIntegerField(null=True, editable=False)
+    time_percent = models.PositiveIntegerField(null=True, editable=False)
+    """How much of each limit was used."""
     usage_source = models.CharField(max_length=16, blank=True)
 
-    started_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    started_at = models.DateTimeField(default=timezone.now, db_index=True)
+    day = models.DateField(default=today, editable=False)
+    """Of its start, in UTC: kept, because a database is slow at telling it."""
     ended_at = models.DateTimeField(null=True, blank=True)
+    duration_ms = models.PositiveBigIntegerField(null=True, editable=False)
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
+    cancel_note = models.TextField(blank=True)
+    """Why somebody else stopped it, for the one who asked."""
     last_seq = models.PositiveIntegerField(default=0)
     owner = models.CharField(max_length=200, blank=True)
     """Host, process and boot of the one process that may write."""
@@ -61,8 +88,19 @@ class AgentRun(models.Model):
     """Grows when the run is taken over; what an earlier owner writes is refused."""
     lease_until = models.DateTimeField(null=True, blank=True)
 
+    first_link = models.CharField(max_length=64, default="", editable=False)
+    seal = models.CharField(max_length=64, blank=True, editable=False)
+    digests = models.JSONField(default=dict, editable=False)
+    """The chain (agents/models/chain.py): what it starts with, what closes it, and the digests of
+    texts that may be erased."""
+
     class Meta:
         ordering = ["-started_at", "id"]
+        permissions = [
+            ("view_content", "Can read what was asked, answered and done"),
+            ("export_runs", "Can export runs"),
+            ("cancel_runs", "Can stop runs of other people"),
+        ]
         constraints = [
             models.UniqueConstraint(
                 fields=["conversation_key"],
@@ -79,10 +117,37 @@ class AgentRun(models.Model):
             models.Index(
                 fields=["lease_until"], condition=Q(outcome__isnull=True), name="active_runs"
             ),
+            # Whatever the audit's list is filtered by, it is in order of time.
+            *(
+                models.Index(fields=[name, "started_at"], name=f"runs_by_{name}")
+                for name in ("user", "project", "outcome", "reason", "model", "tree")
+            ),
+            # Everything that its charts count: they never touch the table, whose rows are wide.
+            models.Index(
+                fields=[
+                    "day",
+                    "reason",
+                    "outcome",
+                    "model",
+                    "tree",
+                    "user",
+                    "project",
+                    "tokens",
+                    "turns_percent",
+                    "tokens_percent",
+                    "time_percent",
+                ],
+                name="runs_by_day",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.id} {self.reason or 'running'}"
+
+    @property
+    def is_erased(self) -> bool:
+        """Whether what was said is gone; a run always has a question."""
+        return not self.question
 
 
 class RunEvent(models.Model):
@@ -101,6 +166,8 @@ class RunEvent(models.Model):
     """What people and models wrote: text, arguments, results."""
     sha256 = models.CharField(max_length=64)
     """Of the canonical bytes of the whole chunk, taken before it was stored."""
+    link = models.CharField(max_length=64, default="")
+    """Made from this digest and the link before it, with a key."""
     at = models.DateTimeField()
 
     class Meta:
@@ -114,3 +181,33 @@ class RunEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} #{self.seq} {self.kind}"
+
+
+class RunTool(models.Model):
+    """What a run used of one tool: counted when it ended, for the charts."""
+
+    run = models.ForeignKey(
+        AgentRun,
+        on_delete=models.PROTECT,
+        related_name="tools",
+        db_index=False,  # the unique (run, name) serves
+    )
+    name = models.CharField(max_length=200)
+    calls = models.PositiveIntegerField()
+    failed = models.PositiveIntegerField()
+    refused = models.PositiveIntegerField()
+    total_ms = models.PositiveBigIntegerField()
+    slowest_ms = models.PositiveBigIntegerField()
+
+    class Meta:
+        ordering = ["run", "name"]
+        constraints = [models.UniqueConstraint(fields=["run", "name"], name="one_row_per_tool")]
+        indexes = [
+            models.Index(
+                fields=["name", "run", "calls", "failed", "refused", "total_ms", "slowest_ms"],
+                name="tools_counted",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} in {self.run_id}"

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from agents.core.config import AgentConfig
 from agents.core.ports import ChatModel, ToolRunner
-from agents.models import AgentRun, Project
+from agents.models import AgentRun, Project, chain
 
 MOST_ACTIVE = 5
 """Runs that one user may have going at the same time."""
@@ -88,6 +88,7 @@ def create(
         owner=owner,
         lease_until=timezone.now() + lease,
     )
+    chain.begin(run)
     try:
         return _store(request, run, attach)
     except IntegrityError:  # a start of another user was quicker: now it is seen

@@ -164,15 +164,17 @@ class Runtime:
         system = self._world.system(request)
         return row, Setting(request, model, tools, system, history.messages_of(replayed))
 
-    async def cancel(self, run_id: UUID) -> bool:
+    async def cancel(self, run_id: UUID, note: str = "") -> bool:
         """Ask for a run to be stopped, whichever process has it. False if it has ended.
 
-        A locked database is waited for; RunRefused says that it took too long.
+        `note` is for the one who asked: why an administrator stopped it. A locked database is
+        waited for; RunRefused says that it took too long.
         """
         if (going := self._going.get(run_id)) is not None:
-            going.cancellation.request()
+            going.cancellation.request(note)
         active = AgentRun.objects.filter(pk=run_id, outcome__isnull=True)
-        ask = partial(active.update, cancel_requested_at=timezone.now())
+        values = {"cancel_note": note} if note else {}
+        ask = partial(active.update, cancel_requested_at=timezone.now(), **values)
         try:
             return bool(await self._database.run(ask))
         except (OperationalError, InterfaceError) as error:

@@ -23,6 +23,8 @@ from agents.models import AgentRun
 log = logging.getLogger(__name__)
 
 BOOT = uuid.uuid4().hex
+LONGEST_NAME = 200
+"""Of a tool; a model may ask for any."""
 UNKNOWN = "Outcome unknown: the server stopped during this call. It may have taken effect."
 
 
@@ -145,8 +147,32 @@ def tokens(record: RunRecord) -> tuple[int, int]:
     return sent, sum(turn.completion_tokens for turn in record.turns)
 
 
-def final_of(record: RunRecord) -> dict[str, Any]:
-    """What a run's row says once it has ended."""
+def final_of(record: RunRecord) -> store.Ending:
+    """What is stored of a run once it has ended."""
+    return store.Ending(_values(record), _tools(record))
+
+
+def _tools(record: RunRecord) -> list[dict[str, Any]]:
+    """How each tool did."""
+    found: dict[str, dict[str, Any]] = {}
+    for call_id, call in record.calls.items():
+        name = call.name[:LONGEST_NAME]
+        tool = found.setdefault(name, {"name": name, **dict.fromkeys(_COUNTS, 0)})
+        if call.status == "refused":
+            tool["refused"] += 1
+            continue
+        tool["calls"] += 1
+        if (result := record.results.get(call_id)) is not None:
+            tool["failed"] += not result.ok
+            tool["total_ms"] += result.duration_ms
+            tool["slowest_ms"] = max(tool["slowest_ms"], result.duration_ms)
+    return list(found.values())
+
+
+_COUNTS = ("calls", "failed", "refused", "total_ms", "slowest_ms")
+
+
+def _values(record: RunRecord) -> dict[str, Any]:
     done = record.done
     if done is None:
         raise ValueError("the run has not ended")

@@ -33,7 +33,7 @@ def ended(user: User, reason: str = "completed", days: int = 0, **more: Any) -> 
     project = User.objects.get(username="ada").projects.get()
     values = {**usual, "outcome": outcome, "reason": reason, **more}
     run = run_of(user, project, ended_at=began + timedelta(seconds=12), **values)
-    AgentRun.objects.filter(pk=run.pk).update(started_at=began)
+    AgentRun.objects.filter(pk=run.pk).update(started_at=began, day=began.date())
     return run
 
 

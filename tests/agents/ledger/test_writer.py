@@ -41,7 +41,7 @@ class Told:
     def own(self, row: AgentRun) -> OwnRun:
         return OwnRun(
             store.Hold(row.pk, row.fence),
-            on_cancel=self.heard.set,
+            on_cancel=lambda note: self.heard.set(),
             on_lost=lambda: self.lost.append(row.pk),
             on_stalled=self.stalled.set,
         )

@@ -1,0 +1,256 @@
+"""Whoever changes what was recorded, without the key, is found out."""
+
+import hashlib
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.conf import LazySettings
+
+from agents.audit.verify import verify_entries, verify_run
+from agents.core.config import AgentConfig
+from agents.models import AgentRun, AuditEntry, RunEvent
+from agents.models.audit import record
+from agents.models.encoding import digest_of
+from agents.models.erasing import erase
+from agents.runtime import RunRequest, Runtime
+from tests.agents.runtime.worlds import ScriptedWorld, asked, followed
+from tests.support.past import rewritable
+from tests.support.script import call, say
+from tests.support.scripted_model import ScriptedModel
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TAMPERINGS = 1_000
+
+
+def recorded(answer: str = "It is so.", after: AgentRun | None = None) -> AgentRun:
+    """A real run, with tools, text and decisions; of the same person as another."""
+
+    known = None
+    if after is not None:
+        assert after.user is not None
+        known = RunRequest(
+            user=after.user, project=after.project, question="And?", config=AgentConfig()
+        )
+
+    async def run() -> AgentRun:
+        request = known or await asked(f"Is it so, {answer}?")
+        script = [call("look", place=answer), call("look", place="there"), say(answer, pieces=6)]
+        async with Runtime(ScriptedWorld(ScriptedModel(script))) as runtime:
+            row = await runtime.start(request)
+            await followed(runtime, row.pk)
+        return await AgentRun.objects.aget(pk=row.pk)
+
+    return async_to_sync(run)()
+
+
+def test_a_run_that_nobody_touched_is_intact() -> None:
+    assert verify_run(recorded()) is None
+
+
+def test_an_earlier_key_is_still_believed(settings: LazySettings) -> None:
+    run = recorded()
+    settings.AUDIT_KEYS = ["a new one", *settings.AUDIT_KEYS]
+    assert verify_run(run) is None
+    settings.AUDIT_KEYS = ["a new one"]
+    assert verify_run(run) is not None
+
+
+# -- tampering ------------------------------------------------------------------------------------
+
+Tampering = Callable[[RunEvent, RunEvent, random.Random], Any]
+
+
+def _changed(event: RunEvent, **values: Any) -> None:
+    RunEvent.objects.filter(pk=event.pk).update(**values)
+
+
+def other_content(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
+    shorter = event.content and dice.random() < 0.5
+    _changed(event, content=event.content[:-1] if shorter else event.content + "x")
+
+
+def other_data(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
+    _changed(event, data={**event.data, "number": dice.randrange(100, 999)})
+
+
+def other_kind(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
+    _changed(event, kind="hint" if event.kind != "hint" else "thinking")
+
+
+def other_time(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
+    at = event.at.replace(microsecond=(event.at.microsecond + 123_000) % 1_000_000)
+    _changed(event, at=at)
+
+
+def other_digest(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
+    _changed(event, sha256=hashlib.sha256(dice.randbytes(8)).hexdigest())
+
+
+def other_link(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
+    _changed(event, link=hashlib.sha256(dice.randbytes(8)).hexdigest())
+
+
+def content_with_its_digest(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
+    event.content = f"{event.content} and {dice.random()}"
+    if event.kind in ("tool_call", "source", "system"):
+        event.content = '{"system_message": "another"}'
+    _changed(event, content=event.content, sha256=digest_of(event))
+
+
+def removed(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
+    RunEvent.objects.filter(pk=event.pk).delete()
+
+
+def removed_and_closed_up(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
+    RunEvent.objects.filter(pk=event.pk).delete()
+    for later in RunEvent.objects.filter(run=event.run, seq__gt=event.seq).order_by("seq"):
+        _changed(later, seq=later.seq - 1)
+    AgentRun.objects.filter(pk=event.run_id).update(last_seq=event.run.last_seq - 1)
+
+
+def exchanged(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
+    _changed(event, content=other.content, data=other.data, sha256=other.sha256, kind="source")
+
+
+def cut_off(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
+    RunEvent.objects.filter(run=event.run, seq__gte=event.seq).delete()
+    AgentRun.objects.filter(pk=event.run_id).update(last_seq=event.seq - 1)
+
+
+def added(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
+    last = event.run.last_seq
+    row = RunEvent(run=event.run, seq=last + 1, kind="content", content="And more.", at=event.at)
+    row.sha256, row.link = digest_of(row), other.link
+    row.save()
+    AgentRun.objects.filter(pk=event.run_id).update(last_seq=last + 1)
+
+
+def erased_without_a_record(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
+    target = RunEvent.objects.filter(run=event.run).exclude(content="").order_by("?").first()
+    assert target is not None
+    _changed(target, content="")
+
+
+KINDS: tuple[Tampering, ...] = (
+    other_content,
+    other_data,
+    other_kind,
+    other_time,
+    other_digest,
+    other_link,
+    content_with_its_digest,
+    removed,
+    removed_and_closed_up,
+    exchanged,
+    cut_off,
+    added,
+    erased_without_a_record,
+)
+
+
+def test_a_thousand_random_tamperings_are_all_found() -> None:
+    """Each on a record that is whole before and after it."""
+    first, dice = recorded("It is so."), random.Random(6)
+    runs = [first, recorded("It is not.", after=first)]
+    events = [list(RunEvent.objects.filter(run=run).order_by("seq")) for run in runs]
+    missed = []
+    with rewritable():
+        for number in range(TAMPERINGS):
+            mine = dice.randrange(2)
+            event, other = dice.choice(events[mine]), dice.choice(events[1 - mine])
+            kind = KINDS[number % len(KINDS)]
+            kind(RunEvent.objects.select_related("run").get(pk=event.pk), other, dice)
+            if verify_run(AgentRun.objects.get(pk=event.run_id)) is None:
+                missed.append((kind.__name__, event.seq, event.kind))
+            _mend(runs[mine], events[mine])
+    assert missed == []
+
+
+def _mend(run: AgentRun, events: list[RunEvent]) -> None:
+    RunEvent.objects.filter(run=run).delete()
+    RunEvent.objects.bulk_create(events)
+    AgentRun.objects.filter(pk=run.pk).update(last_seq=run.last_seq)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"reason": "max_iterations"},
+        {"outcome": "failed"},
+        {"turns": 1},
+        {"tokens_in": 1},
+        {"config": {"max_iterations": 50}},
+        {"question": "Is it otherwise?"},
+        {"answer": "It is not."},
+        {"explanation": "Because."},
+        {"also_triggered": ["timeout"]},
+        {"model": "another"},
+        {"cancel_note": "I wanted to."},
+        {"digests": {}},
+        {"seal": "0" * 64},
+        {"first_link": "0" * 64},
+        {"question": ""},
+        {"user": None},
+    ],
+    ids=lambda values: next(iter(values)),
+)
+def test_a_changed_row_of_a_run_is_found(values: dict[str, Any]) -> None:
+    run = recorded()
+    with rewritable():
+        AgentRun.objects.filter(pk=run.pk).update(**values)
+    assert verify_run(AgentRun.objects.get(pk=run.pk)) is not None
+
+
+def test_a_run_given_to_somebody_else_is_found(django_user_model: Any) -> None:
+    run = recorded()
+    with rewritable():
+        AgentRun.objects.filter(pk=run.pk).update(user=django_user_model.objects.create())
+    assert verify_run(AgentRun.objects.get(pk=run.pk)) is not None
+
+
+def test_the_first_broken_link_is_named() -> None:
+    run = recorded()
+    with rewritable():
+        RunEvent.objects.filter(run=run, seq__in=(5, 9)).update(kind="hint")
+    finding = verify_run(run)
+    assert finding is not None
+    assert finding.seq == 5
+    assert str(finding).startswith("event 5: ")
+
+
+def test_what_is_left_of_an_erased_run_is_still_protected() -> None:
+    run = recorded()
+    erase([run.pk], why="retention")
+    with rewritable():
+        event = RunEvent.objects.filter(run=run, kind="turn").first()
+        assert event is not None
+        _changed(event, data={**event.data, "model_ms": 99_999})
+    finding = verify_run(AgentRun.objects.get(pk=run.pk))
+    assert finding is not None
+    assert finding.seq == event.seq
+
+
+def test_a_damaged_event_is_a_finding_not_an_error() -> None:
+    run = recorded()
+    with rewritable():
+        RunEvent.objects.filter(run=run, kind="tool_call").update(content="not json")
+    assert verify_run(run) is not None
+
+
+# -- who looked -----------------------------------------------------------------------------------
+
+
+def test_the_record_of_who_looked_is_chained_too() -> None:
+    run = recorded()
+    for _ in range(3):
+        record("transcript", by=run.user, run=run)
+    assert verify_entries() is None
+    with rewritable():
+        AuditEntry.objects.order_by("id")[1].delete()
+    finding = verify_entries()
+    assert finding is not None
+    assert "removed" in finding.why

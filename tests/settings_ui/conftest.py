@@ -1,0 +1,12 @@
+"""What the tests of settings share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.past import made_up
+
+
+@pytest.fixture(autouse=True)
+def past(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield from made_up(request)
