@@ -93,6 +93,8 @@ class AgentConfig(BaseModel):
 
     def tightened_by(self, tree: Self) -> Self:
         """What both allow: the smaller of each limit. The warning percents are the tree's."""
+        if tree is self:
+            return self
         own = self.model_dump()
         return type(self)(
             **{

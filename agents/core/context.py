@@ -21,6 +21,8 @@ WRAP_UP_NOTE_CHARS = 600
 TURN_CHARS = 1_500
 """What a working turn adds to the conversation at least: its calls and their shortest results."""
 HINT_CHARS = 500
+GRACE_SECONDS = 0.2
+"""How long a cancelled tool is waited for."""
 CONTEXT_STEP = 0.02
 _TIMER_MARGIN = 0.001
 """Timers ring this much late, so that a woken reader finds its moment reached."""

@@ -39,6 +39,11 @@ class TreeGuard:
         cls = type(self._tree)
         return next((name for name, known in TREES if known is cls), cls.__name__)
 
+    def has_own(self, method: str) -> bool:
+        """Whether the tree does something else in a method than the default tree does."""
+        own = getattr(getattr(self._tree, method), "__func__", None)
+        return own is not getattr(DefaultTree, method)
+
     def should_continue(self, state: AgentState) -> tuple[bool, str]:
         answer = self._call(
             "should_continue", lambda: self._tree.should_continue(state), _checked_answer, None
@@ -84,6 +89,8 @@ class TreeGuard:
 
 
 def _put_right(before: AgentState, after: AgentState) -> AgentState:
+    if after is before:
+        return before
     changed = {f: getattr(before, f) for f in FACTS if getattr(after, f) != getattr(before, f)}
     return replace(after, **changed) if changed else after
 

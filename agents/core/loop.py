@@ -12,7 +12,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from agents.core.chunks import Check, Chunk, Decision, Done, Error
-from agents.core.context import WRAP_UP_NOTE_CHARS, RunContext
+from agents.core.context import GRACE_SECONDS, WRAP_UP_NOTE_CHARS, RunContext
+from agents.core.deciding import WRAP_UP, decide, last_turn_reason
 from agents.core.decision import DecisionTree
 from agents.core.explain import explanation
 from agents.core.guard import TreeGuard
@@ -26,13 +27,12 @@ from agents.core.ports import (
 )
 from agents.core.prompt import Prompt
 from agents.core.reasons import REASONS, Outcome
-from agents.core.rules import ENFORCED, checks, limit_notice
+from agents.core.rules import checks, limit_notice
 from agents.core.state import AgentState, Notice
 from agents.core.tokens import cut_history
 from agents.core.turn import OpenTurn, begin, break_off, play
 
 log = logging.getLogger(__name__)
-GRACE_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,9 @@ class _Loop:
         while True:
             decision = self._decide(checkpoint)
             yield decision
-            wrap_up = self._wrap_up_reason(decision)
+            wrap_up = last_turn_reason(
+                ctx.state, checkpoint, decision.goes_on, decision.reason, ctx.wrap_up_fits
+            )
             if not decision.goes_on:
                 for chunk in self._stopped(decision, wrap_up):
                     yield chunk
@@ -142,23 +144,16 @@ class _Loop:
                     yield chunk
                 if self.reason:
                     return
-            checkpoint = "wrap_up" if wrap_up else "turn"
+            checkpoint = WRAP_UP if wrap_up else "turn"
 
     # -- decisions --------------------------------------------------------------------------------
 
     def _decide(self, checkpoint: str) -> Decision:
-        """Ask the tree, then hold it to what no tree can change."""
+        """Decide by the state as it is now, and record what every rule measured."""
         ctx = self.ctx
         ctx.refresh()
-        goes_on, reason = ctx.guard.should_continue(ctx.state)
+        goes_on, reason = decide(ctx.guard, ctx.state, checkpoint)
         found = checks(ctx.state)
-        fired = [check.rule for check in found if check.fired]
-        if ctx.state.cancelled:
-            goes_on, reason = False, "user_cancelled"
-        elif checkpoint == "wrap_up":
-            goes_on, reason = False, ctx.state.wrap_up_reason or reason
-        elif goes_on and (enforced := next((r for r in fired if r in ENFORCED), None)):
-            goes_on, reason = False, enforced
         if not goes_on and all(check.rule != reason for check in found):
             found = (*found, Check(reason, None, None, fired=True))
         return ctx.emit(
@@ -169,14 +164,6 @@ class _Loop:
             tree=ctx.guard.name,
             checks=found,
         )
-
-    def _wrap_up_reason(self, decision: Decision) -> str | None:
-        """Why the turn to come is the last one, or None."""
-        if decision.goes_on:
-            return "max_iterations" if self.ctx.state.turns_left == 1 else None
-        if decision.checkpoint == "wrap_up" or not REASONS.get(decision.reason).wraps_up:
-            return None
-        return decision.reason if self.ctx.wrap_up_fits() else None
 
     def _failed(self, error: ModelError, wrap_up: str | None) -> Iterator[Chunk]:
         """The endpoint failed for good. A wrap-up that failed keeps the run's reason, unless the

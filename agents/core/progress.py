@@ -19,6 +19,8 @@ WRITING_TURNS = 4
 """Rule 2: the same writing action this many turns in a row, whatever it returns."""
 KNOWN_TURNS = 5
 """Rule 3: this many tool turns in a row that only repeat what already occurred."""
+RULE_BOUNDS = (2, 50)
+"""How many turns a stuck rule may ask for."""
 LOOP_WINDOW = 6
 LOOP_COUNT = 3
 """The same action this often within the window is worth a notice, in a row or not."""
@@ -30,6 +32,27 @@ _VOLATILE = re.compile(
     re.IGNORECASE,
 )
 _SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class StuckRules:
+    """How many turns each rule takes before it says that a run is stuck; 0 switches it off."""
+
+    identical: int = IDENTICAL_TURNS
+    writing: int = WRITING_TURNS
+    known: int = KNOWN_TURNS
+
+    def __post_init__(self) -> None:
+        low, high = RULE_BOUNDS
+        for name in self.__slots__:
+            turns = getattr(self, name)
+            if type(turns) is not int or (turns and not low <= turns <= high):
+                raise ValueError(
+                    f"{name}: must be a whole number from {low} to {high}, or 0 for off."
+                )
+
+
+SHIPPED = StuckRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +76,12 @@ class Track:
     writes: bool = False
     known_row: int = 0
     seen: frozenset[tuple[str, str]] = frozenset()
+    rules: StuckRules = SHIPPED
 
     def after(self, step: Step) -> "Track":
         recent = (*self.recent, step.action)[-LOOP_WINDOW:]
         if not step.action:
-            return Track(recent=recent, seen=self.seen)
+            return Track(recent=recent, seen=self.seen, rules=self.rules)
         repeats = bool(self.recent) and self.recent[-1] == step.action
         pair = (step.action, step.results_normalised)
         same_results = repeats and self.last_results == step.results
@@ -69,16 +93,18 @@ class Track:
             writes=step.writes,
             known_row=self.known_row + 1 if pair in self.seen else 0,
             seen=self.seen | {pair},
+            rules=self.rules,
         )
 
     @property
     def stuck(self) -> str | None:
         """The name of the rule that says the run is stuck, or None."""
-        if self.same_results >= IDENTICAL_TURNS:
+        rules = self.rules
+        if self.same_results >= rules.identical > 0:
             return "identical"
-        if self.writes and self.same_action >= WRITING_TURNS:
+        if self.writes and self.same_action >= rules.writing > 0:
             return "writing"
-        if self.known_row >= KNOWN_TURNS:
+        if self.known_row >= rules.known > 0:
             return "cycle"
         return None
 
@@ -153,9 +179,11 @@ def _joined(keys: Iterable[str], results: Iterable[str]) -> str:
     return digest("\x00".join(sorted(f"{k}\x01{r}" for k, r in zip(keys, results, strict=True))))
 
 
-def first_stuck(turns: Iterable[Mapping[str, Any]]) -> tuple[int | None, str | None]:
+def first_stuck(
+    turns: Iterable[Mapping[str, Any]], rules: StuckRules = SHIPPED
+) -> tuple[int | None, str | None]:
     """The first turn, counted from 1, at which a rule fires, and its name."""
-    track = Track()
+    track = Track(rules=rules)
     for number, turn in enumerate(turns, start=1):
         track = track.after(recorded_step(turn))
         if track.stuck:

@@ -5,11 +5,19 @@ them whatever a tree says, and the audit shows what each of them measured.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agents.core.chunks import Check
-from agents.core.progress import IDENTICAL_TURNS, KNOWN_TURNS, WRITING_TURNS, digest
+from agents.core.notices import (
+    context_percent,
+    context_warning,
+    iteration_warning,
+    numbers,
+    time_warning,
+    token_warning,
+)
+from agents.core.progress import LOOP_COUNT, digest
 from agents.core.reasons import REASONS
 from agents.core.state import AgentState, Notice
 from agents.core.tokens import MIN_ANSWER
@@ -37,44 +45,55 @@ ENFORCED = frozenset(
 """Rules that hold even against a tree that always says yes."""
 
 
-def checks(state: AgentState) -> tuple[Check, ...]:
-    """Every rule with what it measured, in order of precedence."""
-    limits = state.config
-    answered = state.finish_reason == "stop" and state.wrap_up_reason is None
-    needed = state.tokens_used + state.next_request
-    over_budget = (
+def _over_budget(state: AgentState) -> bool:
+    return (
         state.finish_reason == "budget"
         or state.tokens_used >= state.token_limit
-        or needed > state.token_limit
+        or state.tokens_used + state.next_request > state.token_limit
         or not fits_window(state)
     )
-    return (
-        Check("user_cancelled", float(state.cancelled), None, state.cancelled),
-        Check("completed", state.finish_reason, "stop", answered),
-        Check(
-            "max_iterations",
-            state.turn,
-            limits.max_iterations,
-            state.turn >= limits.max_iterations,
-        ),
-        Check("token_budget", needed, state.token_limit, over_budget),
-        Check(
-            "timeout",
-            round(state.elapsed_seconds, 3),
-            state.working_seconds,
-            state.elapsed_seconds >= state.working_seconds,
-        ),
-        Check("no_progress", state.track.stuck, None, state.track.stuck is not None),
-        Check("error_limit", state.error_streak, ERROR_LIMIT, state.error_streak >= ERROR_LIMIT),
-        Check("output_truncated", state.finish_reason, "length", state.finish_reason == "length"),
-        Check(
-            "content_filter",
-            state.finish_reason,
-            "content_filter",
-            state.finish_reason == "content_filter",
-        ),
-        Check("empty_answer", state.empty_answers, EMPTY_LIMIT, state.empty_answers >= EMPTY_LIMIT),
-    )
+
+
+RULES: Mapping[str, Callable[[AgentState], bool]] = {
+    "user_cancelled": lambda state: state.cancelled,
+    "completed": lambda state: state.finish_reason == "stop" and state.wrap_up_reason is None,
+    "max_iterations": lambda state: state.turn >= state.config.max_iterations,
+    "token_budget": _over_budget,
+    "timeout": lambda state: state.elapsed_seconds >= state.working_seconds,
+    "no_progress": lambda state: state.track.stuck is not None,
+    "error_limit": lambda state: state.error_streak >= ERROR_LIMIT,
+    "output_truncated": lambda state: state.finish_reason == "length",
+    "content_filter": lambda state: state.finish_reason == "content_filter",
+    "empty_answer": lambda state: state.empty_answers >= EMPTY_LIMIT,
+}
+"""When each rule fires, in order of precedence."""
+_HARD = {rule: fires for rule, fires in RULES.items() if rule in ENFORCED}
+
+
+def first_fired(state: AgentState, *, enforced: bool = False) -> str | None:
+    """The first rule that fires, of all or of the enforced ones: cheaper than all the checks."""
+    for rule, fires in (_HARD if enforced else RULES).items():
+        if fires(state):
+            return rule
+    return None
+
+
+def checks(state: AgentState) -> tuple[Check, ...]:
+    """Every rule with what it measured, in order of precedence."""
+    finish = state.finish_reason
+    measured: dict[str, tuple[float | str | None, float | str | None]] = {
+        "user_cancelled": (float(state.cancelled), None),
+        "completed": (finish, "stop"),
+        "max_iterations": (state.turn, state.config.max_iterations),
+        "token_budget": (state.tokens_used + state.next_request, state.token_limit),
+        "timeout": (round(state.elapsed_seconds, 3), state.working_seconds),
+        "no_progress": (state.track.stuck, None),
+        "error_limit": (state.error_streak, ERROR_LIMIT),
+        "output_truncated": (finish, "length"),
+        "content_filter": (finish, "content_filter"),
+        "empty_answer": (state.empty_answers, EMPTY_LIMIT),
+    }
+    return tuple(Check(rule, *measured[rule], fires(state)) for rule, fires in RULES.items())
 
 
 def fits_window(state: AgentState) -> bool:
@@ -89,24 +108,32 @@ def with_due_warnings(state: AgentState) -> AgentState:
     return state
 
 
+def told(state: AgentState) -> AgentState:
+    """The state once everything that is due, and everything a tree wanted said, was given."""
+    keys = {notice.key for notice in due_warnings(state)}
+    keys.update(notice.key for notice in state.notices if not is_warning(notice))
+    if not state.notices and keys <= state.fired:
+        return state
+    return state.changed(notices=(), fired=state.fired | keys)
+
+
 def is_warning(notice: Notice) -> bool:
     """Whether a notice is, or passes for, one of the warnings below: those are the loop's."""
     return notice.key in WARNING_KEYS or notice.key.startswith("repeated:")
 
 
 def due_warnings(state: AgentState) -> list[Notice]:
-    due: list[Notice] = []
-    if state.warn_at_turn <= state.turn < state.config.max_iterations:
-        due.append(_iteration_warning(state))
-    if _tokens_are_short(state):
-        due.append(_token_warning(state))
-    if state.time_percent >= TIME_WARNING_PERCENT:
-        due.append(_time_warning(state))
-    if state.context_window and _context_percent(state) >= CONTEXT_WARNING_PERCENT:
-        due.append(_context_warning(state))
-    if state.track.stuck is None:
-        due += _repetition_warnings(state)
-    return due
+    """Every warning that is due. One that was given is not made again, repetitions apart."""
+    due = [
+        warning(state)
+        for key, (is_due, warning) in _WARNINGS.items()
+        if key not in state.fired and is_due(state)
+    ]
+    return due if state.track.stuck else due + _repetition_warnings(state)
+
+
+def _turns_are_short(state: AgentState) -> bool:
+    return state.warn_at_turn <= state.turn < state.config.max_iterations
 
 
 def _tokens_are_short(state: AgentState) -> bool:
@@ -116,79 +143,33 @@ def _tokens_are_short(state: AgentState) -> bool:
     )
 
 
-def _context_percent(state: AgentState) -> float:
-    return 100 * state.context_tokens / state.context_window
+def _context_is_short(state: AgentState) -> bool:
+    return state.context_window > 0 and context_percent(state) >= CONTEXT_WARNING_PERCENT
 
 
-def _iteration_warning(state: AgentState) -> Notice:
-    limit = state.config.max_iterations
-    text = f"Approaching iteration limit ({state.turn}/{limit}). Consider wrapping up."
-    return Notice(
-        key="iterations",
-        system_type="limit_warning",
-        message=text,
-        hint=text if limit > 2 else "",
-        metadata=_numbers("iterations", state.turn, limit),
-    )
-
-
-def _token_warning(state: AgentState) -> Notice:
-    used = f"{state.tokens_used:,}/{state.token_limit:,}"
-    if state.token_percent < state.config.token_warning_percent:
-        used += f"; one more turn and the answer take about {state.next_request:,}"
-    text = f"Approaching token limit ({used}). Consider wrapping up."
-    return Notice(
-        key="tokens",
-        system_type="limit_warning",
-        message=text,
-        hint=text,
-        metadata={
-            **_numbers("tokens", state.tokens_used, state.token_limit),
-            "next_request": state.next_request,
-        },
-    )
-
-
-def _time_warning(state: AgentState) -> Notice:
-    spent, limit = round(state.elapsed_seconds, 1), round(state.time_limit, 1)
-    text = f"Approaching time limit ({spent:g}/{limit:g} s). Consider wrapping up."
-    return Notice(
-        key="time",
-        system_type="limit_warning",
-        message=text,
-        hint=text,
-        metadata=_numbers("time", spent, limit),
-    )
-
-
-def _context_warning(state: AgentState) -> Notice:
-    text = (
-        f"The conversation fills {_context_percent(state):.0f} % of the model's context "
-        f"({state.context_tokens:,}/{state.context_window:,} tokens). "
-        "Consider wrapping up; a new conversation starts empty."
-    )
-    return Notice(
-        key="context",
-        system_type="context_warning",
-        message=text,
-        hint=text,
-        metadata=_numbers("context", state.context_tokens, state.context_window),
-    )
+_WARNINGS: Mapping[str, tuple[Callable[[AgentState], bool], Callable[[AgentState], Notice]]] = {
+    "iterations": (_turns_are_short, iteration_warning),
+    "tokens": (_tokens_are_short, token_warning),
+    "time": (lambda state: state.time_percent >= TIME_WARNING_PERCENT, time_warning),
+    "context": (_context_is_short, context_warning),
+}
 
 
 def _repetition_warnings(state: AgentState) -> list[Notice]:
-    due: list[Notice] = []
-    action = state.track.recent[-1] if state.track.recent else ""
-    if action and state.track.same_results >= 2:
+    track, due = state.track, []
+    action = track.recent[-1] if track.recent else ""
+    if action and track.same_results >= 2:
+        is_last = track.same_results + 1 == track.rules.identical
+        advice = "Repeating them once more will end the run: do something else, or answer."
         due.append(
             Notice(
                 key=f"repeated:{digest(action)}",
                 system_type="loop_warning",
                 hint="The last two turns made the same calls and got the same results. "
-                "Repeating them once more will end the run: do something else, or answer.",
+                + (advice if is_last else "Do something else, or answer."),
             )
         )
-    if state.track.loops:
+    if track.loops:
         due.append(
             Notice(
                 key="loop",
@@ -196,22 +177,13 @@ def _repetition_warnings(state: AgentState) -> list[Notice]:
                 message=f"The agent keeps doing the same: {shortened(action)}. "
                 "If it learns nothing new, the run will end.",
                 metadata={
-                    **_numbers("no_progress", state.track.recent.count(action), 3),
+                    **numbers("no_progress", track.recent.count(action), LOOP_COUNT),
                     "event": LOOP_EVENT,
                     "action": action,
                 },
             )
         )
     return due
-
-
-def _numbers(limit_type: str, value: float, limit: float) -> dict[str, Any]:
-    return {
-        "limit_type": limit_type,
-        "current_value": value,
-        "limit_value": limit,
-        "percent": round(100 * value / limit, 1),
-    }
 
 
 def limit_notice(reason: str, state: AgentState) -> Notice:
@@ -223,17 +195,17 @@ def limit_notice(reason: str, state: AgentState) -> Notice:
                 reason,
                 f"Turn limit reached ({state.turn}/{limit}). "
                 "What was found is kept; continue or raise the limit.",
-                _numbers("iterations", state.turn, limit),
+                numbers("iterations", state.turn, limit),
             )
         case "token_budget":
-            return _reached(reason, _budget_text(state), _token_warning(state).metadata)
+            return _reached(reason, _budget_text(state), token_warning(state).metadata)
         case "timeout":
             spent, limit_s = round(state.elapsed_seconds, 1), round(state.time_limit, 1)
             return _reached(
                 reason,
                 f"Time limit reached ({spent:g}/{limit_s:g} s). "
                 "What was found is kept; continue or raise the limit.",
-                _numbers("time", spent, limit_s),
+                numbers("time", spent, limit_s),
             )
         case "no_progress" if state.track.stuck:
             return _no_progress_notice(state)
@@ -243,7 +215,7 @@ def limit_notice(reason: str, state: AgentState) -> Notice:
                 system_type="error_limit",
                 message=f"Tools failed {state.error_streak} turns in a row "
                 f"(limit {ERROR_LIMIT}). See the errors, correct what they name, then continue.",
-                metadata=_numbers("error_limit", state.error_streak, ERROR_LIMIT),
+                metadata=numbers("error_limit", state.error_streak, ERROR_LIMIT),
             )
         case _:
             return _reached(reason, "", {"limit_type": reason})
@@ -268,16 +240,16 @@ def _no_progress_notice(state: AgentState) -> Notice:
     action = next((a for a in reversed(state.track.recent) if a), "")
     track = state.track
     count, limit = {
-        "identical": (track.same_results, IDENTICAL_TURNS),
-        "writing": (track.same_action, WRITING_TURNS),
-    }.get(track.stuck or "", (track.known_row, KNOWN_TURNS))
+        "identical": (track.same_results, track.rules.identical),
+        "writing": (track.same_action, track.rules.writing),
+    }.get(track.stuck or "", (track.known_row, track.rules.known))
     return Notice(
         key="reached:no_progress",
         system_type="no_progress",
         message=f"No progress: {count} turns only repeated what was known, at last "
         f"{shortened(action)}. Rephrase the question or say where to look, then continue.",
         metadata={
-            **_numbers("no_progress", count, limit),
+            **numbers("no_progress", count, limit),
             "rule": state.track.stuck,
             "action": action,
             **({} if "loop" in state.fired else {"event": LOOP_EVENT}),

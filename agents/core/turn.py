@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from agents.core.asking import Answer, ask, charge
 from agents.core.batch import failed_turn
 from agents.core.chunks import Chunk, Hint, Turn
 from agents.core.context import WRAP_UP_NOTE_CHARS, RunContext
+from agents.core.deciding import begun
 from agents.core.progress import Step, digest, step_of
 from agents.core.prompt import EMPTY_NOTE, GO_ON_NOTE, wrap_up_note
 from agents.core.state import merged_source
@@ -26,8 +27,7 @@ class OpenTurn:
 
 def begin(ctx: RunContext, wrap_up: str | None) -> Iterator[Chunk]:
     """Tell the tree, the user and the model what there is to know before the request."""
-    ctx.state = replace(ctx.state, wrap_up_reason=wrap_up)
-    ctx.state = ctx.guard.on_turn_start(ctx.state)
+    ctx.state = begun(ctx.guard, ctx.state, wrap_up)
     yield ctx.emit(Turn, number=ctx.state.turn + 1, phase="start", wrap_up=wrap_up)
     yield from ctx.tell_due()
     if notes := _notes(ctx, wrap_up):

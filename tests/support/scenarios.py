@@ -342,11 +342,12 @@ class Verdict:
             self.problems.append(problem)
 
 
-async def play(seed: int) -> Verdict:
+async def play(seed: int, kept: list[Chunk] | None = None) -> Verdict:
+    """Play a scenario and judge it. Whoever wants the chunks gives a list to keep them in."""
     scenario = Scenario.of(seed)
     clock = VirtualClock()
     cancellation = Cancellation()
-    chunks: list[Chunk] = []
+    chunks = [] if kept is None else kept
     with fake_tools() as fakes, fake_tools() as sub_fakes:
         scripts = {"main": scenario.script(), "sub": scenario.script()}
         async with Delivered(scripts) as transport:

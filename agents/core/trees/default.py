@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from agents.core.config import AgentConfig
 from agents.core.decision import decision_tree
-from agents.core.rules import checks, with_due_warnings
+from agents.core.rules import first_fired, with_due_warnings
 from agents.core.state import AgentState
 
 
@@ -23,7 +23,7 @@ class DefaultTree:
     def should_continue(self, state: AgentState) -> tuple[bool, str]:
         if state.termination_reason is not None:
             return False, state.termination_reason
-        fired = next((check.rule for check in checks(state) if check.fired), None)
+        fired = first_fired(state)
         return (True, "") if fired is None else (False, fired)
 
     def on_turn_start(self, state: AgentState) -> AgentState:

@@ -11,8 +11,8 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from agents.core.chunks import Chunk, Done, to_dict
-from agents.core.config import AgentConfig, ConfigError
 from agents.core.decision import TREES
+from agents.management.given import config_with, tree_named, whole_numbers
 from agents.management.people import project_named, user_named
 from agents.management.terminal import Terminal
 from agents.models import AgentRun, UserAgentConfig
@@ -48,13 +48,8 @@ class Command(BaseCommand):
     def _request(self, options: dict[str, Any]) -> RunRequest:
         user = user_named(options["user"])
         row = UserAgentConfig.of(user)
-        tree = options["tree"] or row.tree
-        if tree not in TREES:
-            raise CommandError(f"There is no tree {tree!r}. Known: {', '.join(TREES.names())}.")
-        try:
-            config = AgentConfig.build(_settings(options["set"]), row.to_config())
-        except ConfigError as error:
-            raise CommandError(str(error)) from None
+        tree = tree_named(options["tree"] or row.tree)
+        config = config_with(whole_numbers("--set", options["set"]), row.to_config())
         return RunRequest(
             user=user,
             project=project_named(options["project"], user),
@@ -83,17 +78,6 @@ class Command(BaseCommand):
             await asyncio.gather(*stopping)
         self.stderr.write(f"run {run.pk}")
         return outcome
-
-
-def _settings(pairs: list[str]) -> dict[str, int]:
-    values = {}
-    for pair in pairs:
-        name, _, value = pair.partition("=")
-        try:
-            values[name] = int(value)
-        except ValueError:
-            raise CommandError(f"--set {pair!r}: give FIELD=VALUE with a whole number.") from None
-    return values
 
 
 def _earlier(name: str | None, user_id: int) -> UUID | None:

@@ -10,7 +10,11 @@ import pytest
 from tests.support.services import Missing, Postgres
 
 ROOT = Path(__file__).resolve().parents[3]
-FILES = ("tests/agents/audit/test_verify.py", "tests/agents/models/test_immutable.py")
+FILES = (
+    "tests/agents/audit/test_recordings.py",
+    "tests/agents/audit/test_verify.py",
+    "tests/agents/models/test_immutable.py",
+)
 
 
 @pytest.mark.scale

@@ -139,6 +139,7 @@ OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
         "model_ms": counts,
         "finish_reason": words,
         "action": words,
+        "action_digest": words,
         "results": words,
         "results_normalised": words,
         "writes": st.booleans(),

@@ -11,6 +11,7 @@ from agents.core.guard import FACTS, TREE_OWNS, TreeGuard
 from agents.core.progress import Step, Track
 from agents.core.state import AgentState, Notice
 from agents.core.trees.default import DefaultTree
+from agents.core.trees.quick import QuickTree
 from tests.agents.core.runs import fresh, limits, values_of
 
 CONFIG = limits(max_iterations=10)
@@ -85,6 +86,13 @@ def test_a_trees_own_fields_are_kept_and_facts_put_right_in_a_subclass() -> None
     after = guard.on_turn_start(state)
     assert isinstance(after, Reflective)
     assert (after.passes, after.turn) == (1, 3)
+
+
+def test_a_method_of_a_trees_own_is_told_from_the_default_ones() -> None:
+    guard = guarded(on_tool_result=lambda state, result: state)
+    assert guard.has_own("on_tool_result")
+    assert not guard.has_own("on_turn_start")
+    assert not TreeGuard(QuickTree(CONFIG), CONFIG).has_own("on_tool_result")
 
 
 # -- a tree that raises ---------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from agents.core.progress import (
     Step,
+    StuckRules,
     Track,
     action_of,
     canonical,
@@ -129,6 +130,39 @@ def test_a_cycle_sees_through_what_changes_by_itself() -> None:
 def test_a_known_action_with_a_new_result_is_progress() -> None:
     steps = [look(chr(97 + n) * 3, action="ab"[n % 2]) for n in range(20)]
     assert rows(*steps) == [None] * 20
+
+
+# -- other numbers of turns -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rules", "stuck_at"),
+    [
+        (StuckRules(), 3),
+        (StuckRules(identical=2), 2),
+        (StuckRules(identical=0), 4),
+        (StuckRules(identical=0, writing=0), 6),
+        (StuckRules(identical=0, writing=0, known=0), None),
+    ],
+)
+def test_each_rule_can_be_set_and_switched_off(rules: StuckRules, stuck_at: int | None) -> None:
+    track, found = Track(rules=rules), None
+    for number in range(1, 21):
+        track = track.after(look(writes=True))
+        found = found or (number if track.stuck else None)
+    assert found == stuck_at
+
+
+def test_rules_outlive_a_turn_of_text() -> None:
+    rules = StuckRules(identical=2)
+    assert Track(rules=rules).after(look()).after(TEXT).rules is rules
+
+
+@pytest.mark.parametrize("turns", [-1, 1, 51, 2.5, "3", None, True])
+@pytest.mark.parametrize("name", ["identical", "writing", "known"])
+def test_rules_out_of_bounds_cannot_be_built(name: str, turns: Any) -> None:
+    with pytest.raises(ValueError, match=f"{name}: must be a whole number from 2 to 50, or 0"):
+        StuckRules(**{name: turns})
 
 
 # -- text turns -----------------------------------------------------------------------------------

@@ -8,14 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.core.chunks import Check
-from agents.core.progress import Step, Track
+from agents.core.progress import SHIPPED, Step, StuckRules, Track
 from agents.core.reasons import REASONS
 from agents.core.rules import (
     ENFORCED,
     checks,
     due_warnings,
+    first_fired,
     limit_notice,
     shortened,
+    told,
     with_due_warnings,
 )
 from agents.core.state import AgentState, Notice
@@ -26,8 +28,8 @@ from tests.agents.core.runs import fresh, limits
 CONFIG = limits(max_iterations=10, token_budget=10_000, timeout_seconds=100)
 
 
-def tracked(*steps: Step) -> Track:
-    track = Track()
+def tracked(*steps: Step, rules: StuckRules = SHIPPED) -> Track:
+    track = Track(rules=rules)
     for step in steps:
         track = track.after(step)
     return track
@@ -69,6 +71,14 @@ def only(found: list[Notice], key: str) -> Notice:
 
 
 # -- what fires -----------------------------------------------------------------------------------
+
+
+@given(st.sets(st.sampled_from(ORDER)))
+def test_the_first_rule_that_fires_is_the_first_of_the_checks(rules: set[str]) -> None:
+    state = fresh(CONFIG, **{k: v for rule in rules for k, v in FIRING[rule].items()})
+    assert first_fired(state) == next(iter(fired(state)), None)
+    hard = [rule for rule in fired(state) if rule in ENFORCED]
+    assert first_fired(state, enforced=True) == next(iter(hard), None)
 
 
 def test_a_fresh_run_goes_on() -> None:
@@ -256,6 +266,19 @@ def test_a_warning_is_given_once() -> None:
     assert with_due_warnings(given_before).notices == ()
 
 
+def test_what_was_told_is_neither_due_nor_waiting_any_more() -> None:
+    mine = Notice(key="mine", system_type="notification")
+    state = told(with_due_warnings(fresh(CONFIG, turn=8, tokens_used=9_000)).with_notice(mine))
+    assert (state.notices, set(state.fired)) == ((), {"iterations", "tokens", "mine"})
+    assert due_warnings(state) == []
+    assert told(state) is state
+
+
+def test_a_warning_that_a_tree_made_up_is_not_told() -> None:
+    made_up = Notice(key="tokens", system_type="notification")
+    assert told(fresh(CONFIG).with_notice(made_up)).fired == frozenset()
+
+
 # -- repetition -----------------------------------------------------------------------------------
 
 
@@ -265,6 +288,13 @@ def test_the_second_identical_turn_gives_the_model_a_hint_first() -> None:
     (notice,) = due_warnings(fresh(CONFIG, track=twice))
     assert notice.hint
     assert notice.message == ""
+
+
+@pytest.mark.parametrize(("identical", "ends"), [(3, True), (5, False), (0, False)])
+def test_the_hint_threatens_only_with_what_will_happen(identical: int, ends: bool) -> None:
+    twice = tracked(*[Step("a", "r")] * 2, rules=StuckRules(identical=identical))
+    (notice,) = due_warnings(fresh(CONFIG, track=twice))
+    assert ("once more will end the run" in notice.hint) is ends
 
 
 def test_polling_gets_no_hint() -> None:
@@ -331,6 +361,12 @@ def test_the_no_progress_notice_shows_the_repeated_action_and_the_rule() -> None
     assert "look:{}" in notice.message
     assert notice.metadata["rule"] == "identical"
     assert notice.metadata["action"] == "look:{}"
+
+
+def test_the_no_progress_notice_follows_other_rules() -> None:
+    track = tracked(*[Step("a", "r")] * 7, rules=StuckRules(identical=7, known=0))
+    metadata = limit_notice("no_progress", fresh(CONFIG, track=track)).metadata
+    assert (metadata["current_value"], metadata["limit_value"]) == (7, 7)
 
 
 @pytest.mark.parametrize(

@@ -43,8 +43,9 @@ turn_ends = st.builds(
 def test_an_impossible_state_cannot_be_built(broken: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"must not|at most"):
         fresh(**broken)
-    with pytest.raises(ValueError, match=r"must not|at most"):
-        replace(fresh(), **broken)
+    for change in (replace, AgentState.changed):
+        with pytest.raises(ValueError, match=r"must not|at most"):
+            change(fresh(), **broken)
 
 
 def test_a_state_is_frozen_and_keyword_only() -> None:
@@ -254,6 +255,15 @@ def test_empty_answers_are_counted_in_a_row() -> None:
         assert state.empty_answers == wanted
 
 
+def test_a_changed_state_is_a_replaced_one() -> None:
+    state = fresh(turn=2, extensions={"m": 1})
+    values: dict[str, Any] = {"turn": 3, "recent_actions": ("a",), "extensions": {"m": 2}}
+    assert state.changed(**values) == replace(state, **values)
+    assert (state.turn, state.extensions) == (2, {"m": 1})
+    with pytest.raises(FrozenInstanceError):
+        state.changed(turn=3).turn = 4  # type: ignore[misc]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reflective(AgentState):
     passes: int = 0
@@ -265,6 +275,7 @@ def test_a_subclass_keeps_its_own_fields_through_every_transition() -> None:
         state.after_turn(turn_end(action="a")),
         state.with_notice(Notice(key="k", system_type="notification")),
         state.with_extension("m", 1),
+        state.changed(turn=1),
         replace(state, turn=1),
     ):
         assert isinstance(after, Reflective)

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 from django.db.models.signals import post_migrate
-from django.utils import timezone
 
 from agents.audit.verify import verify_entries, verify_run
 from agents.models import AgentRun, AuditEntry, RunEvent, RunTool
@@ -31,7 +30,7 @@ def refused(change: Any, *args: Any, **values: Any) -> None:
         {"answer": ""},
         {"user": None},
         {"seal": ""},
-        {"cancel_requested_at": timezone.now()},
+        {"cancel_requested_at": "2026-01-01T00:00Z"},
     ],
     ids=str,
 )

@@ -1,0 +1,103 @@
+"""Stored runs as recordings, for the replay: many at a time, two queries for each lot of them."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet, TextField
+from django.db.models.functions import Cast
+from pydantic_core import from_json
+
+from agents.core.config import AgentConfig
+from agents.core.decision import TREES
+from agents.core.guard import TreeGuard
+from agents.core.reading import BROKEN, KINDS, read
+from agents.core.recording import DAMAGED, Recording
+from agents.models import AgentRun, RunEvent
+
+SOME = 200
+"""Runs that are read at a time."""
+_ROW = ("pk", "tree", "reason", "outcome", "turns", "tokens_in", "tokens_out", "started_at")
+_Event = tuple[Any, ...]
+
+
+def recordings(
+    runs: "QuerySet[AgentRun] | Iterable[UUID]", *, tree: str | None = None, some: int = SOME
+) -> Iterator[Recording]:
+    """The recordings of runs, in the order given; ids that there are not are passed over.
+
+    `tree` is the one they are to be replayed under, if another: what tools were asked and
+    answered is read only for a tree that looks at it. A run whose events are missing or damaged
+    is a recording that says so.
+    """
+    ids = list(runs.values_list("pk", flat=True) if isinstance(runs, QuerySet) else runs)
+    for start in range(0, len(ids), some):
+        yield from _recordings(ids[start : start + some], tree)
+
+
+def _recordings(ids: list[UUID], tree: str | None) -> Iterator[Recording]:
+    # JSON is read as text: what cannot be parsed is then one run's damage, not everybody's.
+    rows = {
+        row["pk"]: row
+        for row in AgentRun.objects.filter(pk__in=ids)
+        .annotate(config_text=Cast("config", TextField()))
+        .values(*_ROW, "config_text")
+    }
+    trees = {tree} if tree is not None else {row["tree"] for row in rows.values()}
+    events = _events(ids, with_results=any(map(hears_results, trees)))
+    for run_id in ids:
+        if run_id in rows:
+            yield _recording(rows[run_id], events.get(run_id, []))
+
+
+def hears_results(tree: str) -> bool:
+    """Whether a tree looks at what tools were asked and answered."""
+    if tree not in TREES:
+        return False
+    config = AgentConfig()
+    return TreeGuard(TREES.get(tree)(config), config).has_own("on_tool_result")  # type: ignore[call-arg]
+
+
+def _events(ids: list[UUID], *, with_results: bool) -> dict[UUID, list[_Event]]:
+    kinds = KINDS if with_results else KINDS - {"tool_result"}
+    found = (
+        RunEvent.objects.filter(run__in=ids, kind__in=kinds)
+        .order_by("run", "seq")
+        .annotate(data_text=Cast("data", TextField()), run_name=Cast("run_id", TextField()))
+        .values_list("run_name", "kind", "data_text", *(["content"] if with_results else []))
+    )
+    by_name = {name: run_id for run_id in ids for name in (run_id.hex, str(run_id))}
+    return {by_name[name]: list(rows) for name, rows in groupby(found, key=itemgetter(0))}
+
+
+def _recording(row: Mapping[str, Any], events: list[_Event]) -> Recording:
+    known = {
+        "id": str(row["pk"]),
+        "tree": row["tree"],
+        "reason": row["reason"],
+        "outcome": row["outcome"] or "",
+        "started_at": row["started_at"].timestamp(),
+    }
+    try:
+        config = AgentConfig.build(json.loads(row["config_text"]))
+    except BROKEN:
+        return Recording(config=AgentConfig(), damage=DAMAGED, **known)
+    recording = read((_wire(*event[1:]) for event in events), config=config, **known)
+    counted = (recording.turns, recording.tokens)
+    if row["outcome"] and counted != (row["turns"], row["tokens_in"] + row["tokens_out"]):
+        return Recording(config=config, damage=DAMAGED, **known)
+    return recording
+
+
+def _wire(kind: str, data: str, content: str | None = None) -> dict[str, Any]:
+    """An event as `chunks.to_dict` writes it, without the stamp, and without what was erased."""
+    event: dict[str, Any] = from_json(data)
+    event["type"] = kind
+    if kind == "tool_call" and content:
+        event["tool_call"]["arguments"] = json.loads(content)
+    elif kind == "tool_result" and content is not None:
+        event["tool_result"] = content
+    return event

@@ -1,0 +1,121 @@
+"""How well the stuck rules do on recorded runs that somebody has labelled (SC-006, SC-007).
+
+A label says of a run that it was stuck from a turn on, and how, or that it made progress.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agents.core.progress import SHIPPED, Step, StuckRules, Track
+from agents.core.recording import BadTrace, Recording
+
+LOOPS = frozenset({"exact", "volatile", "cycle"})
+"""The kinds of being stuck that SC-007 is about."""
+ALL_KINDS = LOOPS | {"near"}
+SLACK = 2
+"""A rule that fires up to so many turns before the labelled one was right, too."""
+COMPARED_TURNS = 30
+"""The turn limit that SC-006 compares with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labelled:
+    """What is said of a recorded run, and where the rules found it stuck."""
+
+    turns: int
+    fired: int | None
+    label: str | None = None
+    kind: str | None = None
+    stuck_from: int = 0
+    success: bool | None = None
+
+    def wasted(self, limit: int, *, by_rules: bool) -> int:
+        """Turns after the one from which it was stuck, under a limit and, if asked, the rules."""
+        ends = min(self.turns, limit, self.fired or limit) if by_rules else min(self.turns, limit)
+        return max(0, ends - self.stuck_from)
+
+
+def labelled(run: Mapping[str, Any], recording: Recording, rules: StuckRules = SHIPPED) -> Labelled:
+    """A line of a file of recorded runs, with what the rules say of its recording."""
+    stuck_from = run.get("stuck_from")
+    if run.get("label") == "stuck" and type(stuck_from) is not int:
+        raise BadTrace("a stuck run needs a whole number as 'stuck_from'")
+    return Labelled(
+        turns=len(recording.steps),
+        fired=stuck_at(recording, rules),
+        label=run.get("label"),
+        kind=run.get("stuck_kind"),
+        stuck_from=stuck_from or 0,
+        success=run.get("success"),
+    )
+
+
+def stuck_at(recording: Recording, rules: StuckRules) -> int | None:
+    """The first turn, counted from 1, at which a stuck rule fires."""
+    track = Track(rules=rules)
+    for number, step in enumerate(recording.steps, start=1):
+        turn = step.turn
+        track = track.after(Step(turn.action, turn.results, turn.results_normalised, turn.writes))
+        if track.stuck:
+            return number
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """How the rules did. Shares are percents, None where there is nothing to take one of."""
+
+    stuck: int
+    progress: int
+    found: int
+    false: int
+    """Runs that made progress and in which a rule fires."""
+    wasted_before: int
+    """Turns after getting stuck, with a limit of 30 turns and no rules."""
+    wasted: int
+    """The same with the rules and the limit in force."""
+    successes: int
+    successes_stopped: int
+    successes_over: int
+    """Successful runs that took more turns than the limit in force."""
+
+    @property
+    def accuracy(self) -> float | None:
+        return _percent(self.found + self.progress - self.false, self.stuck + self.progress)
+
+    @property
+    def false_positives(self) -> float | None:
+        return _percent(self.false, self.progress)
+
+    @property
+    def recall(self) -> float | None:
+        return _percent(self.found, self.stuck)
+
+    @property
+    def saved(self) -> float | None:
+        """The share of the wasted turns that is wasted no more."""
+        return _percent(self.wasted_before - self.wasted, self.wasted_before)
+
+
+def score(runs: Iterable[Labelled], kinds: frozenset[str], turn_limit: int) -> Score:
+    """Score the rules on runs; those labelled as stuck in another way are left out."""
+    everything = list(runs)
+    stuck = [run for run in everything if run.label == "stuck" and run.kind in kinds]
+    progress = [run for run in everything if run.label == "progress"]
+    successes = [run for run in everything if run.success is True]
+    return Score(
+        stuck=len(stuck),
+        progress=len(progress),
+        found=sum((run.fired or 0) >= max(1, run.stuck_from - SLACK) for run in stuck),
+        false=sum(run.fired is not None for run in progress),
+        wasted_before=sum(run.wasted(COMPARED_TURNS, by_rules=False) for run in stuck),
+        wasted=sum(run.wasted(turn_limit, by_rules=True) for run in stuck),
+        successes=len(successes),
+        successes_stopped=sum(run.fired is not None for run in successes),
+        successes_over=sum(run.turns > turn_limit for run in successes),
+    )
+
+
+def _percent(part: int, whole: int) -> float | None:
+    return 100 * part / whole if whole else None

@@ -1,0 +1,146 @@
+"""`manage.py replay`: what recorded runs would have done under other limits, without a model."""
+
+import json
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import QuerySet
+
+from agents.audit.recordings import recordings
+from agents.core.config import AgentConfig
+from agents.core.decision import TREES
+from agents.core.guard import TreeGuard
+from agents.core.progress import SHIPPED
+from agents.core.reasons import REASONS
+from agents.core.replay import Recording, Verdict, replay, summary
+from agents.management.commands.runs import run_named
+from agents.management.given import config_with, stuck_rules, tree_named, whole_numbers
+from agents.management.people import user_named
+from agents.management.traces import read_traces
+from agents.management.verdicts import (
+    changed_lines,
+    score_data,
+    score_lines,
+    summary_data,
+    summary_lines,
+    verdict_data,
+)
+from agents.models import AgentRun
+
+FILTERS = ("since", "reason", "user")
+
+
+class Command(BaseCommand):
+    help = "Replay recorded runs under other limits, another tree or other stuck rules."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("run", nargs="*", help="the id of a run, or its beginning; or all")
+        parser.add_argument(
+            "--set", action="append", default=[], metavar="FIELD=VALUE", help="another limit"
+        )
+        parser.add_argument("--tree", help=f"another tree: {', '.join(TREES.names())}")
+        parser.add_argument(
+            "--stuck",
+            metavar="RULE=TURNS,...",
+            help="other stuck rules: identical=3,writing=4,known=5 are the shipped ones, 0 is off",
+        )
+        parser.add_argument("--traces", type=Path, metavar="FILE", help="runs in a .jsonl(.gz)")
+        parser.add_argument("--since", metavar="DATE", help="runs that began then or later")
+        parser.add_argument("--reason", metavar="CODE", help="runs that ended like this")
+        parser.add_argument("--user", metavar="NAME", help="runs of this person")
+        parser.add_argument("--json", action="store_true", help="one run per line, then the sums")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            self._replay(options)
+        except BrokenPipeError:  # whoever reads has read enough; what is left goes nowhere
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    def _replay(self, options: dict[str, Any]) -> None:
+        limits = whole_numbers("--set", options["set"])
+        config = config_with(limits)
+        tree = tree_named(options["tree"]) if options["tree"] is not None else None
+        rules = stuck_rules(options["stuck"]) if options["stuck"] is not None else SHIPPED
+        play = partial(replay, limits=limits, tree=tree, stuck=rules)
+        if options["traces"] is None:
+            self._report(map(play, _stored(options, tree)), as_json=options["json"])
+            return
+        if options["run"] or any(options[name] is not None for name in FILTERS):
+            raise CommandError("--traces replays all runs of a file: name no runs, and no filter.")
+        runs = read_traces(options["traces"], rules)
+        labels = [label for _, label in runs]
+        turn_limit = _in_force(config, tree or "default").max_iterations
+        self._report(
+            (play(recording) for recording, _ in runs),
+            as_json=options["json"],
+            scores=score_data(labels, turn_limit)
+            if options["json"]
+            else score_lines(labels, rules, turn_limit),
+        )
+
+    def _report(self, verdicts: Iterable[Verdict], *, as_json: bool, scores: Any = ()) -> None:
+        """What was found, in words, or as JSON: a line for every run, then the sums."""
+        if as_json:
+            found = summary(self._lines(verdicts))
+            for data in filter(None, (summary_data(found), scores)):
+                self.stdout.write(json.dumps(data, ensure_ascii=False))
+            return
+        changed: list[Verdict] = []
+        found = summary(_noting_changes(verdicts, changed))
+        for line in (*summary_lines(found), *scores, *changed_lines(changed)):
+            self.stdout.write(line)
+
+    def _lines(self, verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+        for verdict in verdicts:
+            self.stdout.write(json.dumps(verdict_data(verdict), ensure_ascii=False))
+            yield verdict
+
+
+def _noting_changes(verdicts: Iterable[Verdict], changed: list[Verdict]) -> Iterator[Verdict]:
+    for verdict in verdicts:
+        if verdict.changes:
+            changed.append(verdict)
+        yield verdict
+
+
+def _in_force(config: AgentConfig, tree: str) -> AgentConfig:
+    return TreeGuard(TREES.get(tree)(config), config).config  # type: ignore[call-arg]
+
+
+def _stored(options: dict[str, Any], tree: str | None) -> Iterator[Recording]:
+    """The runs that were named, or those that have ended and pass the filters."""
+    if options["run"]:
+        if any(options[name] is not None for name in FILTERS):
+            raise CommandError("Name runs, or filter them, not both.")
+        return recordings([run_named(name).pk for name in options["run"]], tree=tree)
+    return recordings(_filtered(options), tree=tree)
+
+
+def _filtered(options: dict[str, Any]) -> "QuerySet[AgentRun]":
+    runs = AgentRun.objects.filter(outcome__isnull=False)
+    if (since := options["since"]) is not None:
+        runs = runs.filter(started_at__gte=_moment(since))
+    if (reason := options["reason"]) is not None:
+        if reason not in REASONS:
+            known = ", ".join(REASONS.names())
+            raise CommandError(f"There is no reason {reason!r}. Known: {known}.")
+        runs = runs.filter(reason=reason)
+    if options["user"] is not None:
+        runs = runs.filter(user=user_named(options["user"]))
+    return runs
+
+
+def _moment(text: str) -> datetime:
+    """A day or a moment in ISO 8601; UTC unless it says otherwise."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise CommandError(f"--since {text!r}: give a date such as 2026-11-16.") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
