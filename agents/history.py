@@ -15,8 +15,8 @@ KINDS = ("content", "tool_call", "tool_result", "turn", "done")
 
 
 def messages_of(run_ids: Sequence[UUID]) -> list[Message]:
-    """The conversation that these runs were, oldest first. Runs that are gone are left out."""
-    runs = AgentRun.objects.in_bulk(run_ids)
+    """The conversation that these runs were, oldest first. Those that were erased are left out."""
+    runs = AgentRun.objects.exclude(question="").in_bulk(run_ids)
     events: dict[UUID, list[RunEvent]] = {run_id: [] for run_id in runs}
     for event in RunEvent.objects.filter(run_id__in=runs, kind__in=KINDS).order_by("run", "seq"):
         events[event.run_id].append(event)

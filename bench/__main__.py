@@ -47,6 +47,7 @@ def main() -> int:
         report_chat(base_url, options.rounds)
     sys.stdout.flush()
     subprocess.run([sys.executable, "-m", "bench.settings"], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-m", "bench.audit"], cwd=ROOT, check=True)
     report_stuck_rules()
     return 0
 

@@ -28,6 +28,7 @@ PAGES = (
     "/new/", "/runs/", "/search/", "/search/?q=radar", "/password/", "/nothing-here/",
     "/settings/", "/settings/models/", "/settings/appearance/", "/settings/data/",
     "/settings/tokens/", "/settings/changes/", "/usage/",
+    "/admin/", "/admin/agents/agentrun/", "/admin/agents/auditentry/",
 )  # fmt: skip
 JUDGED = ("/new/", "/settings/")
 SIZES: dict[str, dict[str, Any]] = {

@@ -70,6 +70,19 @@ def take(browser: Browser, server: Server, site: Path) -> None:
         if "is_mobile" in options:  # a phone is too small for question and answer
             shown.locator("article").last.evaluate("e => e.scrollIntoView()")
         shown.screenshot(path=FOLDER / f"{name}.png", animations="disabled")
+    take_audit(browser, page)
+
+
+def take_audit(browser: Browser, page: Page) -> None:
+    """The page of the last run, as the audit has it."""
+    address = page.locator("#thread a.audit").last.get_attribute("href")
+    context = browser.new_context(
+        storage_state=page.context.storage_state(), viewport={"width": 1200, "height": 1000}
+    )
+    shown = context.new_page()
+    shown.goto(f"{page.url.split('/c/')[0]}{address}")
+    shown.wait_for_selector("svg")
+    shown.screenshot(path=FOLDER / "run.png", animations="disabled")
 
 
 def ask(page: Page, question: str, outcome: str) -> None:

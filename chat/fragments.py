@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
 from agents.core.config import LIMITS
-from agents.core.reasons import REASONS
+from agents.core.reasons import REASONS, reason_of
 from agents.models import AgentRun
 from chat import markdown
 from chat.answers import Answer, element_id
@@ -171,12 +171,11 @@ def _sources(shown: Answer, run: AgentRun) -> SafeString:
 def _end(shown: Answer, run: AgentRun) -> SafeString:
     if (done := shown.done) is None:
         return render("end", answer=shown, run=run)
-    reason = done.termination_reason
     return render(
         "end",
         answer=shown,
         run=run,
-        label=REASONS.get(reason).label if reason in REASONS else reason,
+        reason=reason_of(done.termination_reason),
         explanation=markdown.render(done.explanation) if done.explanation else [],
         offers=shown.offers_at_end,
         seconds=max(0.0, done.at - run.started_at.timestamp()),

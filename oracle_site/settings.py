@@ -59,6 +59,7 @@ INSTALLED_APPS = [
     "agents",
     "chat",
     "settings_ui",
+    "oracle_site.admin.AuditConfig",  # after agents: its charts need every reason to be registered
     *words("ORACLE_APPS", []),  # packages that bring decision trees of their own
 ]
 

@@ -15,17 +15,24 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from agents.charts import (
+    RUNNING,
+    Chart,
+    Part,
+    bin_of,
+    distribution,
+    in_order,
+    label,
+    stacked,
+    tone_of,
+)
 from agents.core.reasons import REASONS, Outcome
 from agents.models import AgentRun
 from settings_ui.asked import signed_in, user_of
-from settings_ui.charts import Chart, Part, stacked, tones
 
 DAYS = 30
 MOST_RUNS = 1_000
 """How many runs, the newest ones, are compared with their limits."""
-BINS = 10
-RUNNING = "running"
-TONES = tones({code: reason.outcome.value for code, reason in REASONS} | {RUNNING: RUNNING})
 
 
 @dataclass
@@ -47,7 +54,7 @@ class Day:
 
     @property
     def reasons(self) -> str:
-        return ", ".join(f"{label(code)} {n}" for code, n in _in_order(self.runs))
+        return ", ".join(f"{label(code)} {n}" for code, n in in_order(self.runs))
 
     @property
     def name(self) -> str:
@@ -75,9 +82,7 @@ class Share:
 
     @property
     def chart(self) -> Chart:
-        bins = Counter(min(int(share * BINS), BINS - 1) for share in self.shares)
-        columns = [[Part(bins[n], _tone(n), _bin_title(n, bins[n]))] for n in range(BINS)]
-        return stacked(columns, "0 %", "100 %")
+        return distribution(Counter(bin_of(share) for share in self.shares))
 
 
 @never_cache
@@ -94,7 +99,7 @@ def usage(request: HttpRequest) -> HttpResponse:
         "total": sum(totals.values()),
         "tokens": sum(day.tokens for day in days),
         "limited": limited,
-        "legend": [(label(code), n, _tone_of(code)) for code, n in _in_order(totals)],
+        "legend": [(label(code), n, tone_of(code)) for code, n in in_order(totals)],
         "runs_chart": _runs_chart(days),
         "tokens_chart": _tokens_chart(days),
         "shares": shares(user),
@@ -133,13 +138,6 @@ def shares(user: User) -> list[Share]:
     return [Share(name, found) for name, found in used.items() if found]
 
 
-def label(code: str) -> str:
-    """A reason may be that of a package which is no longer installed."""
-    if code == RUNNING:
-        return "Running"
-    return REASONS.get(code).label if code in REASONS else code
-
-
 def _add(found: list[float], used: float, limit: Any) -> None:
     if isinstance(limit, int) and limit > 0:
         found.append(max(used, 0) / limit)
@@ -154,16 +152,10 @@ def _first_day() -> date:
     return timezone.now().astimezone(UTC).date() - timedelta(days=DAYS - 1)
 
 
-def _in_order(runs: Counter[str]) -> list[tuple[str, int]]:
-    """As they are registered, so that a colour is always in the same place."""
-    order = {code: at for at, code in enumerate(TONES)}
-    return sorted(runs.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
-
-
 def _runs_chart(days: Sequence[Day]) -> Chart:
     columns = [
-        [Part(n, _tone_of(code), f"{day.name}: {label(code)} {n}")
-         for code, n in _in_order(day.runs)]
+        [Part(n, tone_of(code), f"{day.name}: {label(code)} {n}")
+         for code, n in in_order(day.runs)]
         for day in days
     ]  # fmt: skip
     return stacked(columns, days[0].name, days[-1].name)
@@ -182,16 +174,3 @@ def _tokens_chart(days: Sequence[Day]) -> Chart:
 
 def _outcome(code: str) -> Outcome | None:
     return REASONS.get(code).outcome if code in REASONS else None
-
-
-def _tone_of(code: str) -> str:
-    return TONES.get(code, "cancelled shade-4")
-
-
-def _tone(number: int) -> str:
-    """As the meters of a run: neutral below 70 %, amber to 90 %, red above."""
-    return "plain" if number < 7 else "limited" if number < 9 else "failed"
-
-
-def _bin_title(number: int, runs: int) -> str:
-    return f"{number * 10} to {number * 10 + 10} %: {runs} run{'' if runs == 1 else 's'}"

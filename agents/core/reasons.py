@@ -37,6 +37,20 @@ class Reason:
 REASONS: Registry[Reason] = Registry("termination reason")
 
 
+def reason_of(code: str) -> Reason:
+    """The reason with that code; one that was uninstalled since is named by its code."""
+    if code in REASONS:
+        return REASONS.get(code)
+    return Reason(
+        code,
+        Outcome.FAILED,
+        code,
+        "error",
+        "The run ended for a reason that is not known here any more.",
+        "Ask your administrator which package it came from.",
+    )
+
+
 def _add(
     code: str,
     outcome: Outcome,

@@ -14,6 +14,7 @@ from agents.core.chunks import (
     ToolResult,
     Turn,
 )
+from agents.core.reasons import reason_of
 
 _RESULT_CHARS = 200
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -68,8 +69,10 @@ class Terminal:
         self._break()
         if done.explanation:
             self._out.write(f"\n{done.explanation}\n")
+        reason = reason_of(done.termination_reason)
         self._out.write(
-            f"\n[{done.outcome}: {done.termination_reason}; {done.turns_used} turns, "
+            f"\n{reason.label}: {reason.sentence} {reason.remedy}\n"
+            f"[{done.outcome}: {done.termination_reason}; {done.turns_used} turns, "
             f"{done.tokens_used:,} tokens ({done.usage_source}), {done.model_used}]\n"
         )
 

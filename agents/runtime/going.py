@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agents.core.chunks import Chunk, Done
 from agents.core.decision import TREES
@@ -12,6 +12,7 @@ from agents.core.loop import Conversation, run
 from agents.core.ports import Cancellation, ChatModel, Clock, Message, ToolRunner
 from agents.core.record import RunRecord
 from agents.core.state import AgentState
+from agents.ledger.store import Ending
 from agents.ledger.writer import LedgerClosed, OwnRun, Writer
 from agents.runtime.requests import RunRequest
 from agents.runtime.settling import final_of, interruption
@@ -90,8 +91,12 @@ class Going:
     def _store(self, writer: Writer, chunk: Chunk) -> None:
         self._record.add(chunk)
         self._seq = chunk.seq
-        final = final_of(self._record) if isinstance(chunk, Done) else None
-        writer.append(self.own, chunk, final)
+        writer.append(self.own, chunk, self._ending() if isinstance(chunk, Done) else None)
+
+    def _ending(self) -> Ending:
+        """With why it was stopped: it may end before whoever stopped it could write that down."""
+        ending, note = final_of(self._record), self.cancellation.note
+        return replace(ending, values={**ending.values, "cancel_note": note}) if note else ending
 
     async def _interrupt(self, writer: Writer) -> None:
         """End a run that this process stops: its open calls are settled, and it says why."""

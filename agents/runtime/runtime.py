@@ -170,13 +170,14 @@ class Runtime:
         `note` is for the one who asked: why an administrator stopped it. A locked database is
         waited for; RunRefused says that it took too long.
         """
-        if (going := self._going.get(run_id)) is not None:
+        is_ours = (going := self._going.get(run_id)) is not None
+        if going is not None:
             going.cancellation.request(note)
         active = AgentRun.objects.filter(pk=run_id, outcome__isnull=True)
         values = {"cancel_note": note} if note else {}
         ask = partial(active.update, cancel_requested_at=timezone.now(), **values)
         try:
-            return bool(await self._database.run(ask))
+            return bool(await self._database.run(ask)) or is_ours  # it may have ended by this
         except (OperationalError, InterfaceError) as error:
             log.warning("a run could not be asked to stop: %s", error)
             raise RunRefused("The database does not answer. Stop it again in a moment.") from None

@@ -7,11 +7,11 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 
 from agents.core.chunks import System
-from agents.core.reasons import Outcome
+from agents.core.reasons import Outcome, reason_of
 from agents.core.record import RunRecord
 from agents.models import AgentRun
 from agents.runtime.settling import read_back
-from chat.api.schemas import Notice, RunView
+from chat.api.schemas import Notice, RunView, Why
 from chat.errors import NotYours
 
 
@@ -48,6 +48,7 @@ def told(run: AgentRun, record: RunRecord) -> RunView:
         explanation=run.explanation,
         outcome=Outcome(run.outcome) if run.outcome else None,
         reason=run.reason,
+        why=_why(run.reason) if run.reason else None,
         also_triggered=list(run.also_triggered),
         error=run.error,
         sources=[chunk.source for chunk in record.sources],
@@ -64,6 +65,11 @@ def told(run: AgentRun, record: RunRecord) -> RunView:
         started_at=run.started_at,
         ended_at=run.ended_at,
     )
+
+
+def _why(code: str) -> Why:
+    reason = reason_of(code)
+    return Why(label=reason.label, sentence=reason.sentence, remedy=reason.remedy)
 
 
 def _notice(chunk: System) -> Notice:

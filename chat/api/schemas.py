@@ -191,6 +191,14 @@ class Notice(Schema):
     at: datetime
 
 
+class Why(Schema):
+    """Why a run ended, as its page says it too."""
+
+    label: str
+    sentence: str
+    remedy: str
+
+
 class RunView(Schema):
     """One question and everything that is known of its answer."""
 
@@ -204,6 +212,7 @@ class RunView(Schema):
     explanation: str = Field(description="Written by code when a limit ended the run.")
     outcome: Outcome | None = Field(description="Null while the run is going on.")
     reason: str = Field(description="Why it ended: a code of docs/limits.md. Empty: it has not.")
+    why: Why | None = Field(description="The same for people. Null while the run is going on.")
     also_triggered: list[str]
     error: str
     sources: list[SourceRef]

@@ -24,6 +24,7 @@ from agents.models.encoding import row_of
 from agents.models.runs import RunEvent
 from agents.runtime.world import notes_folder
 from chat.models import Conversation, Exchange
+from tests.support.past import rewritable
 
 
 @csrf_exempt
@@ -118,7 +119,8 @@ def talk(request: HttpRequest) -> JsonResponse:
     begun = timezone.now() - timedelta(days=1)
     rows = [_run(user, project, made.pk, n) for n in range(asked["exchanges"])]
     AgentRun.objects.bulk_create(rows, batch_size=200)
-    RunEvent.objects.bulk_create((e for row in rows for e in _events(row)), batch_size=200)
+    with rewritable():
+        RunEvent.objects.bulk_create((e for row in rows for e in _events(row)), batch_size=200)
     parent: UUID | None = None
     hung: list[Exchange] = []
     for number, row in enumerate(rows):

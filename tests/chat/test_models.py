@@ -5,7 +5,9 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import RestrictedError
 from django.utils import timezone
 
+from agents import history
 from agents.models import AgentRun
+from agents.models.erasing import erase
 from chat import conversations
 from chat.models import Conversation, Exchange
 from tests.chat.talks import Talk, grown
@@ -73,3 +75,15 @@ def test_the_list_is_read_from_its_index() -> None:
     if connection.vendor == "sqlite":
         assert "newest_of_a_user" in plan
         assert "TEMP B-TREE" not in plan
+
+
+def test_an_erased_conversation_has_lost_its_words_everywhere() -> None:
+    talk = Talk()
+    talk.ask("What of the rhubarb?")
+    Conversation.objects.update(title="Rhubarb")
+    Exchange.objects.update(label="rhubarb")
+    runs = list(AgentRun.objects.values_list("pk", flat=True))
+    erase(runs, why="retention")
+    assert not Conversation.objects.exclude(title="").exists()
+    assert not Exchange.objects.exclude(label="").exists()
+    assert history.messages_of(runs) == []

@@ -7,10 +7,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from agents.charts import TONES
 from agents.core.config import AgentConfig
 from agents.core.reasons import REASONS
 from agents.models import AgentRun
-from settings_ui.usage import DAYS, TONES, by_day, shares
+from settings_ui.usage import DAYS, by_day, shares
 from tests.agents.models.people import ada as make_ada
 from tests.agents.models.people import engine, run_of
 from tests.settings_ui.cases import browser
@@ -32,9 +33,8 @@ def ended(user: User, reason: str = "completed", days: int = 0, **more: Any) -> 
     usual = {"config": AgentConfig().model_dump(), "turns": 3, "tokens_in": 900, "tokens_out": 100}
     project = User.objects.get(username="ada").projects.get()
     values = {**usual, "outcome": outcome, "reason": reason, **more}
-    run = run_of(user, project, ended_at=began + timedelta(seconds=12), **values)
-    AgentRun.objects.filter(pk=run.pk).update(started_at=began, day=began.date())
-    return run
+    ended_at = began + timedelta(seconds=12)
+    return run_of(user, project, started_at=began, day=began.date(), ended_at=ended_at, **values)
 
 
 def seen(user: User) -> Page:

@@ -10,6 +10,7 @@ from asgiref.sync import sync_to_async
 from django.utils import timezone
 
 from agents import history
+from agents.audit.verify import verify_run
 from agents.core.chunks import Content, Done, System, ToolCalled, ToolResult
 from agents.core.ports import TextDelta
 from agents.models import AgentRun, RunEvent
@@ -72,6 +73,23 @@ async def test_a_cancellation_in_the_database_reaches_the_run() -> None:
         assert not await runtime.cancel(row.pk)  # harmless afterwards
     assert isinstance(chunks[-1], Done)
     assert chunks[-1].termination_reason == "user_cancelled"
+
+
+async def test_an_administrator_can_say_why_they_stop_a_run() -> None:
+    """Through another process: only the row is written."""
+    request = await asked()
+    async with Runtime(ScriptedWorld(ScriptedModel([call("wait")]), waiting())) as runtime:
+        row = await runtime.start(request)
+        await until_a_tool_runs(runtime, row)
+        asked_for = {"cancel_requested_at": timezone.now(), "cancel_note": "The quota is used up"}
+        await AgentRun.objects.filter(pk=row.pk).aupdate(**asked_for)
+        chunks = await followed(runtime, row.pk)
+    told = [chunk for chunk in chunks if isinstance(chunk, System)]
+    assert told[-1].system_type == "cancelled"
+    assert "Stopped by an administrator: The quota is used up. " in told[-1].system_message
+    stored = await AgentRun.objects.aget(pk=row.pk)
+    assert (stored.reason, stored.cancel_note) == ("user_cancelled", "The quota is used up")
+    assert await sync_to_async(verify_run)(stored) is None
 
 
 async def until_a_tool_runs(runtime: Runtime, row: AgentRun) -> None:

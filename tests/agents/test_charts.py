@@ -1,6 +1,6 @@
 """Bars without a style attribute: numbers that a browser reads in every language."""
 
-from settings_ui.charts import HEIGHT, Part, stacked, tones
+from agents.charts import HEIGHT, Part, along, layered, stacked, tones
 
 
 def test_the_highest_stack_fills_the_chart_and_parts_touch() -> None:
@@ -22,3 +22,22 @@ def test_nothing_makes_no_bar_and_no_fault() -> None:
 def test_members_of_a_group_get_paler_one_by_one() -> None:
     groups = dict.fromkeys(["a", "b", "c", "d", "e"], "limited")
     assert [tone[-1] for tone in tones(groups).values()] == ["1", "2", "3", "4", "4"]
+
+
+def test_many_bars_are_one_shape_for_each_colour_under_titles_of_columns() -> None:
+    columns = [[Part(1, "a", "")], [Part(1, "a", ""), Part(1, "b", "")]]
+    chart = layered(columns, ["then: 1", "now: 2"], "then", "now")
+    assert [(layer.tone, layer.path) for layer in chart.layers] == [
+        ("a", "M0.1 50h0.8v50h-0.8zM1.1 50h0.8v50h-0.8z"),
+        ("b", "M1.1 0h0.8v50h-0.8z"),
+    ]
+    assert [(bar.x, bar.tone, bar.title) for bar in chart.bars] == [
+        ("0", "column", "then: 1"),
+        ("1", "column", "now: 2"),
+    ]
+
+
+def test_a_lying_bar_is_as_long_as_its_whole() -> None:
+    bars = along([Part(1, "a", ""), Part(0, "b", ""), Part(3, "c", "")], 4)
+    assert [(bar.tone, bar.x, bar.width) for bar in bars] == [("a", "0", "25"), ("c", "25", "75")]
+    assert along([Part(1, "a", "")], 0) == []

@@ -1,0 +1,95 @@
+"""Stopping somebody's run, with a reason that they will read."""
+
+import logging
+from uuid import UUID
+
+from asgiref.sync import async_to_sync
+from django.contrib import messages
+from django.contrib.admin import AdminSite
+from django.db import DatabaseError
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.utils import timezone
+
+from agents.admin.access import CANCEL, Unreadable, run_or_404, viewer
+from agents.core.text import storable
+from agents.models import AgentRun
+from agents.models.audit import AuditEntry, record
+from agents.runtime import RunRefused
+from agents.runtime.home import home
+
+log = logging.getLogger(__name__)
+
+LONGEST = 200
+
+
+def cancel(admin_site: AdminSite, request: HttpRequest, object_id: UUID) -> HttpResponse:
+    """Write down who stops it and why, then ask its process to stop, whichever that is."""
+    user = viewer(request, CANCEL)
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    here = redirect("admin:agents_agentrun_change", object_id)
+    try:
+        run = run_or_404(object_id)
+    except Unreadable:
+        return here
+    reason = " ".join(storable(request.POST.get("reason", "")).split())
+    if run.outcome is not None:
+        messages.info(request, "The run had already ended. Nothing was changed.")
+        return here
+    if problem := _problem(reason):
+        context = {
+            **admin_site.each_context(request),
+            "title": "Stop a run",
+            "run": run,
+            "reason": reason[:1000],
+            "problem": problem,
+            "longest": LONGEST,
+        }
+        name = "admin/agents/agentrun/run/cancel.html"
+        return TemplateResponse(request, name, context, status=422)
+    try:
+        record(AuditEntry.Verb.CANCEL, by=user, run=run, reason=reason)
+        _stop(request, object_id, reason)
+    except DatabaseError:
+        log.warning("run %s could not be asked to stop", object_id, exc_info=True)
+        messages.error(request, "The database does not answer. Stop it again in a moment.")
+    return here
+
+
+def _problem(reason: str) -> str:
+    if not reason:
+        return "Say why: the person who asked will read it."
+    if len(reason) > LONGEST:
+        return f"At most {LONGEST} characters; these are {len(reason):,}."
+    return ""
+
+
+def _stop(request: HttpRequest, run_id: UUID, reason: str) -> None:
+    try:
+        was_going = _asked(run_id, reason)
+    except RunRefused as error:
+        messages.error(request, str(error))
+        return
+    if was_going:
+        messages.success(request, "The run was asked to stop.")
+    else:
+        messages.info(request, "The run ended by itself before it could be stopped.")
+
+
+def _asked(run_id: UUID, reason: str) -> bool:
+    """Whether the run was still going.
+
+    The row comes first: any process reads it, and a run of this one that was told before could
+    be closed, for good and without the reason, before its row is written.
+    """
+    active = AgentRun.objects.filter(pk=run_id, outcome__isnull=True)
+    was_going = bool(active.update(cancel_requested_at=timezone.now(), cancel_note=reason))
+    try:
+        runtime = home()
+    except RuntimeError:  # this process is no home to runs
+        return was_going
+    if was_going:
+        async_to_sync(runtime.cancel)(run_id, reason)
+    return was_going

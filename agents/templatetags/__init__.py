@@ -1,0 +1,1 @@
+"""Words that templates of the audit need."""

@@ -1,0 +1,128 @@
+"""Every reason, from a real run: chat, audit, API and command line say the same about it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import unescape
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from agents.audit.verify import verify_run
+from agents.core.chunks import ToolCalled
+from agents.core.config import AgentConfig
+from agents.core.ports import ToolRunner
+from agents.core.reasons import REASONS
+from agents.models import AgentRun
+from agents.runtime import Runtime
+from agents.runtime.settling import read_back
+from chat import threads
+from chat.api.runs import told
+from tests.agents.core.test_loop import BrokenTools
+from tests.agents.runtime.worlds import ScriptedWorld, asked, followed
+from tests.support.runs import FastClock
+from tests.support.script import Fault, Reply, call, say
+from tests.support.scripted_model import ModelStep, ScriptedModel
+from tests.support.tools import FakeTools, fails, hangs, returns
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ANSWER = say("What was found so far.")
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a run comes to end for a reason."""
+
+    steps: Sequence[ModelStep]
+    then: ModelStep | None = None
+    tools: ToolRunner = field(default_factory=lambda: FakeTools({"look": returns("found")}))
+    limits: dict[str, int] = field(default_factory=dict)
+    is_cancelled: bool = False
+    is_stopped: bool = False
+
+
+def place(number: int) -> Reply:
+    return call("look", place=str(number))
+
+
+WAYS = {
+    "completed": Way([call("look"), ANSWER]),
+    "user_cancelled": Way([call("wait")], tools=FakeTools({"wait": hangs()}), is_cancelled=True),
+    "max_iterations": Way([place(1), place(2), ANSWER], limits={"max_iterations": 3}),
+    "token_budget": Way([], limits={"token_budget": 1_000}, then=ANSWER),
+    "timeout": Way(
+        [call("wait"), ANSWER],
+        tools=FakeTools({"wait": hangs()}),
+        limits={"timeout_seconds": 10},
+    ),
+    "no_progress": Way([call("look")] * 3 + [ANSWER]),
+    "error_limit": Way(
+        [place(1), place(2), place(3), ANSWER], tools=FakeTools({"look": fails("No such place.")})
+    ),
+    "output_truncated": Way([say("It goes on and", finish="length")]),
+    "content_filter": Way([say("It is", finish="content_filter")]),
+    "empty_answer": Way([say(""), say("")]),
+    "provider_error": Way([Fault("status_401")]),
+    "interrupted": Way([call("wait")], tools=FakeTools({"wait": hangs()}), is_stopped=True),
+    "internal_error": Way([call("look")], tools=BrokenTools(writes_at=1)),
+}
+
+
+def ended(way: Way) -> AgentRun:
+    async def run() -> AgentRun:
+        config = AgentConfig(**way.limits)
+        question = "Why? " * 900 if "token_budget" in way.limits else "Why?"
+        request = await asked(question, config=config)
+        model = ScriptedModel(way.steps, then=way.then)
+        async with Runtime(ScriptedWorld(model, way.tools), FastClock()) as runtime:
+            row = await runtime.start(request)
+            if way.is_cancelled or way.is_stopped:
+                async for chunk in runtime.follow(row.pk):
+                    if isinstance(chunk, ToolCalled) and chunk.tool_call.status == "running":
+                        break
+            if way.is_cancelled:
+                await runtime.cancel(row.pk)
+            if not way.is_stopped:
+                await followed(runtime, row.pk)
+        return await AgentRun.objects.select_related("user", "project").aget(pk=row.pk)
+
+    return async_to_sync(run)()
+
+
+def test_there_is_a_way_to_every_reason() -> None:
+    assert set(WAYS) == {code for code, _ in REASONS}
+
+
+@pytest.mark.parametrize("code", WAYS)
+def test_a_reason_reads_the_same_everywhere(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ended(WAYS[code])
+    reason = REASONS.get(code)
+    assert (run.reason, run.outcome) == (code, reason.outcome.value)
+    assert verify_run(run) is None
+    record, _ = read_back(run)
+    why = told(run, record).why
+    assert why is not None
+    assert (why.label, why.sentence, why.remedy) == (reason.label, reason.sentence, reason.remedy)
+    call_command("runs", str(run.pk))
+    for words in (in_chat(run), in_the_audit(run), capsys.readouterr().out):
+        for part in (reason.label, reason.sentence, reason.remedy):
+            assert part in words
+    badge = f'class="badge {reason.outcome.value}"'
+    assert badge in in_chat(run)
+    assert badge in in_the_audit(run)
+
+
+def in_chat(run: AgentRun) -> str:
+    return unescape(threads.answer_html(run))
+
+
+def in_the_audit(run: AgentRun) -> str:
+    client = Client()
+    admin, _ = User.objects.get_or_create(username="root", is_staff=True, is_superuser=True)
+    client.force_login(admin)
+    page = client.get(reverse("admin:agents_agentrun_change", args=[run.pk]), secure=True)
+    assert page.status_code == 200
+    return unescape(page.content.decode())
