@@ -30,6 +30,7 @@ PAGES = (
     "/settings/tokens/", "/settings/changes/", "/usage/",
     "/admin/", "/admin/agents/agentrun/", "/admin/agents/auditentry/",
 )  # fmt: skip
+WHAT_IF = "/admin/agents/agentrun/replay/?replay=1&max_iterations=2"
 JUDGED = ("/new/", "/settings/")
 SIZES: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1280, "height": 800}},
@@ -45,17 +46,17 @@ def main() -> int:
     parser.add_argument("--modules", type=Path, required=True, help="a node_modules folder")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    with site() as (browser, server, state, talk):
-        found = violations(
-            browser, server, state, [*PAGES, talk, f"{talk}outline/"], options.modules
-        )
+    with site() as (browser, server, state, talk, run):
+        more = [talk, f"{talk}outline/", run, run.replace("change", "transcript"), WHAT_IF]
+        found = violations(browser, server, state, [*PAGES, *more], options.modules)
         low = lighthouse(server, state, [*JUDGED, talk], options.modules, options.rounds)
     return int(found + low > 0)
 
 
 @contextmanager
-def site() -> Iterator[tuple[Browser, Server, StorageState, str]]:
-    """A site with one conversation: an answer with tools and sources, and an amber notice."""
+def site() -> Iterator[tuple[Browser, Server, StorageState, str, str]]:
+    """A site with one conversation: an answer with tools and sources, and an amber notice. With
+    the addresses of the conversation and of its last run in the audit."""
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     with (
         tempfile.TemporaryDirectory(prefix="oracle-pages-") as name,
@@ -71,7 +72,9 @@ def site() -> Iterator[tuple[Browser, Server, StorageState, str]]:
             ask(page, FIRST, "completed")
             manage(Path(name), "shell", "-c", THREE_TURNS)
             ask(page, LAST, "limited")
-            yield browser, server, context.storage_state(), page.url.removeprefix(server.address)
+            run = page.locator("#thread a.audit").last.get_attribute("href") or ""
+            talk = page.url.removeprefix(server.address)
+            yield browser, server, context.storage_state(), talk, run
         browser.close()
 
 

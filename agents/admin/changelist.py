@@ -21,6 +21,8 @@ from agents.admin.search import Found, search, titles_of
 from agents.models import AgentRun
 
 LONGEST_SEARCH = 200
+CHARTS = "charts"
+"""Set to "all" in an address, charts are of all runs that it finds."""
 SHOWN = (
     "started_at", "user", "conversation_key", "model", "tree", "config", "outcome", "reason",
     "turns", "tool_calls", "tokens_in", "tokens_out", "tokens", "duration_ms",
@@ -72,7 +74,16 @@ class RunList(ChangeList):
 
     @cached_property
     def dashboard(self) -> Dashboard:
-        return Dashboard(self.counts, self.counted())
+        return Dashboard(self.counts, self.counted(), of_all=self.params.get(CHARTS) == "all")
+
+    @property
+    def charts_of_all(self) -> str:
+        return self.get_query_string({CHARTS: "all"})
+
+    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
+        found: dict[str, Any] = super().get_filters_params(params)
+        found.pop(CHARTS, None)
+        return found
 
     @cached_property
     def calendar(self) -> Calendar | None:

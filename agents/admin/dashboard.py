@@ -1,17 +1,18 @@
 """The charts above the list, over the runs that it shows.
 
 Runs over time are all runs of the filter. Shares of limits, models and tools are those of its
-newest runs, because they have to be read one by one; the page says so.
+newest runs, so that a list opens quickly however many there are; the page says so, and links to
+the same of all.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
 from typing import Any
 
-from django.db.models import Max, QuerySet, Sum
+from django.db.models import Count, Max, QuerySet, Sum
 
 from agents.admin.counts import Counts, Span, by_span
 from agents.charts import (
@@ -135,9 +136,14 @@ class Dashboard:
 
     newest = NEWEST
 
-    def __init__(self, counts: Counts, counted: QuerySet[Any]) -> None:
+    def __init__(self, counts: Counts, counted: QuerySet[Any], *, of_all: bool = False) -> None:
         self.counts = counts
         self._counted = counted
+        self.of_all = of_all
+
+    @property
+    def is_partial(self) -> bool:
+        return not self.of_all and self.counts.total > NEWEST
 
     @cached_property
     def columns(self) -> list[Column]:
@@ -171,19 +177,24 @@ class Dashboard:
     @cached_property
     def shares(self) -> list[Share]:
         """A run that goes on has used no share yet."""
-        used = [
-            Counter(row[at] for row in self._newest if isinstance(row[at], int))
-            for at in range(3, 3 + len(LIMITS))
-        ]
+        used = [self._used(name, at) for at, name in enumerate(LIMITS, start=3)]
         return [
             Share(name, found) for name, found in zip(LIMITS.values(), used, strict=True) if found
         ]
 
+    def _used(self, name: str, at: int) -> Counter[int]:
+        if self.of_all:
+            counted = self._counted.values_list(name).annotate(Count("pk"))
+            return Counter({value: n for value, n in counted if isinstance(value, int)})
+        return Counter(row[at] for row in self._newest if isinstance(row[at], int))
+
     @cached_property
     def tools(self) -> list[Tool]:
         """Each tool that the newest runs used: those of whole days, found in the index by day."""
-        runs = self._counted.filter(day__gte=self.counts.newest(NEWEST)).values("pk")
-        grouped = RunTool.objects.filter(run__in=runs).order_by().values_list("name")
+        runs = self._counted
+        if not self.of_all:
+            runs = runs.filter(day__gte=self.counts.newest(NEWEST))
+        grouped = RunTool.objects.filter(run__in=runs.values("pk")).order_by().values_list("name")
         sums = [Sum(name) for name in ("calls", "failed", "refused", "total_ms")]
         return [Tool(*row) for row in grouped.annotate(*sums, Max("slowest_ms"))]
 
@@ -204,11 +215,17 @@ class Dashboard:
     def models(self) -> list[OfModel]:
         runs: dict[str, Counter[str]] = {}
         tokens: Counter[str] = Counter()
-        for model, reason, used, *_ in self._newest:
-            runs.setdefault(model, Counter())[reason or RUNNING] += 1
+        for model, reason, number, used in self._endings():
+            runs.setdefault(model, Counter())[reason or RUNNING] += number
             tokens[model] += used if isinstance(used, int) else 0
         found = [OfModel(name, endings, tokens[name]) for name, endings in runs.items()]
         return sorted(found, key=lambda model: (-model.tokens, model.name))
+
+    def _endings(self) -> Iterable[tuple[Any, ...]]:
+        """Models with reasons: how many runs, and their tokens."""
+        if self.of_all:
+            return self._counted.values_list("model", "reason").annotate(Count("pk"), Sum("tokens"))
+        return ((model, reason, 1, tokens) for model, reason, tokens, *_ in self._newest)
 
     @property
     def models_lines(self) -> list[Line]:

@@ -67,6 +67,7 @@ def _events(ids: list[UUID], *, with_results: bool) -> dict[UUID, list[_Event]]:
         RunEvent.objects.filter(run__in=ids, kind__in=kinds)
         .order_by("run", "seq")
         .annotate(data_text=Cast("data", TextField()), run_name=Cast("run_id", TextField()))
+        .exclude(kind="tool_call", data_text__contains='"status": "running"')  # it was pending
         .values_list("run_name", "kind", "data_text", *(["content"] if with_results else []))
     )
     by_name = {name: run_id for run_id in ids for name in (run_id.hex, str(run_id))}

@@ -2,8 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,8 +14,8 @@ from django.utils import timezone
 from agents.core.config import AgentConfig
 from agents.core.reasons import REASONS
 from agents.models import AgentRun, Project, RunTool
-from agents.models.triggers import install, removing
 from tests.support.pages import Page
+from tests.support.past import rewritable
 
 LIST = "/admin/agents/agentrun/"
 Owner = tuple[User, Project]
@@ -63,24 +62,15 @@ def saved(*runs: AgentRun) -> list[AgentRun]:
 def used(run: AgentRun, name: str, **more: int) -> None:
     """What a run used of a tool, counted after it was closed: the triggers would refuse it."""
     usual = {"calls": 4, "failed": 0, "refused": 0, "total_ms": 400, "slowest_ms": 200}
-    with _without_triggers():
+    with rewritable():
         RunTool.objects.create(run=run, name=name, **{**usual, **more})
 
 
 def tampered(statements: Iterable[str]) -> None:
     """What somebody does who can write to the database and takes the triggers away."""
-    with _without_triggers(), connection.cursor() as cursor:
+    with rewritable(), connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
-
-
-@contextmanager
-def _without_triggers() -> Iterator[None]:
-    with connection.cursor() as cursor:
-        for statement in removing(connection):
-            cursor.execute(statement)
-    yield
-    install(connection)
 
 
 # -- the page -------------------------------------------------------------------------------------

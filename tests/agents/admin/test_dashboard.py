@@ -154,6 +154,23 @@ def test_what_is_not_counted_in_full_is_said(
     assert "m2" not in page.text("th")
 
 
+def test_all_of_it_is_counted_when_asked(people: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agents.admin.dashboard.NEWEST", 2)
+    now = timezone.now()
+    runs = saved(
+        *(
+            ended(*people, model=f"m{n}", at=now - timedelta(days=n), turns_percent=10 * n)
+            for n in range(3)
+        )
+    )
+    used(runs[2], "search", calls=10, failed=1, total_ms=1_000, slowest_ms=300)
+    page = seen("?charts=all&reason=completed")
+    assert "of the newest" not in page.text()
+    assert "m2" in page.text("th")
+    assert "Turns 10 % 20 % 0" in page.text()
+    assert "search 1 10.0 % 0" in page.text()
+
+
 def test_charts_have_no_script_and_no_style_and_say_what_they_are(people: Owner) -> None:
     saved(ended(*people))
     page = seen()

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import URLResolver, get_resolver
 
 from agents.models import AgentRun, AuditEntry, RunEvent
-from tests.agents.admin.looking import owner
+from tests.agents.admin.looking import auditors, owner
 from tests.agents.admin.rows import ended, saved
 
 pytestmark = pytest.mark.django_db
@@ -101,8 +101,7 @@ class Stage:
     def __init__(self) -> None:
         ada, project = owner()
         (self.run,) = saved(ended(ada, project))
-        group = Group.objects.get(name="Auditors")
-        sighted = Group.objects.get(name="Auditors with content")
+        group, sighted = auditors("Auditors"), auditors("Auditors with content")
         self.people: dict[str, User | None] = {
             "anonymous": None,
             "user": User.objects.create_user("plain"),
