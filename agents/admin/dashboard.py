@@ -6,7 +6,7 @@ the same of all.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
@@ -221,11 +221,13 @@ class Dashboard:
         found = [OfModel(name, endings, tokens[name]) for name, endings in runs.items()]
         return sorted(found, key=lambda model: (-model.tokens, model.name))
 
-    def _endings(self) -> Iterable[tuple[Any, ...]]:
+    def _endings(self) -> Iterator[tuple[Any, ...]]:
         """Models with reasons: how many runs, and their tokens."""
         if self.of_all:
-            return self._counted.values_list("model", "reason").annotate(Count("pk"), Sum("tokens"))
-        return ((model, reason, 1, tokens) for model, reason, tokens, *_ in self._newest)
+            grouped = self._counted.values_list("model", "reason")
+            yield from grouped.annotate(Count("pk"), Sum("tokens"))
+            return
+        yield from ((model, reason, 1, tokens) for model, reason, tokens, *_ in self._newest)
 
     @property
     def models_lines(self) -> list[Line]:

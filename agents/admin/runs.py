@@ -10,7 +10,7 @@ from django.urls import URLPattern
 from django.utils.safestring import SafeString, mark_safe
 
 from agents.admin import export, run_page
-from agents.admin.changelist import RunList
+from agents.admin.changelist import CHARTS, RunList
 from agents.admin.filters import FILTERS
 from agents.admin.readonly import ReadOnlyAdmin
 from agents.charts import RUNNING
@@ -38,6 +38,9 @@ class RunAdmin(ReadOnlyAdmin):
             *run_page.urls(self.admin_site),
             self.url("<uuid:object_id>/change/", self.change_view, "change"),
         ]
+
+    def parameters(self) -> set[str]:
+        return super().parameters() | {CHARTS}
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[RunList]:
         return RunList
