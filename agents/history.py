@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from agents.core.batch import Entry, assistant_message
-from agents.core.chunks import Chunk, Content, Done, ToolCalled, ToolResult, Turn
+from agents.core.chunks import OUTCOME_UNKNOWN, Chunk, Content, Done, ToolCalled, ToolResult, Turn
 from agents.core.ports import Message
 from agents.core.progress import signature
 from agents.models import AgentRun, RunEvent
 from agents.models.encoding import chunk_of
 
-UNKNOWN = "Outcome unknown: the run ended before this call did. It may have taken effect."
+UNKNOWN = f"{OUTCOME_UNKNOWN} the run ended before this call did. It may have taken effect."
 KINDS = ("content", "tool_call", "tool_result", "turn", "done")
 
 

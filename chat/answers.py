@@ -188,7 +188,8 @@ class Answer:
             return
         part, card = known
         if card.status != "refused":
-            card.status = "done" if result.ok else "failed"
+            bad: Literal["unknown", "failed"] = "unknown" if result.is_unknown else "failed"
+            card.status = "done" if result.ok else bad
         card.seconds = result.duration_ms / 1000
         # A group that is folded says in its first line how many calls it has, and how long.
         self._change(part if part.folded else card)

@@ -72,7 +72,7 @@ class Card:
     call_id: str
     name: str
     argument: str
-    status: Literal["queued", "running", "done", "failed", "refused"]
+    status: Literal["queued", "running", "done", "failed", "refused", "unknown"]
     began: float
     seconds: float = 0.0
     parent: str = ""

@@ -2,7 +2,7 @@
 
 Runs over time are all runs of the filter. Shares of limits, models and tools are those of its
 newest runs, so that a list opens quickly however many there are; the page says so, and links to
-the same of all.
+shares and models of all.
 """
 
 from collections import Counter
@@ -191,10 +191,8 @@ class Dashboard:
     @cached_property
     def tools(self) -> list[Tool]:
         """Each tool that the newest runs used: those of whole days, found in the index by day."""
-        runs = self._counted
-        if not self.of_all:
-            runs = runs.filter(day__gte=self.counts.newest(NEWEST))
-        grouped = RunTool.objects.filter(run__in=runs.values("pk")).order_by().values_list("name")
+        runs = self._counted.filter(day__gte=self.counts.newest(NEWEST)).values("pk")
+        grouped = RunTool.objects.filter(run__in=runs).order_by().values_list("name")
         sums = [Sum(name) for name in ("calls", "failed", "refused", "total_ms")]
         return [Tool(*row) for row in grouped.annotate(*sums, Max("slowest_ms"))]
 

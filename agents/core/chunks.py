@@ -27,6 +27,8 @@ SystemType = Literal[
 ]
 UsageSource = Literal["provider", "estimate", "mixed"]
 CallStatus = Literal["pending", "running", "refused"]
+OUTCOME_UNKNOWN = "Outcome unknown:"
+"""How the result of a call begins that was cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,11 @@ class ToolResult(Stamp):
     ok: bool
     duration_ms: int
     order: int
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the call was cut: it may have taken effect."""
+        return not self.ok and self.tool_result.startswith(OUTCOME_UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

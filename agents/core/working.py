@@ -10,6 +10,7 @@ from typing import Any
 
 from agents.core.batch import Entry, assistant_message, plan
 from agents.core.chunks import (
+    OUTCOME_UNKNOWN,
     CallView,
     Chunk,
     Done,
@@ -243,7 +244,7 @@ def settle(ctx: RunContext, batch: Batch, why: str) -> Iterator[Chunk]:
         yield from _take(ctx, batch, item)
     for entry in batch.entries:
         if entry.outcome is None and entry.same_as is None:
-            unknown = f"Outcome unknown: the call was cut because {why}. It may have taken effect."
+            unknown = f"{OUTCOME_UNKNOWN} the call was cut because {why}. It may have taken effect."
             text = f"Not run: {why}." if entry.started is None else unknown
             yield from _finish(ctx, batch, entry, ToolOutcome(ok=False, content=text, refused=True))
 

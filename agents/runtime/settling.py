@@ -14,7 +14,7 @@ from django.db import InterfaceError, OperationalError
 from django.db.models import F, Q
 from django.utils import timezone
 
-from agents.core.chunks import Chunk, Done, Error, System, ToolResult
+from agents.core.chunks import OUTCOME_UNKNOWN, Chunk, Done, Error, System, ToolResult
 from agents.core.reasons import REASONS
 from agents.core.record import RunRecord
 from agents.ledger import store
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 BOOT = uuid.uuid4().hex
 LONGEST_NAME = 200
 """Of a tool; a model may ask for any."""
-UNKNOWN = "Outcome unknown: the server stopped during this call. It may have taken effect."
+UNKNOWN = f"{OUTCOME_UNKNOWN} the server stopped during this call. It may have taken effect."
 
 
 def owner() -> str:

@@ -161,6 +161,39 @@ def test_hostile_tool_calls_and_results_are_shown_as_text(
         expect(tab.page.locator("main")).to_have_count(1)
 
 
+def as_path(payload: str) -> str:
+    """The name of a note, as hostile as notes may be called; its slashes lead into folders."""
+    plain = "".join(letter for letter in storable(payload) if letter.isprintable())
+    plain = plain.replace("\\", "").replace(":", "")
+    parts = [part.encode()[:120].decode(errors="ignore").strip(" .") for part in plain.split("/")]
+    return "/".join(filter(None, parts[:8])) + ".md"
+
+
+def test_hostile_names_of_notes_are_shown_as_text(
+    payloads: tuple[str, ...], visitor: Visitor, ada: Person
+) -> None:
+    """As hits of searches and as sources of an answer, then as a page."""
+    names = [name for name in dict.fromkeys(map(as_path, payloads)) if name != ".md"]
+    for number, name in enumerate(names):
+        ada.note(name, f"The harbour{number // 20}x is deep.")
+    searches = [
+        Call("vault_search", {"query": f"harbour{number}x", "limit": 20})
+        for number in range(-(-len(names) // 20))
+    ]
+    ada.limits(max_tool_calls_per_turn=20, token_budget=200_000)
+    tab, shown = visitor.enters(ada), 0
+    for at in range(0, len(searches), 15):
+        ada.plays(calls(*searches[at : at + 15]), say("So many harbours."))
+        tab.go().ask("Which harbours are there?").ended()
+        tab.page.locator(".sources details").evaluate("e => { e.open = true; }")
+        looked_at(tab, f"{MESSAGE}, .sources li")
+        shown += tab.page.locator(".sources li").count()
+    assert shown >= 0.7 * len(names)  # folders that begin with a dot and the like are no notes
+    tab.page.locator(".sources a").last.click()
+    expect(tab.page.locator("main")).to_have_count(1)
+    looked_at(tab, f"{MESSAGE}, h1")
+
+
 def test_hostile_titles_are_shown_as_text(
     payloads: tuple[str, ...], visitor: Visitor, ada: Person, site: Site
 ) -> None:

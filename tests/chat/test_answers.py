@@ -1,6 +1,7 @@
 """Chunks sorted into parts: what is text, thinking, tools and notices, and what has changed."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from agents.core.chunks import (
     Thinking,
     Turn,
 )
+from agents.runtime.settling import UNKNOWN
 from chat.answers import ARGUMENT_CHARS, Answer
 from chat.calls import call_of
 from chat.fragments import answer as whole
@@ -116,9 +118,13 @@ def test_a_call_is_queued_then_running_then_done() -> None:
     [
         ([called("c0", "running"), result("c0", ok=False)], "failed"),
         ([called("c0", "refused"), result("c0", ok=False)], "refused"),
+        (
+            [called("c0", "running"), replace(result("c0", ok=False), tool_result=UNKNOWN)],
+            "unknown",
+        ),
     ],
 )
-def test_a_call_that_failed_is_told_from_one_that_was_refused(
+def test_a_call_that_failed_is_told_from_one_that_was_refused_or_cut(
     chunks: list[Chunk], status: str
 ) -> None:
     assert statuses(taken(chunks)) == [("c0", status)]
