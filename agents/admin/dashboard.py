@@ -2,7 +2,7 @@
 
 Runs over time are all runs of the filter. Shares of limits, models and tools are those of its
 newest runs, so that a list opens quickly however many there are; the page says so, and links to
-shares and models of all.
+models of all.
 """
 
 from collections import Counter
@@ -177,16 +177,13 @@ class Dashboard:
     @cached_property
     def shares(self) -> list[Share]:
         """A run that goes on has used no share yet."""
-        used = [self._used(name, at) for at, name in enumerate(LIMITS, start=3)]
+        used = [
+            Counter(row[at] for row in self._newest if isinstance(row[at], int))
+            for at in range(3, 3 + len(LIMITS))
+        ]
         return [
             Share(name, found) for name, found in zip(LIMITS.values(), used, strict=True) if found
         ]
-
-    def _used(self, name: str, at: int) -> Counter[int]:
-        if self.of_all:
-            counted = self._counted.values_list(name).annotate(Count("pk"))
-            return Counter({value: n for value, n in counted if isinstance(value, int)})
-        return Counter(row[at] for row in self._newest if isinstance(row[at], int))
 
     @cached_property
     def tools(self) -> list[Tool]:
@@ -222,8 +219,11 @@ class Dashboard:
     def _endings(self) -> Iterator[tuple[Any, ...]]:
         """Models with reasons: how many runs, and their tokens."""
         if self.of_all:
-            grouped = self._counted.values_list("model", "reason")
-            yield from grouped.annotate(Count("pk"), Sum("tokens"))
+            columns = ("day", "reason", "outcome", "model")  # as the index by day has them
+            grouped = self._counted.order_by(*columns).values_list(*columns)
+            counted = grouped.annotate(number=Count("*"), sum=Sum("tokens"))
+            for _, reason, _, model, number, used in counted:
+                yield model, reason, number, used
             return
         yield from ((model, reason, 1, tokens) for model, reason, tokens, *_ in self._newest)
 
