@@ -14,8 +14,12 @@ class ChatConfig(AppConfig):
 
 
 def _forget_words(runs: list[Any], **_: Any) -> None:
-    """Titles and labels are made of what was said."""
+    """Labels, and titles of conversations in which nothing is left, are made of what was said."""
+    from django.db.models import Exists, OuterRef
+
     from chat.models import Conversation, Exchange
 
-    Conversation.everything.filter(exchanges__run__in=runs).update(title="")
+    has_words = Exchange.everything.filter(conversation=OuterRef("pk")).exclude(run__question="")
+    talks = Conversation.everything.filter(exchanges__run__in=runs)
+    talks.filter(~Exists(has_words)).update(title="")
     Exchange.everything.filter(run__in=runs).update(label="")

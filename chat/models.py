@@ -53,7 +53,7 @@ class Conversation(models.Model):
         indexes = (models.Index(fields=["user", "-updated_at", "id"], name="newest_of_a_user"),)
 
     def __str__(self) -> str:
-        return self.title or str(self.id)
+        return str(self.id)  # not its title: lists of the admin show this
 
 
 class KeptExchanges(models.Manager["Exchange"]):
@@ -106,4 +106,4 @@ class Exchange(models.Model):
         )
 
     def __str__(self) -> str:
-        return self.label or str(self.id)
+        return str(self.id)

@@ -50,7 +50,9 @@ def cancel(admin_site: AdminSite, request: HttpRequest, object_id: UUID) -> Http
         name = "admin/agents/agentrun/run/cancel.html"
         return TemplateResponse(request, name, context, status=422)
     try:
-        record(AuditEntry.Verb.CANCEL, by=user, run=run, reason=reason)
+        record(
+            AuditEntry.Verb.CANCEL, by=user, run=run
+        )  # why is with the run, where it can be erased
         _stop(request, object_id, reason)
     except DatabaseError:
         log.warning("run %s could not be asked to stop", object_id, exc_info=True)

@@ -100,7 +100,7 @@ class Tool:
 
     @property
     def mean_ms(self) -> float:
-        return self.total_ms / max(self.calls - self.refused, 1)
+        return self.total_ms / max(self.calls, 1)
 
     @property
     def failed_percent(self) -> float:

@@ -11,18 +11,20 @@ from django.http import HttpRequest, HttpResponse
 from agents.admin.readonly import ReadOnlyAdmin
 from agents.models import AuditEntry
 
+CLOSE = AuditEntry.Verb.CLOSE
+
 
 class Verb(SimpleListFilter):
     title = "what was done"
     parameter_name = "verb"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(verb.value, str(verb.label)) for verb in AuditEntry.Verb]
+        return [(verb.value, str(verb.label)) for verb in AuditEntry.Verb if verb != CLOSE]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         if (verb := self.value()) is None:
             return queryset
-        if verb not in AuditEntry.Verb:
+        if verb not in AuditEntry.Verb or verb == CLOSE:
             raise IncorrectLookupParameters(verb)
         return queryset.filter(verb=verb)
 
@@ -34,6 +36,10 @@ class EntryAdmin(ReadOnlyAdmin):
     list_per_page = 50
     list_select_related = ("by",)
     show_facets = admin.ShowFacets.NEVER
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """What people did; that runs ended is for the chain."""
+        return super().get_queryset(request).exclude(verb=CLOSE)
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None

@@ -8,6 +8,8 @@ from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.urls import URLPattern, path
 
+from agents.admin.damage import unless_damaged
+
 if TYPE_CHECKING:
     Base = admin.ModelAdmin[Any]
 else:
@@ -31,7 +33,7 @@ class ReadOnlyAdmin(Base):
 
     def url(self, route: str, view: Any, name: str) -> URLPattern:
         named = f"{self.opts.app_label}_{self.opts.model_name}_{name}"
-        guarded: Any = self.admin_site.admin_view(view)
+        guarded: Any = self.admin_site.admin_view(unless_damaged(view))
         found: URLPattern = path(route, guarded, name=named)
         return found
 

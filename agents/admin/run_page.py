@@ -20,6 +20,7 @@ from django.views.decorators.http import require_safe
 
 from agents.admin import cancelling, events, facts, transcript, what_if
 from agents.admin.access import CANCEL, CONTENT, Unreadable, run_or_404, viewer
+from agents.admin.damage import unless_damaged
 from agents.admin.event_list import event_page
 from agents.admin.seals import entries_of, seal
 from agents.admin.story import Story
@@ -42,7 +43,7 @@ def urls(admin_site: AdminSite) -> list[URLPattern]:
             answer: HttpResponse = view(admin_site, request, **kwargs)
             return answer
 
-        return admin_site.admin_view(ask)
+        return admin_site.admin_view(unless_damaged(ask))
 
     name = "agents_agentrun_{}".format
     return [

@@ -71,7 +71,11 @@ def _finding(run_id: UUID) -> str:
 
 def entries_of(run_id: UUID) -> list[Entry]:
     """The newest entries about one run."""
-    rows = AuditEntry.objects.filter(run_id=run_id).annotate(raw=Cast("detail", TextField()))
+    rows = (
+        AuditEntry.objects.filter(run_id=run_id)
+        .exclude(verb=AuditEntry.Verb.CLOSE)
+        .annotate(raw=Cast("detail", TextField()))
+    )
     columns = rows.order_by("-id").values_list("at", "verb", "by__username", "by_mark", "raw")
     try:
         return [_entry(*row) for row in columns[:MOST_ENTRIES]]

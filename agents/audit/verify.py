@@ -5,12 +5,19 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import User
+from django.db import DatabaseError
+from django.db.models import Exists, OuterRef
+
 from agents.models import AgentRun, AuditEntry, RunEvent, chain
 from agents.models.encoding import digest_of, signed_of
 from agents.models.runs import TERMINAL
 
 SOME = 1_000
 """Events that are read at a time."""
+CLOSE = AuditEntry.Verb.CLOSE
+_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, DatabaseError)
+"""What reading a damaged row may raise."""
 
 
 @dataclass(frozen=True)
@@ -26,23 +33,49 @@ class Finding:
 
 def verify_run(run: AgentRun) -> Finding | None:
     """The first thing that is wrong with a run, or None."""
-    return _Check(run).finding()
+    if _Check(run).finding() is None:
+        return None
+    fresh = AgentRun.objects.filter(pk=run.pk).first()  # it may have gone on, or been erased
+    return _Check(fresh).finding() if fresh else Finding(None, "the run was removed")
+
+
+def verify_id(run_id: UUID) -> Finding | None:
+    """The same by id, also when its row cannot be read."""
+    try:
+        run = AgentRun.objects.get(pk=run_id)
+    except (*_UNREADABLE, AgentRun.DoesNotExist) as error:
+        return Finding(None, f"its row cannot be read ({type(error).__name__})")
+    return verify_run(run)
 
 
 def verify_entries() -> Finding | None:
     """The same for the record of who looked, exported, stopped and erased."""
-    link = ""
-    for entry in AuditEntry.objects.order_by("id").iterator(SOME):
-        link = next((one for one in _links(link, entry.digest()) if one == entry.link), "")
-        if not link:
-            return Finding(entry.pk, "this entry or the one before it was changed or removed")
-        if entry.by_id is not None and entry.by_mark not in _marks(entry.by_id):
-            return Finding(entry.pk, "it names somebody else than it did")
-    return None
+    number, link, known = 0, "", _known_marks()
+    try:
+        for entry in AuditEntry.objects.order_by("id").iterator(SOME):
+            number = entry.pk
+            link = next((one for one in _links(link, entry.digest()) if one == entry.link), "")
+            if not link:
+                return Finding(number, "this entry or the one before it was changed or removed")
+            if entry.by_id is not None and entry.by_mark not in _marks(entry.by_id):
+                return Finding(number, "it names somebody else than it did")
+            if entry.by_id is None and entry.by_mark in known:
+                return Finding(number, "it names nobody, but they are still here")
+    except _UNREADABLE as error:
+        return Finding(number + 1, f"it cannot be read ({type(error).__name__})")
+    there = AgentRun.objects.filter(pk=OuterRef("run_id"))
+    gone = AuditEntry.objects.filter(~Exists(there), verb=CLOSE).first()
+    return Finding(gone.pk, "its run was removed") if gone else None
 
 
 def _links(previous: str, digest: str) -> Iterator[str]:
     return (chain.link_after(previous, digest, key) for key in chain.all_keys())
+
+
+def _known_marks() -> frozenset[str]:
+    """Of everybody who is not deleted."""
+    ids = User.objects.values_list("pk", flat=True)
+    return frozenset(mark for user_id in ids for mark in _marks(user_id))
 
 
 def _marks(user_id: int) -> tuple[str, ...]:
@@ -60,7 +93,7 @@ class _Check:
     def finding(self) -> Finding | None:
         try:
             return self._start() or self._events() or self._end()
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except _UNREADABLE as error:
             return Finding(self.seq + 1, f"it cannot be read ({type(error).__name__})")
 
     def _start(self) -> Finding | None:
@@ -71,6 +104,8 @@ class _Check:
             return Finding(None, "the run belongs to somebody else than it did")
         if run.user_id is None and run.outcome is not None and not self.is_erased:
             return Finding(None, "the run belongs to nobody, and no erasure is recorded")
+        if run.user_id is None and run.digests["user"] in _known_marks():
+            return Finding(None, "the run belongs to nobody, but they are still here")
         return None
 
     def _events(self) -> Finding | None:
@@ -84,7 +119,7 @@ class _Check:
                 return Finding(self.seq + 1, why)
             self.seq, self.link = event.seq, event.link
             self.has_ended = self.has_ended or event.kind == TERMINAL
-        if self.seq != self.run.last_seq:
+        if self.seq < self.run.last_seq or (self.run.outcome and self.seq > self.run.last_seq):
             return Finding(self.seq + 1, f"events are missing up to {self.run.last_seq}")
         return None
 
@@ -101,14 +136,20 @@ class _Check:
 
     def _end(self) -> Finding | None:
         run = self.run
+        closings = list(AuditEntry.objects.filter(run=run, verb=CLOSE)[:2])
         if run.outcome is None:
-            return (
-                Finding(self.seq, "it has ended, but its row is open") if self.has_ended else None
-            )
+            is_over = self.has_ended or bool(closings)
+            return Finding(self.seq, "it has ended, but its row is open") if is_over else None
         if not self.has_ended:
             return Finding(self.seq, "the run is closed, but its last event is missing")
         if run.seal not in (chain.seal(run, self.link, key) for key in chain.all_keys()):
             return Finding(None, "how the run ended is not what was sealed")
+        if len(closings) != 1:
+            return Finding(None, f"its end is in the record of the audit {len(closings)} times")
+        if closings[0].detail.get("seal") != run.seal or not closings[0].is_signed:
+            return Finding(None, "the record of the audit says otherwise of its end")
+        if chain.tools_digest(run.tools.values(*chain.TOOL_FACTS)) != run.digests["tools"]:
+            return Finding(None, "what it used of its tools was changed")
         for name in chain.TEXTS:
             if not (self.is_erased and not getattr(run, name)) and (
                 chain.digest(getattr(run, name)) != run.digests[name]
@@ -118,4 +159,5 @@ class _Check:
 
 
 def _erasure_is_recorded(run_id: UUID) -> bool:
-    return AuditEntry.objects.filter(run=run_id, verb=AuditEntry.Verb.ERASE).exists()
+    entry = AuditEntry.objects.filter(run=run_id, verb=AuditEntry.Verb.ERASE).first()
+    return entry is not None and entry.is_signed

@@ -225,12 +225,11 @@ class _Loop:
         if self.turn is not None:
             yield from break_off(ctx, self.turn)
         cancelled, limited = entry.outcome is Outcome.CANCELLED, entry.outcome is Outcome.LIMITED
-        sentence = entry.sentence
-        if cancelled and (note := ctx.cancellation.note):
-            sentence = f"Stopped by an administrator: {note.rstrip('.')}."
-        message = str(self.error or f"{sentence} {entry.remedy}")
+        message = str(self.error or f"{entry.sentence} {entry.remedy}")
         if cancelled:
-            yield from ctx.tell(_cancelled_notice(message))
+            note = ctx.cancellation.note.rstrip(".")  # only here: notices can be erased
+            told = f"Stopped by an administrator: {note}. {entry.remedy}" if note else message
+            yield from ctx.tell(_cancelled_notice(told))
         if cancelled or entry.outcome is Outcome.FAILED:
             code = "cancelled" if cancelled else self.reason
             cause = self.error.code if self.error else ""

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from agents.core.chunks import Chunk
 from agents.models import AgentRun, RunTool, chain
+from agents.models.audit import record
 from agents.models.encoding import Row, chunk_of, row_of
 from agents.models.erasing import erase
 
@@ -106,16 +107,23 @@ def _close(run_id: UUID, final: Ending, link: str) -> None:
     run = AgentRun.objects.get(pk=run_id)
     for name, value in final.values.items():
         setattr(run, name, value)
-    run.tokens = run.tokens_in + run.tokens_out
-    took = final.values["ended_at"] - run.started_at
-    run.duration_ms = max(0, round(took.total_seconds() * 1000))
-    run.turns_percent = round(100 * run.turns / run.config["max_iterations"])
-    run.tokens_percent = round(100 * run.tokens / run.config["token_budget"])
-    run.time_percent = round(run.duration_ms / 10 / run.config["timeout_seconds"])
-    chain.close(run, link)
+    count(run)
+    chain.close(run, link, final.tools)
     run.save(update_fields=[*final.values, *_COUNTED])
+    record("close", by=None, run=run, seal=run.seal)
     if run.user_id is None:  # they were deleted while it went on
         erase([run_id], why="user deleted")
+
+
+def count(run: AgentRun) -> None:
+    """What a run that has ended took, and how much of each limit that was."""
+    run.tokens = run.tokens_in + run.tokens_out
+    if run.ended_at is not None:
+        took = run.ended_at - run.started_at
+        run.duration_ms = max(0, round(took.total_seconds() * 1000))
+        run.time_percent = round(run.duration_ms / 10 / run.config["timeout_seconds"])
+    run.turns_percent = round(100 * run.turns / run.config["max_iterations"])
+    run.tokens_percent = round(100 * run.tokens / run.config["token_budget"])
 
 
 _COUNTED = (

@@ -56,6 +56,7 @@ class Sips(ByteStream):
         self._socket = connected
         self._is_flooded = False
         self._has_rested = False
+        self._waiting: asyncio.Future[None] | None = None
         self.may_rest = False
         """Whether what comes next may be read a little later."""
 
@@ -86,15 +87,17 @@ class Sips(ByteStream):
 
     async def _until_readable(self) -> None:
         loop = asyncio.get_running_loop()
-        readable: asyncio.Future[None] = loop.create_future()
         number = self._socket.fileno()
         if number < 0:
             raise ClosedResourceError
-        loop.add_reader(number, _wake, readable)
+        self._waiting = loop.create_future()
+        loop.add_reader(number, _wake, self._waiting)
         try:
-            await readable
+            await self._waiting
         finally:
-            loop.remove_reader(number)
+            self._waiting = None
+            if self._socket.fileno() == number:  # else the number may be another's by now
+                loop.remove_reader(number)
 
     async def send(self, item: bytes) -> None:
         try:
@@ -107,6 +110,9 @@ class Sips(ByteStream):
             self._socket.shutdown(socket.SHUT_WR)
 
     async def aclose(self) -> None:
+        if self._waiting is not None:  # whoever reads hears of it at once
+            asyncio.get_running_loop().remove_reader(self._socket.fileno())
+            _wake(self._waiting)
         self._socket.close()
 
     @property
@@ -163,7 +169,7 @@ class _Backend(httpcore.AnyIOBackend):
                 connected = await self._connected(host, port, timeout)
         except TimeoutError as error:
             raise httpcore.ConnectTimeout(str(error)) from None
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # a name that cannot be one
             raise httpcore.ConnectError(str(error)) from None
         for option in ((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1), *(socket_options or ())):
             connected.setsockopt(*option)

@@ -3,6 +3,10 @@
 from typing import Any
 
 import agents.models.runs
+from agents.ledger import store
+from agents.models import chain
+from agents.models.audit import record_each
+from agents.models.encoding import signed_of
 import django.db.models.deletion
 import django.utils.timezone
 from django.conf import settings
@@ -36,6 +40,25 @@ def make_groups(apps: Any, schema_editor: Any) -> None:
             made.permissions.add(permission)
 
 
+def sign_earlier(apps: Any, schema_editor: Any) -> None:
+    """Runs from before are counted and signed as they are: nobody can tell what they were."""
+    runs = apps.get_model("agents", "AgentRun").objects
+    events = apps.get_model("agents", "RunEvent").objects
+    for run in runs.order_by().iterator(100):
+        run.day = run.started_at.date()
+        chain.begin(run)
+        link = run.first_link
+        for event in events.filter(run_id=run.pk).order_by("seq").iterator(500):
+            (link,) = chain.links(link, [signed_of(event, event.sha256)])
+            events.filter(pk=event.pk).update(link=link)
+        if run.outcome is not None:
+            store.count(run)
+            chain.close(run, link, [])
+        run.save()
+        if run.outcome is not None:
+            record_each("close", [run.pk], by=None, seal=run.seal)
+
+
 class Migration(migrations.Migration):
     dependencies = [
         ("agents", "0002_settings_and_tokens"),
@@ -64,6 +87,7 @@ class Migration(migrations.Migration):
                             ("export", "Exported runs"),
                             ("cancel", "Stopped a run"),
                             ("erase", "Erased content"),
+                            ("close", "A run ended"),
                         ],
                         max_length=16,
                     ),
@@ -272,5 +296,10 @@ class Migration(migrations.Migration):
             model_name="runtool",
             constraint=models.UniqueConstraint(fields=("run", "name"), name="one_row_per_tool"),
         ),
+        migrations.AddIndex(
+            model_name="auditentry",
+            index=models.Index(fields=["verb", "id"], name="entries_by_verb"),
+        ),
         migrations.RunPython(make_groups, migrations.RunPython.noop),
+        migrations.RunPython(sign_earlier, migrations.RunPython.noop),
     ]

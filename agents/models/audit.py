@@ -25,6 +25,8 @@ class AuditEntry(models.Model):
         EXPORT = "export", "Exported runs"
         CANCEL = "cancel", "Stopped a run"
         ERASE = "erase", "Erased content"
+        CLOSE = "close", "A run ended"
+        """Recorded for every run with its seal: a run cannot be opened again, or go, unseen."""
 
     at = models.DateTimeField(default=timezone.now, db_index=True)
     by = models.ForeignKey(
@@ -40,10 +42,19 @@ class AuditEntry(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        indexes = [models.Index(fields=["verb", "id"], name="entries_by_verb")]
         verbose_name_plural = "audit entries"
 
     def __str__(self) -> str:
         return f"{self.get_verb_display()} {self.at:%Y-%m-%d %H:%M}"
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether its link follows from the entry before it."""
+        before = AuditEntry.objects.filter(pk__lt=self.pk).order_by("-id")
+        link = before.values_list("link", flat=True).first() or ""
+        made = (chain.link_after(link, self.digest(), key) for key in chain.all_keys())
+        return self.link in made
 
     def digest(self) -> str:
         """Of everything but who it was, for which the mark stands."""

@@ -8,7 +8,7 @@ the chain, but cannot mend it. Texts enter by their digests, so that they can be
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from django.conf import settings
 
 from agents.models.runs import AgentRun
 
+TOOL_FACTS = ("name", "calls", "failed", "refused", "total_ms", "slowest_ms")
 TEXTS = ("question", "answer", "explanation", "cancel_note")
 """What may be erased of a run; its digests stay."""
 _START = (
@@ -89,10 +90,16 @@ def begin(run: AgentRun) -> None:
     run.first_link = first_link(run, all_keys()[0])
 
 
-def close(run: AgentRun, link: str) -> None:
+def close(run: AgentRun, link: str, tools: Iterable[Mapping[str, Any]]) -> None:
     """Sign a run that has just ended."""
     run.digests |= {name: digest(getattr(run, name)) for name in TEXTS}
+    run.digests["tools"] = tools_digest(tools)
     run.seal = seal(run, link, all_keys()[0])
+
+
+def tools_digest(tools: Iterable[Mapping[str, Any]]) -> str:
+    """Of what a run used of each tool."""
+    return digest("".join(sorted(_canonical({k: t[k] for k in TOOL_FACTS}) for t in tools)))
 
 
 def digest(text: str) -> str:
@@ -108,7 +115,7 @@ def _facts(run: AgentRun, names: Sequence[str]) -> str:
     return _canonical({name: getattr(run, name) for name in names})
 
 
-def _canonical(facts: dict[str, Any]) -> str:
+def _canonical(facts: Mapping[str, Any]) -> str:
     return json.dumps(facts, sort_keys=True, separators=(",", ":"), default=_plain)
 
 

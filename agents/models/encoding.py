@@ -97,7 +97,13 @@ def digest_of(event: Stored) -> str:
     whole = _whole(event)
     if event.content and event.kind not in _CONTENT:
         whole[""] = event.content  # there should be none
+    if _is_json(event.kind) and event.content and _json(json.loads(event.content)) != event.content:
+        whole[""] = event.content  # written otherwise than we write: a field may be there twice
     return hashlib.sha256(_canonical(whole)).hexdigest()
+
+
+def _is_json(kind: str) -> bool:
+    return kind == "tool_call" or len(_CONTENT.get(kind, ())) > 1
 
 
 def signed_of(event: Stored, digest: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-NAMES = ("changed", "removed", "added")
+NAMES = ("changed", "removed", "added", "emptied")
 _ERASED = {
     "agents_runevent": ("content",),
     "agents_agentrun": ("question", "answer", "explanation", "cancel_note", "user_id"),
@@ -27,6 +27,16 @@ _MAY_ERASE = {
     "agents_agentrun": _ENTRY.format(run="id"),
     "agents_auditentry": "NEW.by_id IS NULL",
     "agents_runtool": "1 = 0",
+}
+_CLOSED = "(SELECT outcome FROM agents_agentrun WHERE id = NEW.run_id) IS NOT NULL"
+_THERE = "EXISTS (SELECT 1 FROM"
+# INSERT OR REPLACE removes a row without asking the trigger for that.
+_REFUSED_ROWS = {
+    "agents_runevent": f"{_CLOSED} OR {_THERE} agents_runevent e "
+    "WHERE e.id = NEW.id OR (e.run_id = NEW.run_id AND e.seq = NEW.seq))",
+    "agents_agentrun": f"{_THERE} agents_agentrun r WHERE r.id = NEW.id)",
+    "agents_auditentry": f"{_THERE} agents_auditentry a WHERE a.id = NEW.id)",
+    "agents_runtool": f"{_CLOSED} OR {_THERE} agents_runtool t WHERE t.id = NEW.id)",
 }
 _REFUSED = "the audit keeps what was recorded"
 
@@ -77,11 +87,8 @@ def _sqlite(table: str, columns: list[str]) -> Iterator[str]:
         f"WHEN {_closed(table)} AND NOT ({erasing}) {refuse}"
     )
     yield f"CREATE TRIGGER {table}_removed BEFORE DELETE ON {table} {refuse}"
-    if table in ("agents_runevent", "agents_runtool"):
-        yield f"""
-            CREATE TRIGGER {table}_added BEFORE INSERT ON {table}
-            WHEN (SELECT outcome FROM agents_agentrun WHERE id = NEW.run_id) IS NOT NULL
-            {refuse}"""  # noqa: S608  # names of ours
+    refused = _REFUSED_ROWS[table]
+    yield f"CREATE TRIGGER {table}_added BEFORE INSERT ON {table} WHEN {refused} {refuse}"
 
 
 def _is_emptied(name: str) -> str:
@@ -110,6 +117,10 @@ def _postgresql(table: str) -> Iterator[str]:
     )
     yield (
         f"CREATE TRIGGER {table}_removed BEFORE DELETE ON {table} FOR EACH ROW "
+        f"EXECUTE FUNCTION {table}_removed()"
+    )
+    yield (
+        f"CREATE TRIGGER {table}_emptied BEFORE TRUNCATE ON {table} FOR EACH STATEMENT "
         f"EXECUTE FUNCTION {table}_removed()"
     )
     if table in ("agents_runevent", "agents_runtool"):

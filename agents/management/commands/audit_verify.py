@@ -3,10 +3,11 @@
 from argparse import ArgumentParser
 from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
-from agents.audit.verify import verify_entries, verify_run
+from agents.audit.verify import verify_entries, verify_id
 from agents.management.commands.runs import run_named
 from agents.models import AgentRun
 
@@ -19,17 +20,17 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         names = options["run"]
-        runs: Iterable[AgentRun] = (
-            [run_named(name) for name in names]
+        ids: Iterable[UUID] = (
+            [run_named(name).pk for name in names]
             if names
-            else AgentRun.objects.order_by("started_at", "id").iterator(100)
+            else AgentRun.objects.order_by("id").values_list("pk", flat=True).iterator(1_000)
         )
         checked = broken = 0
-        for run in runs:
+        for run_id in ids:
             checked += 1
-            if (finding := verify_run(run)) is not None:
+            if (finding := verify_id(run_id)) is not None:
                 broken += 1
-                self.stdout.write(f"{run.pk}  {finding}")
+                self.stdout.write(f"{run_id}  {finding}")
         if not names and (finding := verify_entries()) is not None:
             broken += 1
             self.stdout.write(f"audit entries  {finding}")

@@ -126,7 +126,7 @@ def test_slow_and_failing_tools_are_named_the_worst_first(people: Owner) -> None
     used(two, "search", calls=10, failed=2, total_ms=3_000, slowest_ms=900)
     used(two, "fetch", calls=2, refused=1, total_ms=2_500, slowest_ms=2_500)
     text = seen().text()
-    assert "fetch 2,500 ms 2,500 ms 2 search 200 ms 900 ms 20" in text
+    assert "fetch 1,250 ms 2,500 ms 2 search 200 ms 900 ms 20" in text
     assert "search 3 15.0 % 0" in text
     assert "search 100 ms 300 ms 10" in seen_again("?reason=completed").text()
 

@@ -178,7 +178,7 @@ def test_guessed_addresses_are_not_there(who: str) -> None:
     for guess in GUESSES:
         path = "/admin/" + guess.format(run=stage.run.pk)
         assert {stage.ask(who, method, path) for method in ("get", "post")} <= {404, 405}, guess
-    assert AuditEntry.objects.count() == 0
+    assert AuditEntry.objects.exclude(verb="close").count() == 0
 
 
 @pytest.mark.parametrize("method", ["put", "patch", "delete"])

@@ -3,19 +3,24 @@
 import hashlib
 import random
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import async_to_sync
 from django.conf import LazySettings
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
 
 from agents.audit.verify import verify_entries, verify_run
 from agents.core.config import AgentConfig
-from agents.models import AgentRun, AuditEntry, RunEvent
+from agents.models import AgentRun, AuditEntry, RunEvent, RunTool
 from agents.models.audit import record
 from agents.models.encoding import digest_of
 from agents.models.erasing import erase
 from agents.runtime import RunRequest, Runtime
+from agents.runtime.settling import sweep
 from tests.agents.runtime.worlds import ScriptedWorld, asked, followed
 from tests.support.past import rewritable
 from tests.support.script import call, say
@@ -254,3 +259,93 @@ def test_the_record_of_who_looked_is_chained_too() -> None:
     finding = verify_entries()
     assert finding is not None
     assert "removed" in finding.why
+
+
+def test_a_run_that_is_opened_again_and_ended_otherwise_is_found() -> None:
+    """Somebody removes its end and lets the server settle it once more, with a seal of its own."""
+    run = recorded()
+    with rewritable():
+        RunEvent.objects.filter(run=run, seq__gt=6).delete()
+        RunTool.objects.filter(run=run).delete()
+        values = {"outcome": None, "seal": "", "last_seq": 6, "lease_until": timezone.now()}
+        AgentRun.objects.filter(pk=run.pk).update(owner="elsewhere:1:x", **values)
+        assert verify_run(AgentRun.objects.get(pk=run.pk)) is not None
+        assert sweep(timedelta(seconds=90), lambda _: False) == 1
+    settled = AgentRun.objects.get(pk=run.pk)
+    assert settled.reason == "interrupted"
+    assert verify_run(settled) is not None
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="its foreign keys would have to go first")
+def test_a_run_that_was_removed_is_found() -> None:
+    run = recorded()
+    with rewritable(), connection.constraint_checks_disabled():
+        for rows in (RunTool.objects, RunEvent.objects):
+            rows.filter(run=run)._raw_delete("default")
+        AgentRun.objects.filter(pk=run.pk)._raw_delete("default")
+        finding = verify_entries()
+        AuditEntry.objects.all()._raw_delete("default")
+    assert finding is not None
+    assert "removed" in finding.why
+
+
+def test_counts_of_tools_are_sealed() -> None:
+    run = recorded()
+    with rewritable():
+        RunTool.objects.filter(run=run).update(failed=99)
+    assert verify_run(run) is not None
+
+
+def test_an_argument_that_is_there_twice_is_found() -> None:
+    run = recorded()
+    event = RunEvent.objects.filter(run=run, kind="tool_call").first()
+    assert event is not None
+    with rewritable():
+        _changed(event, content='{"place": "never said", ' + event.content[1:])
+    assert verify_run(run) is not None
+
+
+def test_a_forged_record_of_an_erasure_is_found() -> None:
+    run = recorded()
+    AuditEntry.objects.create(verb="erase", run=run, link="0" * 64)
+    RunEvent.objects.filter(run=run).update(content="")
+    AgentRun.objects.filter(pk=run.pk).update(question="", answer="")
+    assert verify_run(AgentRun.objects.get(pk=run.pk)) is not None
+
+
+def test_nobody_is_forgotten_who_is_still_here() -> None:
+    run = recorded()
+    record("transcript", by=run.user, run=run)
+    AuditEntry.objects.filter(verb="transcript").update(by=None)
+    assert verify_entries() is not None
+    erase([run.pk], why="retention")
+    AgentRun.objects.filter(pk=run.pk).update(user=None)
+    assert verify_run(AgentRun.objects.get(pk=run.pk)) is not None
+
+
+def test_a_row_that_was_read_before_its_run_went_on_is_no_finding() -> None:
+    run = recorded()
+    before = AgentRun(
+        pk=run.pk, **{f.attname: getattr(run, f.attname) for f in AgentRun._meta.fields}
+    )
+    before.outcome, before.last_seq, before.seal = None, 3, ""
+    assert verify_run(before) is None
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL takes no such values")
+def test_a_damaged_row_is_named_and_the_others_are_checked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = recorded()
+    other = recorded("It is not.", after=run)
+    with rewritable():
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE agents_agentrun SET conversation_key = 'abc' WHERE id = %s", [run.pk.hex]
+            )
+            cursor.execute("UPDATE agents_agentrun SET turns = 9 WHERE id = %s", [other.pk.hex])
+        with pytest.raises(CommandError, match="2 of 2 records are broken"):
+            call_command("audit_verify")
+    out = capsys.readouterr().out
+    assert f"{run.pk}  its row cannot be read" in out
+    assert f"{other.pk}  " in out

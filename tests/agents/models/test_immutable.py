@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.apps import apps
+from django.db import IntegrityError, connection, transaction
 from django.db.models.signals import post_migrate
 
 from agents.audit.verify import verify_entries, verify_run
-from agents.models import AgentRun, AuditEntry, RunEvent, RunTool
+from agents.models import AgentRun, AuditEntry, RunEvent, RunTool, triggers
 from agents.models.audit import record, record_each
 from agents.models.erasing import erase, erased
 from tests.agents.audit.test_verify import recorded
@@ -95,7 +96,7 @@ def test_erasing_takes_what_was_said_and_leaves_a_record_that_can_be_verified() 
     stored = [str(values) for values in RunEvent.objects.filter(run=run).values_list()]
     assert not any("rhubarb" in values for values in stored)
     assert verify_run(row) is None
-    entry = AuditEntry.objects.get(run=run)
+    entry = AuditEntry.objects.get(run=run, verb="erase")
     assert (entry.verb, entry.by, entry.detail) == ("erase", run.user, {"why": "retention"})
 
 
@@ -113,11 +114,6 @@ def test_a_deleted_person_leaves_an_anonymous_record() -> None:
 
 
 def test_triggers_are_there_again_after_every_migration() -> None:
-    from django.apps import apps
-    from django.db import connection
-
-    from agents.models import triggers
-
     run = recorded()
     with connection.cursor() as cursor:
         for statement in triggers.removing(connection):
@@ -130,3 +126,27 @@ def test_triggers_are_there_again_after_every_migration() -> None:
         using="default",
     )
     refused(AgentRun.objects.filter(pk=run.pk).update, turns=9)
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="there is no such statement elsewhere")
+@pytest.mark.parametrize("table", ["agents_agentrun", "agents_auditentry", "agents_runevent"])
+def test_a_row_cannot_be_replaced(table: str) -> None:
+    recorded()
+
+    def replace() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}")  # noqa: S608  # ours
+
+    refused(replace)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such statement")
+@pytest.mark.parametrize("table", ["agents_auditentry", "agents_runtool", "agents_runevent"])
+def test_a_table_cannot_be_emptied(table: str) -> None:
+    recorded()
+
+    def empty() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"TRUNCATE {table} CASCADE")
+
+    refused(empty)
