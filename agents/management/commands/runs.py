@@ -2,6 +2,7 @@
 
 import sys
 from argparse import ArgumentParser
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -45,7 +46,9 @@ def run_named(name: str) -> AgentRun:
     try:
         found = list(AgentRun.objects.filter(pk=UUID(name)))
     except ValueError:
-        found = [run for run in AgentRun.objects.all() if str(run.pk).startswith(name)][:2]
+        ids = AgentRun.objects.values_list("pk", flat=True).iterator(1_000)
+        alike = islice((pk for pk in ids if str(pk).startswith(name)), 2)
+        found = list(AgentRun.objects.filter(pk__in=list(alike)))
     if len(found) != 1:
         problem = "no run" if not found else "more than one run"
         raise CommandError(f"There is {problem} {name!r}; `manage.py runs` lists them.")
