@@ -1,12 +1,14 @@
 """Text is read in sips, over real sockets: fewer reads, and nothing that anybody would notice."""
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import pytest
+from anyio import BrokenResourceError, ClosedResourceError
 
 from agents.core.clock import LoopClock
 from agents.core.ports import Finished, ModelRequest, ReasoningDelta, TextDelta
@@ -133,3 +135,22 @@ async def test_giving_up_does_not_wait_for_the_end_of_a_rest(
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2):
                 await events_of(endpoint, client)
+
+
+@pytest.mark.parametrize("host", ["a..b", "x" * 64 + ".example"])
+async def test_a_name_that_cannot_be_one_is_a_failed_connection(host: str) -> None:
+    async with build_http_client() as client:
+        with pytest.raises(httpx.ConnectError):
+            await client.get(f"http://{host}/")
+
+
+async def test_whoever_reads_hears_at_once_that_the_connection_was_closed() -> None:
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    sips = Sips(ours)
+    reading = asyncio.create_task(sips.receive())
+    await asyncio.sleep(0)
+    await sips.aclose()
+    with pytest.raises((BrokenResourceError, ClosedResourceError)):
+        await reading
+    theirs.close()
