@@ -1,6 +1,7 @@
 """The site as a server and a browser see it."""
 
 import json
+import re
 import signal
 from collections.abc import Iterator
 from html import unescape
@@ -175,6 +176,18 @@ def test_the_style_sheet_is_small_and_in_layers() -> None:
     assert "@layer reset, tokens, base, layout, components, prose, utilities;" in sheet
     assert "url(" not in sheet
     assert "@import" not in sheet
+
+
+def test_the_audit_wears_the_same_colours() -> None:
+    """Its sheet names them again: Django's sheets have no layers, so it cannot have any."""
+    pattern = re.compile(r"(--[\w-]+): (light-dark\(.*?\));")
+    site, audit = (
+        dict(pattern.findall((ROOT / "static/css" / name).read_text()))
+        for name in ("app.css", "admin.css")
+    )
+    assert len(audit) >= 12
+    assert {name: value for name, value in audit.items() if site.get(name, value) != value} == {}
+    assert set(site) & set(audit) >= {"--bg", "--ink", "--accent", "--amber-bg", "--danger"}
 
 
 # -- the real server ------------------------------------------------------------------------------

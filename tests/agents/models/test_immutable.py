@@ -70,6 +70,8 @@ def test_an_open_run_can_go_on_but_its_events_stay() -> None:
     )
     AgentRun.objects.filter(pk=open_run.pk).update(last_seq=1)
     refused(RunEvent.objects.filter(pk=event.pk).update, content="y")
+    assert AgentRun.objects.get(pk=open_run.pk).last_seq == 1
+    assert RunEvent.objects.get(pk=event.pk).content == "x"
 
 
 def test_an_erasure_needs_its_record() -> None:
@@ -78,6 +80,7 @@ def test_an_erasure_needs_its_record() -> None:
     record_each("erase", [run.pk], by=None, why="asked for")
     RunEvent.objects.filter(run=run).update(content="")
     refused(RunEvent.objects.filter(run=run).update, content="something else")
+    assert set(RunEvent.objects.filter(run=run).values_list("content", flat=True)) == {""}
 
 
 def test_erasing_takes_what_was_said_and_leaves_a_record_that_can_be_verified() -> None:
@@ -126,27 +129,30 @@ def test_triggers_are_there_again_after_every_migration() -> None:
         using="default",
     )
     refused(AgentRun.objects.filter(pk=run.pk).update, turns=9)
+    assert AgentRun.objects.get(pk=run.pk).turns == run.turns
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="there is no such statement elsewhere")
 @pytest.mark.parametrize("table", ["agents_agentrun", "agents_auditentry", "agents_runevent"])
 def test_a_row_cannot_be_replaced(table: str) -> None:
-    recorded()
+    run = recorded()
 
     def replace() -> None:
         with connection.cursor() as cursor:
             cursor.execute(f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}")  # noqa: S608  # ours
 
     refused(replace)
+    assert verify_run(run) is None
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no such statement")
 @pytest.mark.parametrize("table", ["agents_auditentry", "agents_runtool", "agents_runevent"])
 def test_a_table_cannot_be_emptied(table: str) -> None:
-    recorded()
+    run = recorded()
 
     def empty() -> None:
         with connection.cursor() as cursor:
             cursor.execute(f"TRUNCATE {table} CASCADE")
 
     refused(empty)
+    assert verify_run(run) is None
