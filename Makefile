@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
+# Where it is set, each of the many processes that tests start compiles every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
@@ -11,12 +13,15 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 COMPILE := $(VENV)/bin/pip-compile --quiet --allow-unsafe --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+# Two processes share the tests; one that has none left takes over half of the other's.
+PARALLEL := -n 2 --dist worksteal
+FAST := tests/agents/core tests/agents/llm tests/agents/models tests/chat/markdown
 # What serves nobody but this machine may use models that run on it, or anywhere.
 OWN_MACHINE := if [ -z "$${ORACLE_ORIGINS:-}" ]; then \
 	export ORACLE_OWN_ENDPOINTS="$${ORACLE_OWN_ENDPOINTS:-yes}"; \
 	export ORACLE_INSIDE_ENDPOINTS="$${ORACLE_INSIDE_ENDPOINTS:-*}"; fi
 
-.PHONY: help setup run ask test test-long test-scale faults bench screenshots docs check fix requirements
+.PHONY: help setup run ask test test-fast test-ci test-long test-scale faults attack bench screenshots docs check fix requirements
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -36,8 +41,15 @@ ask: $(READY) ## ask one question in the terminal: make ask Q="..." ARGS="--tree
 	@$(OWN_MACHINE); $(PY) manage.py ask $(ARGS) -- "$${Q:-When did the work begin, and who leads it?}"
 
 test: $(READY) ## run the tests, then those in a browser in a process of their own
-	$(PY) -m pytest --ignore=tests/browser $(ARGS) || [ $$? -eq 5 ] # 5: ARGS chose none of these
-	$(PY) -m pytest tests/browser -rs $(ARGS) || [ $$? -eq 5 ]
+	$(PY) -m pytest $(PARALLEL) --ignore=tests/browser $(ARGS) || [ $$? -eq 5 ] # 5: ARGS chose none of these
+	$(PY) -m pytest $(PARALLEL) tests/browser -rs $(ARGS) || [ $$? -eq 5 ]
+
+test-fast: $(READY) ## run the tests of what needs no site: the core, model clients, rows, Markdown
+	$(PY) -m pytest $(PARALLEL) $(FAST) $(ARGS)
+
+test-ci: $(READY) ## run the tests that take many seconds each, which `make test` leaves out
+	$(PY) -m pytest --ignore=tests/browser -m ci -rs $(ARGS) || [ $$? -eq 5 ]
+	$(PY) -m pytest tests/browser -m ci -rs $(ARGS) || [ $$? -eq 5 ]
 
 test-long: $(READY) ## run the long tests, with their figures
 	$(PY) -m pytest -m long -s $(ARGS)
@@ -49,6 +61,9 @@ faults: $(READY) ## break the server in every way, in full: make faults ARGS="--
 	$(PY) -m tests.faults $(ARGS)
 	$(PY) -m tests.faults --scale $(ARGS)
 
+attack: $(READY) ## attack a fresh server, and measure another person: make attack ARGS="--only acks"
+	$(PY) -m tests.attack $(ARGS)
+
 bench: $(READY) ## measure, and print the figures as ratios
 	$(PY) -m bench $(ARGS)
 
@@ -56,7 +71,7 @@ screenshots: $(READY) ## take the pictures of the README from the real applicati
 	$(PY) -m bench.screenshots
 
 docs: $(READY) ## write the generated pages of docs/ anew
-	$(PY) -m agents.tools > docs/tools.md
+	$(PY) -m agents.tools.reference > docs/tools.md
 
 check: $(READY) ## everything a change must pass besides the tests
 	$(PY) -m ruff format --check .

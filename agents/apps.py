@@ -10,7 +10,7 @@ from django.db.models.signals import post_migrate, pre_delete
 from django.utils.module_loading import module_has_submodule
 
 from agents import checks
-from agents.core.decision import TREES
+from agents.core.decisions.protocol import TREES
 from agents.core.reasons import REASONS
 from agents.core.registry import RegistrationError
 from agents.tools.catalogue import TOOLS
@@ -21,25 +21,25 @@ class AgentsConfig(AppConfig):
     verbose_name = "Agents"
 
     def ready(self) -> None:
-        modules = ["agents.core.trees", *tree_modules(apps.get_app_configs())]
+        modules = ["agents.core.decisions.trees", *tree_modules(apps.get_app_configs())]
         checks.registration_errors = import_trees(modules)
         for registry in (TREES, REASONS, TOOLS):
             registry.close()
         checks.register_all()
-        self._watch()
+        self._connect_signals()
 
-    def _watch(self) -> None:
+    def _connect_signals(self) -> None:
         """Rows can be imported only now."""
-        from agents.models import triggers
+        from agents.audit import db_triggers
 
-        post_migrate.connect(triggers.after_migrate, sender=self)
-        pre_delete.connect(_forget, sender=settings.AUTH_USER_MODEL)
+        post_migrate.connect(db_triggers.after_migrate, sender=self)
+        pre_delete.connect(_erase_user_content, sender=settings.AUTH_USER_MODEL)
 
 
-def _forget(instance: Any, **_: Any) -> None:
-    from agents.models import erasing
+def _erase_user_content(instance: Any, **_: Any) -> None:
+    from agents.audit import erasure
 
-    erasing.forget(instance)
+    erasure.erase_user_content(instance)
 
 
 def tree_modules(configs: Iterable[AppConfig]) -> list[str]:

@@ -2,7 +2,7 @@
 
 agents.E001  a tree was refused when it registered (its name is taken)
 agents.E002  a registered tree does not conform to the DecisionTree protocol
-agents.E003  ORACLE_DEFAULT_TREE names no registered tree
+agents.E003  ORACLE_DEFAULT_TREE names no tree that can be chosen
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
 
 from agents.core.config import AgentConfig
-from agents.core.decision import METHODS, TREES
-from agents.core.registry import RegistrationError, UnknownName
+from agents.core.decisions.protocol import METHODS, TREES
+from agents.core.registry import RegistrationError
 
 # What start-up could not register; filled by AgentsConfig.ready().
 registration_errors: list[RegistrationError] = []
@@ -48,12 +48,12 @@ def check_trees(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[
 def check_default_tree(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    try:
-        TREES.get(settings.ORACLE_DEFAULT_TREE)
-    except UnknownName as error:
-        hint = "Set ORACLE_DEFAULT_TREE to a known name, or install the app that registers it."
-        return [Error(f"ORACLE_DEFAULT_TREE: {error}", hint=hint, id="agents.E003")]
-    return []
+    name, known = settings.ORACLE_DEFAULT_TREE, TREES.names()
+    if name in known:
+        return []
+    problem = f"There is no decision tree {name!r} to choose. Known: {', '.join(known)}."
+    hint = "Set ORACLE_DEFAULT_TREE to a known name, or install the app that registers it."
+    return [Error(f"ORACLE_DEFAULT_TREE: {problem}", hint=hint, id="agents.E003")]
 
 
 def find_fault(cls: type[Any]) -> str:
@@ -64,15 +64,15 @@ def find_fault(cls: type[Any]) -> str:
     try:
         tree = cls(AgentConfig())
     except Exception as error:
-        return f"cannot be built as cls(AgentConfig()): {_told(error)}"
+        return f"cannot be built as cls(AgentConfig()): {_format_error(error)}"
     try:
         config: object = tree.get_config()
     except Exception as error:
-        return f"raises in get_config(): {_told(error)}"
+        return f"raises in get_config(): {_format_error(error)}"
     if not isinstance(config, AgentConfig):
         return f"returns {type(config).__name__} from get_config(), not AgentConfig"
     return ""
 
 
-def _told(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}".rstrip(": ")

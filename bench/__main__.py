@@ -32,7 +32,7 @@ def main() -> int:
     if not YARDSTICK.is_dir():
         print("bench: skipped, the yardstick (../shared/bench) is not beside this checkout")
         return 0
-    with endpoint() as base_url:
+    with run_endpoint() as base_url:
         floor, ours, stored = [], [], []
         for number in range(options.rounds):
             print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 @contextmanager
-def endpoint() -> Iterator[str]:
+def run_endpoint() -> Iterator[str]:
     """The yardstick's scripted endpoint, on a free port of loopback."""
     command = [sys.executable, str(YARDSTICK / "fake_llm.py"), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -88,7 +88,9 @@ def report(floor: list[dict[str, Any]], ours: list[dict[str, Any]]) -> None:
             ours_round[job]["cpu_ms"] / floor_round[job]["cpu_ms"]
             for ours_round, floor_round in zip(ours, floor, strict=True)
         )
-        print(f"{job:8} {cpu(floor, job):9.2f} {cpu(ours, job):9.2f} {ratio:6.2f}")
+        print(
+            f"{job:8} {median_cpu_ms(floor, job):9.2f} {median_cpu_ms(ours, job):9.2f} {ratio:6.2f}"
+        )
     for name, rounds in (("floor", floor), ("ours", ours)):
         growth = statistics.median(
             (r["long"]["cpu_ms"] / 51) / (r["turns"]["cpu_ms"] / 11) for r in rounds
@@ -121,7 +123,7 @@ def report_stuck_rules() -> None:
         return
     for title, kinds in (("loops", "exact,volatile,cycle"), ("all kinds", ALL_KINDS)):
         command = [sys.executable, str(TRACES / "score.py"), "--json", "--kinds", kinds]
-        command += ["--cmd", f"{sys.executable} -m agents.core.progress"]
+        command += ["--cmd", f"{sys.executable} -m agents.core.stuck"]
         found = json.loads(
             subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         )
@@ -134,7 +136,7 @@ def report_stuck_rules() -> None:
         )
 
 
-def cpu(rounds: list[dict[str, Any]], job: str) -> float:
+def median_cpu_ms(rounds: list[dict[str, Any]], job: str) -> float:
     return float(statistics.median(r[job]["cpu_ms"] for r in rounds))
 
 

@@ -26,57 +26,57 @@ from django.test.utils import CaptureQueriesContext
 from agents.models import AgentRun, Project
 from bench.audit_rows import generate
 
-FEW, MANY = 2_000, 200_000
-LIST = "/admin/agents/agentrun/"
-LIST_RATIO, WHOLE_RATIO = 3.0, 10.0
+SMALL_SITE, LARGE_SITE = 2_000, 200_000
+LIST_URL = "/admin/agents/agentrun/"
+MAX_LIST_RATIO, MAX_FULL_RATIO = 3.0, 10.0
 
 
 @dataclass
-class Site:
+class GeneratedSite:
     """A database of generated runs, and a browser in which an administrator is signed in."""
 
     runs: int
     path: Path
     client: Client = field(default_factory=Client)
     pages: dict[str, str] = field(default_factory=dict)
-    taken: dict[str, list[float]] = field(default_factory=dict)
+    times_ms: dict[str, list[float]] = field(default_factory=dict)
     queries: dict[str, int] = field(default_factory=dict)
 
-    def use(self) -> None:
+    def activate(self) -> None:
         connection.close()
         connection.settings_dict["NAME"] = str(self.path)
 
     def build(self) -> None:
-        self.use()
+        self.activate()
         call_command("migrate", verbosity=0)
         began = time.monotonic()
         generate(self.runs)
         said = f"{self.runs:,} runs generated in {time.monotonic() - began:.0f} s"
         print(f"{said}, {self.path.stat().st_size / 1e6:,.0f} MB", file=sys.stderr)
         self.client.force_login(User.objects.create_superuser("ada"))
-        self.pages = dict(pages())
+        self.pages = dict(list_pages())
 
-    def ask(self, name: str) -> None:
+    def measure_page(self, name: str) -> None:
         """Once, and remember the milliseconds."""
-        self.use()
+        self.activate()
         connection.ensure_connection()
         began = time.perf_counter()
         answer = self.client.get(self.pages[name], secure=True)
         milliseconds = (time.perf_counter() - began) * 1e3
         assert answer.status_code == 200, (name, answer.status_code, answer.headers)
-        self.taken.setdefault(name, []).append(milliseconds)
+        self.times_ms.setdefault(name, []).append(milliseconds)
 
-    def count(self, name: str) -> None:
-        self.use()
+    def count_queries(self, name: str) -> None:
+        self.activate()
         with CaptureQueriesContext(connection) as captured:
             self.client.get(self.pages[name], secure=True)
         self.queries[name] = len(captured)
 
-    def median(self, name: str) -> float:
-        return statistics.median(self.taken[name])
+    def median_ms(self, name: str) -> float:
+        return statistics.median(self.times_ms[name])
 
 
-def pages() -> Iterator[tuple[str, str]]:
+def list_pages() -> Iterator[tuple[str, str]]:
     """Each address that is measured, of the site in use."""
     run = AgentRun.objects.exclude(outcome=None).order_by("-started_at")[5]
     month = datetime.now(UTC) - timedelta(days=40)
@@ -86,49 +86,53 @@ def pages() -> Iterator[tuple[str, str]]:
         "tree": "quick", "project": str(Project.objects.all()[0].pk), "when": "7",
         "when=month": f"{month:%Y-%m}", "when=day": f"{month:%Y-%m-%d}",
     }  # fmt: skip
-    yield "list", LIST
+    yield "list", LIST_URL
     for name, value in filters.items():
-        yield f"list, {name}", f"{LIST}?{name.partition('=')[0]}={value}"
-    yield "list, three filters", f"{LIST}?model=model-1&tree=quick&outcome=limited"
-    yield "list, search user", f"{LIST}?q=person07"
-    yield "list, search id", f"{LIST}?q={str(run.pk)[:8]}"
-    yield "list, second page", f"{LIST}?p=2"
-    yield "list, last page", f"{LIST}?p={-(-AgentRun.objects.count() // 50)}"
-    yield "facets", f"{LIST}?_facets=True"
-    yield "facets, filtered", f"{LIST}?_facets=True&tree=quick"
-    yield "models of all runs", f"{LIST}?charts=all"
-    yield "run page", f"{LIST}{run.pk}/change/"
+        yield f"list, {name}", f"{LIST_URL}?{name.partition('=')[0]}={value}"
+    yield "list, three filters", f"{LIST_URL}?model=model-1&tree=quick&outcome=limited"
+    yield "list, search user", f"{LIST_URL}?q=person07"
+    yield "list, search id", f"{LIST_URL}?q={str(run.pk)[:8]}"
+    yield "list, second page", f"{LIST_URL}?p=2"
+    yield "list, last page", f"{LIST_URL}?p={-(-AgentRun.objects.count() // 50)}"
+    yield "facets", f"{LIST_URL}?_facets=True"
+    yield "facets, filtered", f"{LIST_URL}?_facets=True&tree=quick"
+    yield "models of all runs", f"{LIST_URL}?charts=all"
+    yield "run page", f"{LIST_URL}{run.pk}/change/"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=MANY)
+    parser.add_argument("--runs", type=int, default=LARGE_SITE)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     settings.ALLOWED_HOSTS = ["testserver"]
     call_command("collectstatic", interactive=False, verbosity=0)
     with tempfile.TemporaryDirectory(prefix="oracle-audit-") as folder:
-        few, many = (Site(n, Path(folder) / f"{n}.sqlite3") for n in (FEW, options.runs))
+        few, many = (
+            GeneratedSite(n, Path(folder) / f"{n}.sqlite3") for n in (SMALL_SITE, options.runs)
+        )
         for site in (few, many):
             site.build()
         for name in few.pages:
             for number in range(options.rounds + 1):
                 for site in (few, many):
-                    site.ask(name) if number else site.count(name)  # the first one warms up
+                    site.measure_page(name) if number else site.count_queries(
+                        name
+                    )  # the first one warms up
         over = report(few, many)
         connection.close()
     return int(over > 0)
 
 
-def report(few: Site, many: Site) -> int:
+def report(few: GeneratedSite, many: GeneratedSite) -> int:
     """How many pages grew more than they may."""
     over = 0
     print(f"{'page':24} {few.runs:>9,} {many.runs:>9,}  ratio  allowed  queries")
     for name in few.pages:
-        ratio = many.median(name) / few.median(name)
-        allowed = WHOLE_RATIO if name.startswith(("facets", "models")) else LIST_RATIO
+        ratio = many.median_ms(name) / few.median_ms(name)
+        allowed = MAX_FULL_RATIO if name.startswith(("facets", "models")) else MAX_LIST_RATIO
         over += ratio > allowed
-        row = f"{name:24} {few.median(name):6.1f} ms {many.median(name):6.1f} ms {ratio:6.2f}"
+        row = f"{name:24} {few.median_ms(name):6.1f} ms {many.median_ms(name):6.1f} ms {ratio:6.2f}"
         print(f"{row} {allowed:8.0f}  {few.queries[name]:3} {many.queries[name]:3}")
     print("charts of the newest runs are part of every list; server time, medians")
     return over

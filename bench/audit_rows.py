@@ -10,15 +10,17 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
+from agents.audit import db_triggers
+from agents.audit.event_codec import encode_chunk
 from agents.core.chunks import (
     CallView,
     Check,
-    Chunk,
     Content,
     Decision,
     Done,
     Hint,
-    System,
+    OracleStreamChunk,
+    SystemMessage,
     Thinking,
     ToolCalled,
     ToolResult,
@@ -26,13 +28,12 @@ from agents.core.chunks import (
 )
 from agents.core.config import AgentConfig
 from agents.core.reasons import REASONS
-from agents.models import AgentRun, Project, RunEvent, RunTool, triggers
-from agents.models.encoding import row_of
+from agents.models import AgentRun, Project, RunEvent, RunTool
 
 EVENTS = 20
-PEOPLE, MODELS, TREES, PROJECTS = 60, 4, ("default", "quick"), 5
+USERS, MODELS, TREES, PROJECTS = 60, 4, ("default", "quick"), 5
 TOOLS = ("vault_search", "vault_read", "thread_list", "web_fetch", "search_code")
-AT_ONCE = 2_000
+BATCH_SIZE = 2_000
 CONFIG = AgentConfig().model_dump()
 
 
@@ -40,22 +41,22 @@ def generate(runs: int, *, running: int = 5, seed: int = 6) -> None:
     """Fill a migrated, empty database. Triggers that guard closed runs come back at the end."""
     chance = random.Random(seed)
     projects = [Project.objects.create(name=f"project {n}").pk for n in range(PROJECTS)]
-    people = [User.objects.create(username=f"person{n:02}").pk for n in range(PEOPLE)]
+    people = [User.objects.create(username=f"person{n:02}").pk for n in range(USERS)]
     with connection.cursor() as cursor:
-        for statement in triggers.removing(connection):
+        for statement in db_triggers.drop_statements(connection):
             cursor.execute(statement)
     begin = datetime.now(UTC) - timedelta(days=365)
     step = timedelta(days=365) / runs
-    for first in range(0, runs, AT_ONCE):
-        numbers = range(first, min(first + AT_ONCE, runs))
-        made = [_run(chance, begin + n * step, people, projects) for n in numbers]
-        for run in made[len(made) - running :] if first + AT_ONCE >= runs else ():
+    for first in range(0, runs, BATCH_SIZE):
+        numbers = range(first, min(first + BATCH_SIZE, runs))
+        made = [_build_run(chance, begin + n * step, people, projects) for n in numbers]
+        for run in made[len(made) - running :] if first + BATCH_SIZE >= runs else ():
             run.update(outcome=None, reason="", ended_at=None, duration_ms=None)
         _write(made)
-    triggers.install(connection)
+    db_triggers.install(connection)
 
 
-def _run(chance: random.Random, at: datetime, people: Any, projects: Any) -> dict[str, Any]:
+def _build_run(chance: random.Random, at: datetime, people: Any, projects: Any) -> dict[str, Any]:
     often = ("completed",) * 20
     reason = REASONS.get(chance.choice((*often, *(code for code, _ in REASONS))))
     turns, tokens = chance.randint(1, 15), chance.randint(800, 52_000)
@@ -87,7 +88,7 @@ def _run(chance: random.Random, at: datetime, people: Any, projects: Any) -> dic
     }
 
 
-USUAL: dict[str, Any] = {
+DEFAULT_COLUMNS: dict[str, Any] = {
     "context_runs": "[]", "explanation": "", "config": json.dumps(CONFIG), "also_triggered": "[]",
     "error": "", "wrapped_up": False, "usage_source": "provider", "cancel_note": "",
     "last_seq": EVENTS, "owner": "bench", "fence": 1, "first_link": "", "seal": "",
@@ -97,7 +98,7 @@ USUAL: dict[str, Any] = {
 
 def _write(made: list[dict[str, Any]]) -> None:
     with transaction.atomic():
-        _insert(AgentRun._meta.db_table, [{**USUAL, **run} for run in made])
+        _insert(AgentRun._meta.db_table, [{**DEFAULT_COLUMNS, **run} for run in made])
         _insert(RunEvent._meta.db_table, [event for run in made for event in _events(run)])
         _insert(RunTool._meta.db_table, [tool for run in made for tool in _tools(run)])
 
@@ -127,7 +128,7 @@ def _tools(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _events(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
     began: datetime = run["started_at"]
-    for seq, (kind, data, content, sha256) in enumerate(_story(run["reason"]), start=1):
+    for seq, (kind, data, content, sha256) in enumerate(_get_event_rows(run["reason"]), start=1):
         at = began + timedelta(milliseconds=(run["duration_ms"] or 20) * seq // EVENTS)
         yield {
             "run_id": run["id"], "seq": seq, "kind": kind, "data": data, "content": content,
@@ -135,19 +136,21 @@ def _events(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-_STORIES: dict[str, list[tuple[str, str, str, str]]] = {}
+_EVENT_ROWS_BY_REASON: dict[str, list[tuple[str, str, str, str]]] = {}
 
 
-def _story(reason: str) -> list[tuple[str, str, str, str]]:
+def _get_event_rows(reason: str) -> list[tuple[str, str, str, str]]:
     """The same twenty events for every run that ended so."""
-    if reason not in _STORIES:
-        rows = [row_of(chunk) for chunk in _chunks(reason)]
-        _STORIES[reason] = [(row.kind, row.data, row.content, row.sha256) for row in rows]
+    if reason not in _EVENT_ROWS_BY_REASON:
+        rows = [encode_chunk(chunk) for chunk in _chunks(reason)]
+        _EVENT_ROWS_BY_REASON[reason] = [
+            (row.kind, row.data, row.content, row.sha256) for row in rows
+        ]
         assert len(rows) == EVENTS
-    return _STORIES[reason]
+    return _EVENT_ROWS_BY_REASON[reason]
 
 
-def _chunks(reason: str) -> Iterator[Chunk]:
+def _chunks(reason: str) -> Iterator[OracleStreamChunk]:
     check = Check("max_iterations", 1, 15, False)
     for turn in (1, 2, 3):
         yield Turn(number=turn, phase="start")
@@ -166,7 +169,7 @@ def _chunks(reason: str) -> Iterator[Chunk]:
         yield Content(content="Because it was there first.")
     else:
         meta = {"limit_type": "iterations", "percent": 100}
-        yield System(
+        yield SystemMessage(
             system_type="limit_reached", system_message="At its limit.", severity="warning",
             metadata=meta,
         )  # fmt: skip

@@ -29,13 +29,15 @@ from tests.support.server import environment, free_port, prepare
 ROOT = Path(__file__).resolve().parent.parent
 CLIENTS = 50
 TOKENS = 400
-FLOOD = 20_000
-BEGIN = 4.0
+FLOOD_TOKENS = 20_000
+RAMP_UP_SECONDS = 4.0
 """Seconds in which they begin: fifty people do not march."""
-PACED = {"turns": 0, "content_tokens": TOKENS, "token_delay_ms": 50, "stamp": True}
-STAMP = re.compile(r"\b\d{19}\b")
-ENDED = re.compile(r'class="badge (?:completed|limited|cancelled|failed)"')
-PEOPLE = """
+PACED_DIRECTIVE = {"turns": 0, "content_tokens": TOKENS, "token_delay_ms": 50, "stamp": True}
+RUNS, VIEWERS = 5, 10
+WATCHED_DIRECTIVE = {**PACED_DIRECTIVE, "content_tokens": TOKENS // 2}
+STAMP_PATTERN = re.compile(r"\b\d{19}\b")
+ENDED_PATTERN = re.compile(r'class="badge (?:completed|limited|cancelled|failed)"')
+CREATE_USERS_SCRIPT = """
 import json, sys, uuid
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import User
@@ -66,10 +68,10 @@ class Lags:
     first: list[float] = field(default_factory=list)
     bytes: int = 0
 
-    def hear(self, frame: str, seen: set[str]) -> None:
+    def record(self, frame: str, seen: set[str]) -> None:
         now = time.time_ns()
         self.bytes += len(frame)
-        new = set(STAMP.findall(frame)) - seen
+        new = set(STAMP_PATTERN.findall(frame)) - seen
         lags = [(now - int(stamp)) / 1e6 for stamp in new]
         if lags and not seen:
             self.first.append(max(lags))
@@ -77,12 +79,12 @@ class Lags:
         seen |= new
 
 
-def at(values: list[float], share: float) -> float:
+def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
 @dataclass(frozen=True)
-class Site:
+class MeasuredServer:
     """A server that is measured."""
 
     address: str
@@ -90,13 +92,13 @@ class Site:
     project: str = ""
     sessions: tuple[str, ...] = ()
 
-    def cpu(self) -> float:
+    def get_cpu_seconds(self) -> float:
         fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(") ", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
-def child(command: list[str], env: dict[str, str], ready: str) -> Iterator[int]:
+def run_child(command: list[str], env: dict[str, str], ready: str) -> Iterator[int]:
     """A process of ours, up when `ready` answers; ended with the block."""
     with subprocess.Popen(
         command, env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -114,32 +116,41 @@ def child(command: list[str], env: dict[str, str], ready: str) -> Iterator[int]:
 
 
 @contextmanager
-def oracle(base_url: str) -> Iterator[Site]:
+def run_oracle(base_url: str) -> Iterator[MeasuredServer]:
     with tempfile.TemporaryDirectory(prefix="oracle-bench-") as name:
         folder, port = Path(name), free_port()
         prepare(folder)
         origin = f"http://127.0.0.1:{port}"
         env = environment(folder, ORACLE_LLM_BASE_URL=base_url, ORACLE_ORIGINS=origin)
-        script = [sys.executable, "manage.py", "shell", "-v0", "-c", PEOPLE.format(count=CLIENTS)]
+        script = [
+            sys.executable,
+            "manage.py",
+            "shell",
+            "-v0",
+            "-c",
+            CREATE_USERS_SCRIPT.format(count=CLIENTS),
+        ]
         made = subprocess.run(script, env=env, cwd=ROOT, capture_output=True, text=True, check=True)
         project, sessions = json.loads(made.stdout)
         serve = [sys.executable, "manage.py", "serve", "--port", str(port), "--grace", "0"]
-        with child(serve, env, f"{origin}/readyz") as pid:
-            yield Site(origin, pid, project, tuple(sessions))
+        with run_child(serve, env, f"{origin}/readyz") as pid:
+            yield MeasuredServer(origin, pid, project, tuple(sessions))
 
 
 @contextmanager
-def relay(base_url: str) -> Iterator[Site]:
+def run_relay(base_url: str) -> Iterator[MeasuredServer]:
     port = free_port()
     env = {**os.environ, "ORACLE_LLM_BASE_URL": base_url}
     serve = [sys.executable, "-m", "daphne", "-p", str(port), "-v0", "bench.relay:application"]
-    with child(serve, env, f"http://127.0.0.1:{port}/") as pid:
-        yield Site(f"http://127.0.0.1:{port}", pid)
+    with run_child(serve, env, f"http://127.0.0.1:{port}/") as pid:
+        yield MeasuredServer(f"http://127.0.0.1:{port}", pid)
 
 
-async def one_page(site: Site, number: int, directive: Mapping[str, object], lags: Lags) -> None:
-    """A page of Oracle's: resumes, asks, follows to the end, acknowledges."""
-    key = f"00000000-0000-4000-8000-{time.time_ns() % 10**12:012d}"
+async def follow_page(
+    site: MeasuredServer, number: int, directive: Mapping[str, object], lags: Lags, key: str = ""
+) -> None:
+    """A page of Oracle's: resumes, asks if there is something to ask, follows to the end."""
+    key = key or new_key()
     socket = site.address.replace("http", "ws") + f"/ws/{site.project}/{key}/"
     headers = {"Cookie": f"sessionid={site.sessions[number]}"}
     origin = websockets.Origin(site.address)
@@ -148,19 +159,26 @@ async def one_page(site: Site, number: int, directive: Mapping[str, object], lag
         socket, additional_headers=headers, origin=origin, max_size=None, compression=None
     ) as page:
         await page.send(json.dumps({"verb": "resume", "head": "", "live": []}))
-        question = json.dumps(directive)
-        submit = {"verb": "submit", "question": question, "client_message_id": f"{key}"}
-        await page.send(json.dumps(submit))
+        if directive:
+            question = json.dumps(directive)
+            submit = {"verb": "submit", "question": question, "client_message_id": f"{key}"}
+            await page.send(json.dumps(submit))
         async for frame in page:
             text = str(frame)
-            lags.hear(text, seen)
+            lags.record(text, seen)
             if beat := re.search(r'id="beat" hidden data-frames="(\d+)"', text):
                 await page.send(json.dumps({"verb": "ack", "frames": int(beat[1])}))
-            if ENDED.search(text):
+            if ENDED_PATTERN.search(text):
                 return
 
 
-async def one_relayed(site: Site, number: int, directive: Mapping[str, object], lags: Lags) -> None:
+def new_key() -> str:
+    return f"00000000-0000-4000-8000-{time.time_ns() % 10**12:012d}"
+
+
+async def follow_relay(
+    site: MeasuredServer, number: int, directive: Mapping[str, object], lags: Lags
+) -> None:
     seen: set[str] = set()
     socket = site.address.replace("http", "ws") + "/"
     async with websockets.connect(socket, max_size=None, compression=None) as page:
@@ -168,38 +186,55 @@ async def one_relayed(site: Site, number: int, directive: Mapping[str, object], 
         async for frame in page:
             if frame == "<done>":
                 return
-            lags.hear(str(frame), seen)
+            lags.record(str(frame), seen)
 
 
-async def fifty(site: Site) -> tuple[Lags, float]:
+async def measure_clients(site: MeasuredServer) -> tuple[Lags, float]:
     """All at once, once they have begun one after the other; lags, and CPU in ms per 1,000."""
-    lags, before = Lags(), site.cpu()
-    one = one_page if site.sessions else one_relayed
+    lags, before = Lags(), site.get_cpu_seconds()
+    one = follow_page if site.sessions else follow_relay
 
     async def later(number: int) -> None:
-        await asyncio.sleep(number * BEGIN / CLIENTS)
-        await one(site, number, PACED, lags)
+        await asyncio.sleep(number * RAMP_UP_SECONDS / CLIENTS)
+        await one(site, number, PACED_DIRECTIVE, lags)
 
     await asyncio.gather(*(later(number) for number in range(CLIENTS)))
     assert len(lags.every) == CLIENTS * TOKENS, len(lags.every)
-    return lags, (site.cpu() - before) * 1e6 / (CLIENTS * TOKENS)
+    return lags, (site.get_cpu_seconds() - before) * 1e6 / (CLIENTS * TOKENS)
 
 
-async def flood(site: Site) -> float:
+async def measure_viewers(site: MeasuredServer, viewers: int) -> float:
+    """CPU in ms of one of five runs at once that each so many pages follow."""
+    lags, before = Lags(), site.get_cpu_seconds()
+    runs = [(number, new_key()) for number in range(RUNS)]
+    watching = [follow_page(site, n, {}, lags, key) for n, key in runs for _ in range(viewers - 1)]
+    asking = [follow_page(site, n, WATCHED_DIRECTIVE, lags, key) for n, key in runs]
+    await asyncio.gather(*watching, *asking)
+    return (site.get_cpu_seconds() - before) * 1e3 / RUNS
+
+
+async def measure_flood(site: MeasuredServer) -> float:
     """Tokens a second that reach one page when the model does not pause."""
     began = time.perf_counter()
-    await one_page(site, 0, {"turns": 0, "content_tokens": FLOOD}, Lags())
-    return FLOOD / (time.perf_counter() - began)
+    await follow_page(site, 0, {"turns": 0, "content_tokens": FLOOD_TOKENS}, Lags())
+    return FLOOD_TOKENS / (time.perf_counter() - began)
 
 
 def main(base_url: str, rounds: int) -> None:
     found = []
-    with relay(base_url) as control, oracle(base_url) as site:
+    with run_relay(base_url) as control, run_oracle(base_url) as site:
         for number in range(rounds):
             print(f"chat, round {number + 1} of {rounds}", file=sys.stderr)
-            found.append((asyncio.run(fifty(control)), asyncio.run(fifty(site))))
-        floods = [asyncio.run(flood(site)) for _ in range(3)]
+            found.append(
+                (asyncio.run(measure_clients(control)), asyncio.run(measure_clients(site)))
+            )
+        alone, many = (
+            [asyncio.run(measure_viewers(site, n)) for _ in range(3)] for n in (1, VIEWERS)
+        )
+        floods = [asyncio.run(measure_flood(site)) for _ in range(3)]
     report(found)
+    cost = statistics.median(many) / statistics.median(alone)
+    print(f"{VIEWERS} viewers of a run: {cost:.2f} times the CPU of one")
     print(f"flood of one page: {statistics.median(floods):,.0f} tokens a second")
 
 
@@ -214,7 +249,7 @@ def report(found: list[tuple[tuple[Lags, float], tuple[Lags, float]]]) -> None:
         ("first text p95", 0.95, "first"),
     ):
         values = [
-            (at(getattr(control, pick), share), at(getattr(ours, pick), share))
+            (percentile(getattr(control, pick), share), percentile(getattr(ours, pick), share))
             for (control, _), (ours, _) in found
         ]
         above = middle(ours - control for control, ours in values)

@@ -2,14 +2,17 @@
 
 Fifty runs at once, a token every 50 ms each, stored on SQLite and read back in the same process.
 The control takes turns with it in the same process: fifty bare streams that nobody stores. What
-counts is ours minus the control. `python -m bench.delay --base-url URL` prints one JSON line.
+counts is ours minus the control. What is in memory before is frozen, as `serve` does: collecting it
+stops everything for a tenth of a second. `python -m bench.delay --base-url URL` prints one JSON
+line.
 """
 
 # Imported first: it sets Django up.
-from bench.site import BenchWorld, requests  # isort: skip
+from bench.site import BenchRunFactory, build_requests  # isort: skip
 
 import argparse
 import asyncio
+import gc
 import json
 import statistics
 import time
@@ -25,7 +28,7 @@ from agents.runtime import RunRequest, Runtime
 RUNS = 50
 TOKENS = 60
 DIRECTIVE = {"turns": 0, "content_tokens": TOKENS, "token_delay_ms": 50, "stamp": True}
-TICK = 0.005
+TICK_SECONDS = 0.005
 
 
 @dataclass
@@ -36,7 +39,7 @@ class Lags:
     first: list[float] = field(default_factory=list)
     timer: list[float] = field(default_factory=list)
 
-    def hear(self, text: str, *, is_first: bool) -> None:
+    def record(self, text: str, *, is_first: bool) -> None:
         now = time.time_ns()
         found = [(now - int(stamp)) / 1e6 for stamp in text.split()]
         self.every += found
@@ -45,25 +48,25 @@ class Lags:
 
     def figures(self) -> dict[str, float]:
         return {
-            "p50": at(self.every, 0.5),
-            "p99": at(self.every, 0.99),
-            "first_p95": at(self.first, 0.95),
-            "timer_p99": at(self.timer, 0.99),
+            "p50": percentile(self.every, 0.5),
+            "p99": percentile(self.every, 0.99),
+            "first_p95": percentile(self.first, 0.95),
+            "timer_p99": percentile(self.timer, 0.99),
         }
 
 
-def at(values: list[float], share: float) -> float:
+def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
 async def watch_timer(lags: Lags) -> None:
     while True:
-        due = time.perf_counter() + TICK
-        await asyncio.sleep(TICK)
+        due = time.perf_counter() + TICK_SECONDS
+        await asyncio.sleep(TICK_SECONDS)
         lags.timer.append((time.perf_counter() - due) * 1e3)
 
 
-async def round_of(one: Callable[[Lags], Awaitable[None]]) -> Lags:
+async def run_round(one: Callable[[Lags], Awaitable[None]]) -> Lags:
     """Fifty at once. They begin within a second, not in one instant: people do not march."""
     lags = Lags()
     timer = asyncio.create_task(watch_timer(lags))
@@ -79,22 +82,22 @@ async def round_of(one: Callable[[Lags], Awaitable[None]]) -> Lags:
 
 
 async def main(base_url: str, rounds: int, request: Callable[[str], RunRequest]) -> None:
-    async with build_http_client() as http, Runtime(BenchWorld(http, base_url)) as runtime:
+    async with build_http_client() as http, Runtime(BenchRunFactory(http, base_url)) as runtime:
 
         async def ours(lags: Lags) -> None:
             run = await runtime.start(request(json.dumps(DIRECTIVE)))
             heard = False
             async for chunk in runtime.follow(run.pk):
                 if type(chunk) is Content:
-                    lags.hear(chunk.content, is_first=not heard)
+                    lags.record(chunk.content, is_first=not heard)
                     heard = True
 
         async def bare(lags: Lags) -> None:
-            await stream(http, base_url, lags)
+            await follow_bare_stream(http, base_url, lags)
 
         found = []
         for _ in range(rounds):
-            control, measured = await round_of(bare), await round_of(ours)
+            control, measured = await run_round(bare), await run_round(ours)
             found.append((control.figures(), measured.figures()))
     names = found[0][0]
     report = {
@@ -110,7 +113,7 @@ async def main(base_url: str, rounds: int, request: Callable[[str], RunRequest])
     print(json.dumps(report))
 
 
-async def stream(http: httpx.AsyncClient, base_url: str, lags: Lags) -> None:
+async def follow_bare_stream(http: httpx.AsyncClient, base_url: str, lags: Lags) -> None:
     """One bare stream: bytes in, text out, nothing kept."""
     body = {
         "model": "fake",
@@ -125,7 +128,7 @@ async def stream(http: httpx.AsyncClient, base_url: str, lags: Lags) -> None:
             choices = json.loads(line[6:])["choices"]
             text = choices[0]["delta"].get("content") if choices else None
             if text:
-                lags.hear(text, is_first=not heard)
+                lags.record(text, is_first=not heard)
                 heard = True
 
 
@@ -134,4 +137,7 @@ if __name__ == "__main__":
     parser.add_argument("--base-url", required=True)
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    asyncio.run(main(options.base_url, options.rounds, requests(users=30)))
+    request = build_requests(users=30)
+    gc.collect()
+    gc.freeze()
+    asyncio.run(main(options.base_url, options.rounds, request))

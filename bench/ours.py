@@ -9,13 +9,13 @@ from typing import Any
 from common import SYSTEM, bench, imports  # type: ignore[import-not-found]  # the yardstick's
 
 with imports():
-    import agents.core.trees  # noqa: F401  # registers the trees, as a server would
+    import agents.core.decisions.trees  # noqa: F401  # registers the trees, as a server would
     from agents.core.chunks import Content
     from agents.core.clock import LoopClock
     from agents.core.config import AgentConfig
-    from agents.core.loop import Conversation, run
+    from agents.core.decisions.trees.default import DefaultDecisionTree
+    from agents.core.loop import ConversationInput, run
     from agents.core.state import AgentState
-    from agents.core.trees.default import DefaultTree
     from agents.llm.client import OpenAIChatModel, build_http_client
     from agents.tools.definition import define
     from agents.tools.executor import ToolExecutor
@@ -45,8 +45,8 @@ async def setup(base_url: str) -> Callable[..., Awaitable[None]]:
         state = AgentState(user_id="1", project_id="1", config=CONFIG)
         async for chunk in run(
             state,
-            Conversation(system=SYSTEM, question=prompt),
-            tree=DefaultTree(CONFIG),
+            ConversationInput(system=SYSTEM, question=prompt),
+            tree=DefaultDecisionTree(CONFIG),
             model=model,
             tools=ToolExecutor([define(echo)]),
             clock=LoopClock(),

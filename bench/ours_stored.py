@@ -10,18 +10,18 @@ from common import bench, imports  # type: ignore[import-not-found]  # the yards
 
 with imports():
     # Imported first: it sets Django up.
-    from bench.site import BenchWorld, requests  # isort: skip
+    from bench.site import BenchRunFactory, build_requests  # isort: skip
     from agents.core.chunks import Content
     from agents.llm.client import build_http_client
     from agents.runtime import Runtime
 
 
-REQUEST = requests(users=30)
+REQUEST = build_requests(users=30)
 
 
 async def setup(base_url: str) -> Callable[..., Awaitable[None]]:
     http = build_http_client()
-    world = BenchWorld(http, base_url)
+    world = BenchRunFactory(http, base_url)
     runtime = await Runtime(world).__aenter__()
 
     async def one(

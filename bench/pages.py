@@ -21,7 +21,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
 
-from bench.screenshots import FIRST, LAST, THREE_TURNS, ask
+from bench.screenshots import FIRST_QUESTION, LAST_QUESTION, LIMIT_TO_THREE_TURNS, ask
 from tests.support.server import Server, free_port, manage, prepare, serving
 
 PAGES = (
@@ -31,13 +31,13 @@ PAGES = (
     "/admin/", "/admin/agents/agentrun/", "/admin/agents/auditentry/",
 )  # fmt: skip
 WHAT_IF = "/admin/agents/agentrun/replay/?replay=1&max_iterations=2"
-JUDGED = ("/new/", "/settings/")
+LIGHTHOUSE_PAGES = ("/new/", "/settings/")
 SIZES: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1280, "height": 800}},
     "phone": {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True},
 }
 CATEGORIES = ("accessibility", "best-practices", "performance")
-RULES = """axe.run(document).then((r) => JSON.stringify(r.violations.map(
+AXE_SCRIPT = """axe.run(document).then((r) => JSON.stringify(r.violations.map(
   (v) => `${v.id}: ${v.nodes[0].html.slice(0, 160)}`)))"""
 
 
@@ -46,15 +46,17 @@ def main() -> int:
     parser.add_argument("--modules", type=Path, required=True, help="a node_modules folder")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    with site() as (browser, server, state, talk, run):
+    with run_site() as (browser, server, state, talk, run):
         more = [talk, f"{talk}outline/", run, run.replace("change", "transcript"), WHAT_IF]
-        found = violations(browser, server, state, [*PAGES, *more], options.modules)
-        low = lighthouse(server, state, [*JUDGED, talk], options.modules, options.rounds)
+        found = count_violations(browser, server, state, [*PAGES, *more], options.modules)
+        low = count_low_scores(
+            server, state, [*LIGHTHOUSE_PAGES, talk], options.modules, options.rounds
+        )
     return int(found + low > 0)
 
 
 @contextmanager
-def site() -> Iterator[tuple[Browser, Server, StorageState, str, str]]:
+def run_site() -> Iterator[tuple[Browser, Server, StorageState, str, str]]:
     """A site with one conversation: an answer with tools and sources, and an amber notice. With
     the addresses of the conversation and of its last run in the audit."""
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
@@ -69,9 +71,9 @@ def site() -> Iterator[tuple[Browser, Server, StorageState, str, str]]:
             context = browser.new_context()
             page = context.new_page()
             page.goto(server.link)
-            ask(page, FIRST, "completed")
-            manage(Path(name), "shell", "-c", THREE_TURNS)
-            ask(page, LAST, "limited")
+            ask(page, FIRST_QUESTION, "completed")
+            manage(Path(name), "shell", "-c", LIMIT_TO_THREE_TURNS)
+            ask(page, LAST_QUESTION, "limited")
             run = page.locator("#thread a.audit").last.get_attribute("href") or ""
             talk = page.url.removeprefix(server.address)
             yield browser, server, context.storage_state(), talk, run
@@ -81,7 +83,7 @@ def site() -> Iterator[tuple[Browser, Server, StorageState, str, str]]:
 # -- axe ------------------------------------------------------------------------------------------
 
 
-def violations(
+def count_violations(
     browser: Browser, server: Server, state: StorageState, paths: Sequence[str], modules: Path
 ) -> int:
     axe = (modules / "axe-core" / "axe.min.js").read_text()
@@ -91,7 +93,7 @@ def violations(
             mine = browser.new_context(storage_state=state, color_scheme=scheme, **form)
             nobodys = browser.new_context(color_scheme=scheme, **form)
             for path, context in [*((path, mine) for path in paths), ("/sign-in/", nobodys)]:
-                problems = _violations(context, server.address + path, axe)
+                problems = _find_violations(context, server.address + path, axe)
                 looked, found = looked + 1, found + len(problems)
                 for problem in problems:
                     print(f"axe, {path}, {scheme}, {size}: {problem}")
@@ -99,14 +101,14 @@ def violations(
     return found
 
 
-def _violations(context: BrowserContext, address: str, axe: str) -> list[str]:
+def _find_violations(context: BrowserContext, address: str, axe: str) -> list[str]:
     page = context.new_page()
     page.goto(address)
     page.wait_for_load_state("networkidle")
     _open_all(page)
     tools = context.new_cdp_session(page)  # the page's own policy forbids other scripts
     tools.send("Runtime.evaluate", {"expression": axe})
-    asked = {"expression": RULES, "awaitPromise": True, "returnByValue": True}
+    asked = {"expression": AXE_SCRIPT, "awaitPromise": True, "returnByValue": True}
     said = tools.send("Runtime.evaluate", asked)["result"]["value"]
     page.close()
     problems: list[str] = json.loads(said)
@@ -121,7 +123,7 @@ def _open_all(page: Page) -> None:
 # -- Lighthouse -----------------------------------------------------------------------------------
 
 
-def lighthouse(
+def count_low_scores(
     server: Server, state: StorageState, paths: Sequence[str], modules: Path, rounds: int
 ) -> int:
     """How many medians are below what they should be."""
@@ -130,14 +132,19 @@ def lighthouse(
     low = 0
     for path in paths:
         for form, flags in {"desktop": ["--preset=desktop"], "slow phone": []}.items():
-            runs = [_judged(server.address + path, cookies, flags, modules) for _ in range(rounds)]
+            runs = [
+                _run_lighthouse(server.address + path, cookies, flags, modules)
+                for _ in range(rounds)
+            ]
             medians = {name: statistics.median(run[name] for run in runs) for name in CATEGORIES}
             low += sum(medians[name] < wanted[name] for name in CATEGORIES)
             print(f"Lighthouse, {path}, {form}: {medians}", flush=True)
     return low
 
 
-def _judged(address: str, cookies: str, flags: list[str], modules: Path) -> dict[str, float]:
+def _run_lighthouse(
+    address: str, cookies: str, flags: list[str], modules: Path
+) -> dict[str, float]:
     command = [
         *("node", str(modules / "lighthouse" / "cli" / "index.js"), address, "--quiet"),
         *("--output=json", f"--only-categories={','.join(CATEGORIES)}", *flags),

@@ -10,8 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-import agents.core.trees  # noqa: F401  # registers the trees
-from agents.core.replay import from_trace, replay
+import agents.core.decisions.trees  # noqa: F401  # registers the trees
+from agents.core.replay.engine import from_trace, replay
 
 TRACES = Path(__file__).resolve().parents[2] / "shared" / "traces" / "dev.jsonl.gz"
 ROUNDS = 5

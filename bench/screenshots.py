@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.support.server import Server, free_port, manage, prepare, serving
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "images"
-MOST_BYTES = 150_000
+MAX_BYTES = 150_000
 PICTURES: dict[str, dict[str, Any]] = {
     "chat": {"viewport": {"width": 1200, "height": 840}},
     "chat-dark": {"viewport": {"width": 1200, "height": 840}, "color_scheme": "dark"},
@@ -27,9 +27,9 @@ PICTURES: dict[str, dict[str, Any]] = {
         "is_mobile": True,
     },
 }
-FIRST = "What is this project about, and who leads it?"
-LAST = "Why was radar chosen?"
-THREE_TURNS = (
+FIRST_QUESTION = "What is this project about, and who leads it?"
+LAST_QUESTION = "Why was radar chosen?"
+LIMIT_TO_THREE_TURNS = (
     "from agents.models import UserAgentConfig; UserAgentConfig.objects.update(max_iterations=3)"
 )
 
@@ -49,19 +49,19 @@ def main() -> int:
         prepare(site)
         browser = driver.chromium.launch(executable_path=program, args=sandbox)
         with serving(site, port=free_port()) as server:
-            take(browser, server, site)
+            take_pictures(browser, server, site)
         browser.close()
     return report()
 
 
-def take(browser: Browser, server: Server, site: Path) -> None:
+def take_pictures(browser: Browser, server: Server, site: Path) -> None:
     """One conversation, whose second run ends at its limit, as three people see it."""
     first = browser.new_context()
     page = first.new_page()
     page.goto(server.link)
-    ask(page, FIRST, "completed")
-    manage(site, "shell", "-c", THREE_TURNS)
-    ask(page, LAST, "limited")
+    ask(page, FIRST_QUESTION, "completed")
+    manage(site, "shell", "-c", LIMIT_TO_THREE_TURNS)
+    ask(page, LAST_QUESTION, "limited")
     for name, options in PICTURES.items():
         context = browser.new_context(storage_state=first.storage_state(), **options)
         shown = context.new_page()
@@ -70,10 +70,10 @@ def take(browser: Browser, server: Server, site: Path) -> None:
         if "is_mobile" in options:  # a phone is too small for question and answer
             shown.locator("article").last.evaluate("e => e.scrollIntoView()")
         shown.screenshot(path=FOLDER / f"{name}.png", animations="disabled")
-    take_audit(browser, page)
+    take_audit_picture(browser, page)
 
 
-def take_audit(browser: Browser, page: Page) -> None:
+def take_audit_picture(browser: Browser, page: Page) -> None:
     """The page of the last run, as the audit has it."""
     address = page.locator("#thread a.audit").last.get_attribute("href")
     context = browser.new_context(
@@ -97,7 +97,7 @@ def report() -> int:
     sizes = {path.name: path.stat().st_size for path in sorted(FOLDER.glob("*.png"))}
     for name, size in sizes.items():
         print(f"{name:16} {size:7,} bytes")
-    return int(any(size > MOST_BYTES for size in sizes.values()))
+    return int(any(size > MAX_BYTES for size in sizes.values()))
 
 
 if __name__ == "__main__":

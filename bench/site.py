@@ -42,7 +42,7 @@ class BenchConfig(AgentConfig):
 CONFIG = BenchConfig()
 
 
-class BenchWorld:
+class BenchRunFactory:
     """The scripted endpoint, and the `echo` of the run that is asked for."""
 
     def __init__(self, http: httpx.AsyncClient, base_url: str) -> None:
@@ -61,11 +61,11 @@ class BenchWorld:
 
         return ToolExecutor([define(echo)])
 
-    def system(self, request: RunRequest) -> str:
+    def system_prompt(self, request: RunRequest) -> str:
         return "You are a helpful assistant."
 
 
-def requests(users: int) -> Callable[[str], RunRequest]:
+def build_requests(users: int) -> Callable[[str], RunRequest]:
     """Migrate, then make requests of so many users in turn: each may have a few runs going."""
     call_command("migrate", verbosity=0)
     project = Project.objects.create(name="bench")

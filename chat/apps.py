@@ -8,18 +8,22 @@ class ChatConfig(AppConfig):
     verbose_name = "Chat"
 
     def ready(self) -> None:
-        from agents.models.erasing import erased
+        from agents.audit.erasure import content_erased
 
-        erased.connect(_forget_words)
+        content_erased.connect(_clear_erased_text)
 
 
-def _forget_words(runs: list[Any], **_: Any) -> None:
+def _clear_erased_text(runs: list[Any], **_: Any) -> None:
     """Labels, and titles of conversations in which nothing is left, are made of what was said."""
+    from django.db import transaction
     from django.db.models import Exists, OuterRef
 
     from chat.models import Conversation, Exchange
+    from chat.rendering import thread
 
-    has_words = Exchange.everything.filter(conversation=OuterRef("pk")).exclude(run__question="")
-    talks = Conversation.everything.filter(exchanges__run__in=runs)
+    has_words = Exchange.all_objects.filter(conversation=OuterRef("pk")).exclude(run__question="")
+    talks = Conversation.all_objects.filter(exchanges__run__in=runs)
     talks.filter(~Exists(has_words)).update(title="")
-    Exchange.everything.filter(run__in=runs).update(label="")
+    Exchange.all_objects.filter(run__in=runs).update(label="")
+    thread.forget_runs(runs)
+    transaction.on_commit(lambda: thread.forget_runs(runs))  # until then others may render it again

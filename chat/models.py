@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from agents.models import AgentRun, Project
 
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 """Of a title, and of a label."""
 
 
-class Kept(models.Manager["Conversation"]):
+class ConversationManager(models.Manager["Conversation"]):
     """Conversations that were not deleted."""
 
     def get_queryset(self) -> models.QuerySet["Conversation"]:
@@ -35,7 +35,7 @@ class Conversation(models.Model):
         db_index=False,  # the list's index begins with it
     )
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="conversations")
-    title = models.CharField(max_length=LONGEST_NAME, blank=True)
+    title = models.CharField(max_length=MAX_NAME_LENGTH, blank=True)
     head = models.ForeignKey(
         "chat.Exchange", null=True, blank=True, on_delete=models.RESTRICT, related_name="+"
     )
@@ -45,8 +45,8 @@ class Conversation(models.Model):
     """When the last question was asked."""
     deleted_at = models.DateTimeField(null=True, blank=True)
 
-    objects = Kept()
-    everything = models.Manager["Conversation"]()
+    objects = ConversationManager()
+    all_objects = models.Manager["Conversation"]()
 
     class Meta:
         ordering = ("-updated_at", "id")
@@ -56,7 +56,7 @@ class Conversation(models.Model):
         return str(self.id)  # not its title: lists of the admin show this
 
 
-class KeptExchanges(models.Manager["Exchange"]):
+class ExchangeManager(models.Manager["Exchange"]):
     """Exchanges that were not pruned."""
 
     def get_queryset(self) -> models.QuerySet["Exchange"]:
@@ -64,7 +64,7 @@ class KeptExchanges(models.Manager["Exchange"]):
 
 
 class Exchange(models.Model):
-    """One question and its answer. `chat.tree.add` makes them, and nothing else does."""
+    """One question and its answer. Only `chat.conversations.tree.add_exchange` makes them."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(
@@ -78,14 +78,14 @@ class Exchange(models.Model):
     )
     """The exchange before it, of the same conversation. The first ones have none."""
     run = models.OneToOneField(AgentRun, on_delete=models.RESTRICT, related_name="exchange")
-    label = models.CharField(max_length=LONGEST_NAME, blank=True)
+    label = models.CharField(max_length=MAX_NAME_LENGTH, blank=True)
     checkpoint = models.BooleanField(default=False)
     """Never pruned."""
     created_at = models.DateTimeField(default=timezone.now)
     pruned_at = models.DateTimeField(null=True, blank=True)
 
-    objects = KeptExchanges()
-    everything = models.Manager["Exchange"]()
+    objects = ExchangeManager()
+    all_objects = models.Manager["Exchange"]()
 
     class Meta:
         ordering = ("created_at", "id")
@@ -107,3 +107,28 @@ class Exchange(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class SignInCount(models.Model):
+    """Failed sign-ins of a name, of an address, or of both together, in a window of time.
+
+    A table of its own: what others do cannot push a count out (`chat.accounts.login_throttle`).
+    """
+
+    key = models.CharField(primary_key=True, max_length=64)
+    """A digest with the site's key: neither names nor addresses are kept."""
+    count = models.PositiveIntegerField(default=0)
+    until = models.DateTimeField(db_index=True)
+    """When the window closes, and the row may be pruned."""
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class TrialWrite(models.Model):
+    """The one row that is written to learn whether the database takes writes."""
+
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return str(self.at)

@@ -3,10 +3,10 @@
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.urls import path, re_path
 
-from chat.consumers import ChatConsumer
+from chat.live.consumer import ChatConsumer
 
 
-class Nowhere(AsyncWebsocketConsumer):
+class NotFoundConsumer(AsyncWebsocketConsumer):
     """There is nothing at this address. Accepted first, so that a page does not try again."""
 
     channel_layer_alias = "none"
@@ -18,5 +18,5 @@ class Nowhere(AsyncWebsocketConsumer):
 
 websocket_urlpatterns = [
     path("ws/<uuid:project_id>/<uuid:conversation_id>/", ChatConsumer.as_asgi()),  # type: ignore[arg-type]  # ASGI, not a view
-    re_path("", Nowhere.as_asgi()),  # type: ignore[arg-type]  # the same
+    re_path("", NotFoundConsumer.as_asgi()),  # type: ignore[arg-type]  # the same
 ]

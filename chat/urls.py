@@ -3,26 +3,37 @@
 from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from chat import accounts, keeping, pages, views
+from chat.accounts import views as account_views
+from chat.views import chat, conversations, notes, partials, runs
 
 urlpatterns = [
-    path("", pages.start, name="start"),
-    path("new/", pages.new, name="new"),
-    path("c/<uuid:conversation_id>/", pages.conversation, name="conversation"),
-    path("c/<uuid:conversation_id>/earlier/<uuid:exchange_id>/", pages.earlier, name="earlier"),
-    path("c/<uuid:conversation_id>/at/<uuid:exchange_id>/", keeping.found, name="found"),
-    path("c/<uuid:conversation_id>/outline/", keeping.outline, name="outline"),
-    path("c/<uuid:conversation_id>/tend/", keeping.tend, name="tend"),
-    path("c/<uuid:conversation_id>/export.<str:form>", keeping.export, name="export"),
-    path("c/<uuid:conversation_id>/delete/", keeping.delete, name="delete"),
-    path("c/<uuid:conversation_id>/restore/", keeping.restore, name="restore"),
-    path("conversations/", pages.listing, name="listing"),
-    path("search/", keeping.search, name="search"),
-    path("runs/", views.runs, name="runs"),
-    path("runs/<uuid:run_id>/calls/<int:number>/", pages.call, name="call"),
-    path("notes/<uuid:project_id>/<path:path>", pages.note, name="note"),
-    path("sign-in/", accounts.SignIn.as_view(), name="sign-in"),
-    path("sign-in/<str:uidb64>/<str:token>/", accounts.use_link, name="sign-in-link"),
+    path("", chat.home, name="home"),
+    path("new/", chat.new_conversation, name="new"),
+    path("c/<uuid:conversation_id>/", chat.conversation, name="conversation"),
+    path(
+        "c/<uuid:conversation_id>/earlier/<uuid:exchange_id>/",
+        partials.earlier_exchanges,
+        name="earlier-exchanges",
+    ),
+    path(
+        "c/<uuid:conversation_id>/at/<uuid:exchange_id>/",
+        conversations.go_to_exchange,
+        name="exchange-redirect",
+    ),
+    path("c/<uuid:conversation_id>/outline/", conversations.outline, name="outline"),
+    path("c/<uuid:conversation_id>/tend/", conversations.outline_action, name="outline-action"),
+    path("c/<uuid:conversation_id>/export.<str:form>", conversations.export, name="export"),
+    path("c/<uuid:conversation_id>/delete/", conversations.delete, name="delete"),
+    path("c/<uuid:conversation_id>/restore/", conversations.restore, name="restore"),
+    path("conversations/", partials.conversation_list, name="conversation-list"),
+    path("search/", conversations.search, name="search"),
+    path("runs/", runs.runs, name="runs"),
+    path("runs/<uuid:run_id>/", runs.run, name="run"),
+    path("runs/<uuid:run_id>/calls/<int:number>/", partials.tool_call, name="call"),
+    path("runs/<uuid:run_id>/rest/<int:part>/<int:block>/", partials.rest_of_answer, name="rest"),
+    path("notes/<uuid:project_id>/<path:path>", notes.note, name="note"),
+    path("sign-in/", account_views.SignInView.as_view(), name="sign-in"),
+    path("sign-in/<str:uidb64>/<str:token>/", account_views.use_link, name="sign-in-link"),
     path("sign-out/", LogoutView.as_view(), name="sign-out"),
-    path("password/", accounts.Password.as_view(), name="password"),
+    path("password/", account_views.PasswordView.as_view(), name="password"),
 ]

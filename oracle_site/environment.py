@@ -9,8 +9,10 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
+PRIVATE_MODE = 0o600
 
-def flag(name: str) -> bool:
+
+def env_bool(name: str) -> bool:
     """Off unless the variable says 1, true, yes or on."""
     value = os.environ.get(name, "").strip().lower()
     if value in {"", "0", "false", "no", "off"}:
@@ -20,7 +22,7 @@ def flag(name: str) -> bool:
     raise ImproperlyConfigured(f"{name} is {value!r}; write 1 or 0.")
 
 
-def choice(name: str, known: tuple[str, ...]) -> str:
+def env_choice(name: str, known: tuple[str, ...]) -> str:
     """One of a few words; the first unless another is said."""
     value = os.environ.get(name, "").strip().lower() or known[0]
     if value not in known:
@@ -28,7 +30,7 @@ def choice(name: str, known: tuple[str, ...]) -> str:
     return value
 
 
-def words(name: str, default: list[str]) -> list[str]:
+def env_list(name: str, default: list[str]) -> list[str]:
     """A list separated by commas."""
     found = [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]
     return found or default
@@ -54,19 +56,36 @@ def database(folder: Path) -> dict[str, Any]:
 
 
 def _sqlite(path: Path) -> dict[str, Any]:
-    """Write-ahead logging lets readers pass a writer; IMMEDIATE takes the write lock at the start
+    """Prepare a file that only its owner can read, and say how it is used.
+
+    Write-ahead logging lets readers pass a writer; IMMEDIATE takes the write lock at the start
     of a transaction, where waiting for it (`timeout`, in seconds) works. Without both, writers
-    that meet fail with "database is locked". So keep transactions short.
+    that meet fail with "database is locked". So keep transactions short. What is logged is moved
+    into the file by the runtime every second; a commit does so only when that has fallen behind.
     """
+    _keep_private(path)
     return {
         "ENGINE": "django.db.backends.sqlite3",
         "NAME": path,
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
+            "PRAGMA wal_autocheckpoint=10000",
         },
     }
+
+
+def _keep_private(path: Path) -> None:
+    """Make a file that is missing, and take the rights of others away from one that is there.
+
+    SQLite gives its log and its index the rights of the file; they may be older than this rule.
+    """
+    with suppress(OSError):  # another's file, or a folder that cannot be written: said at the start
+        os.close(os.open(path, os.O_RDONLY | os.O_CREAT, PRIVATE_MODE))
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(OSError):
+            path.with_name(path.name + suffix).chmod(PRIVATE_MODE)
 
 
 def _postgresql(url: str) -> dict[str, Any]:
@@ -134,7 +153,7 @@ def secret_key(folder: Path) -> str:
 def _write_once(path: Path, text: str) -> None:
     """Write a private file whole or not at all; of two processes that race, the first wins."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_MODE)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(text)
     with suppress(FileExistsError):

@@ -52,12 +52,12 @@ PERMISSIONS_POLICY = ", ".join(
     )
 )
 
-Ask = (
+GetResponse = (
     Callable[[HttpRequest], HttpResponseBase] | Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 )
 
 
-def protect(response: HttpResponseBase) -> HttpResponseBase:
+def add_security_headers(response: HttpResponseBase) -> HttpResponseBase:
     """Put the headers on. A view may only be stricter about what a referrer tells."""
     response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
     response.headers["Permissions-Policy"] = PERMISSIONS_POLICY
@@ -67,17 +67,19 @@ def protect(response: HttpResponseBase) -> HttpResponseBase:
 
 
 @sync_and_async_middleware
-def protecting(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Ask:
+def security_headers_middleware(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> GetResponse:
     """First in MIDDLEWARE, so that it sees what all the others answer."""
     if iscoroutinefunction(get_response):
 
         async def answer_later(request: HttpRequest) -> HttpResponseBase:
             response: HttpResponseBase = await get_response(request)
-            return protect(response)
+            return add_security_headers(response)
 
         return answer_later
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        return protect(get_response(request))
+        return add_security_headers(get_response(request))
 
     return answer

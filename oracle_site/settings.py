@@ -6,28 +6,28 @@ from urllib.parse import urlsplit
 
 from oracle_site.environment import (
     channel_layers,
-    choice,
     data_dir,
     database,
-    flag,
+    env_bool,
+    env_choice,
+    env_list,
     secret_key,
-    words,
 )
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = data_dir(BASE_DIR / "var")
 
-DEBUG = flag("ORACLE_DEBUG")
+DEBUG = env_bool("ORACLE_DEBUG")
 SECRET_KEY = secret_key(DATA_DIR)
 
 # What the audit is signed with; earlier keys, after commas, are still believed (docs/audit.md).
-AUDIT_KEYS = words("ORACLE_AUDIT_KEY", [f"audit of {SECRET_KEY}"])
+AUDIT_KEYS = env_list("ORACLE_AUDIT_KEY", [f"audit of {SECRET_KEY}"])
 
 # Full origins (scheme, host, port) that pages are served from.
 PORT = os.environ.get("ORACLE_PORT") or "8000"
 LOCAL_ORIGINS = [f"http://127.0.0.1:{PORT}", f"http://localhost:{PORT}"]
-ORIGINS = words("ORACLE_ORIGINS", LOCAL_ORIGINS if DEBUG else [])
-ALLOWED_HOSTS = words(
+ORIGINS = env_list("ORACLE_ORIGINS", LOCAL_ORIGINS if DEBUG else [])
+ALLOWED_HOSTS = env_list(
     "ORACLE_ALLOWED_HOSTS",
     ["127.0.0.1", "localhost", *(host for o in ORIGINS if (host := urlsplit(o).hostname))],
 )
@@ -59,12 +59,12 @@ INSTALLED_APPS = [
     "agents",
     "chat",
     "settings_ui",
-    "oracle_site.admin.AuditConfig",  # after agents: its charts need every reason to be registered
-    *words("ORACLE_APPS", []),  # packages that bring decision trees of their own
+    "oracle_site.admin_site.AuditConfig",  # after agents: its charts need every reason registered
+    *env_list("ORACLE_APPS", []),  # packages that bring decision trees of their own
 ]
 
 MIDDLEWARE = [
-    "oracle_site.middleware.protecting",
+    "oracle_site.middleware.security_headers_middleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -83,20 +83,28 @@ TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "loaders": [
+                (
+                    "django.template.loaders.cached.Loader",
+                    [
+                        "agents.web.template_loader.Loader",
+                        "django.template.loaders.app_directories.Loader",
+                    ],
+                )
+            ],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "settings_ui.context.theme",
+                "settings_ui.context_processors.theme",
             ],
         },
     },
 ]
 
 LOGIN_URL = "sign-in"
-LOGIN_REDIRECT_URL = "start"
+LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
@@ -140,8 +148,8 @@ ORACLE_LLM_MODELS = tuple(
 )
 # Endpoints that people may use instead, with keys of their own: none, the known ones, or any; and
 # hosts, or hosts with ports, that may be inside this network ("*": all of it).
-ORACLE_OWN_ENDPOINTS = choice("ORACLE_OWN_ENDPOINTS", ("presets", "yes", "no"))
-ORACLE_INSIDE_ENDPOINTS = tuple(words("ORACLE_INSIDE_ENDPOINTS", []))
+ORACLE_OWN_ENDPOINTS = env_choice("ORACLE_OWN_ENDPOINTS", ("presets", "yes", "no"))
+ORACLE_INSIDE_ENDPOINTS = tuple(env_list("ORACLE_INSIDE_ENDPOINTS", []))
 
 # The decision tree of a run that names none.
 ORACLE_DEFAULT_TREE = os.environ.get("ORACLE_DEFAULT_TREE") or "default"
@@ -153,7 +161,10 @@ LOGGING = {
     "formatters": {
         "line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "filters": {"brief": {"()": "oracle_site.log_filters.SuppressTracebackFilter"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["brief"]},
+    },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {"django": {"handlers": [], "level": "WARNING", "propagate": True}},
 }

@@ -2,22 +2,22 @@
 
 from django.urls import path
 
-from settings_ui import appearance, log, models_page, tokens, views
+from settings_ui.views import agent, appearance, changes, data, models, tokens
 
 urlpatterns = [
-    path("", views.agent, name="settings"),
-    path("reset/", views.reset_all, name="reset-settings"),
-    path("limits/<slug:name>/", views.limit, name="setting"),
-    path("limits/<slug:name>/reset/", views.reset, name="reset-setting"),
+    path("", agent.agent, name="settings"),
+    path("reset/", agent.reset_all, name="reset-settings"),
+    path("limits/<slug:name>/", agent.limit, name="setting"),
+    path("limits/<slug:name>/reset/", agent.reset, name="reset-setting"),
     path("appearance/", appearance.page, name="appearance"),
-    path("data/", views.data, name="data"),
+    path("data/", data.data, name="data"),
     path("tokens/", tokens.page, name="tokens"),
     path("tokens/<int:number>/revoke/", tokens.revoke, name="revoke-token"),
-    path("changes/", log.page, name="setting-changes"),
-    path("models/", models_page.page, name="settings-models"),
-    path("models/key/", models_page.key, name="model-key"),
-    path("models/list/", models_page.listing, name="model-list"),
-    path("models/test/", models_page.test, name="model-test"),
-    path("models/<slug:name>/", models_page.setting, name="model-setting"),
-    path("models/<slug:name>/reset/", models_page.reset, name="reset-model-setting"),
+    path("changes/", changes.page, name="setting-changes"),
+    path("models/", models.page, name="settings-models"),
+    path("models/key/", models.key, name="model-key"),
+    path("models/list/", models.model_list, name="model-list"),
+    path("models/test/", models.test, name="model-test"),
+    path("models/<slug:name>/", models.setting, name="model-setting"),
+    path("models/<slug:name>/reset/", models.reset, name="reset-model-setting"),
 ]

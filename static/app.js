@@ -1,4 +1,4 @@
-// What a chat page cannot do without script; all else is HTML.
+// What a chat page cannot do in HTML.
 const { find: $, findAll: all, on } = htmx;
 const chat = $("#chat").dataset, scroll = $("#scroll"), flash = $("#flash"), form = $("#composer");
 const { question: field, edits, client_message_id: id } = form.elements;
@@ -6,14 +6,14 @@ const touch = matchMedia("(pointer: coarse)").matches;
 const running = () => $("[data-running=yes]");
 const last = () => $(".exchange:last-child");
 
-// Connection: it comes back, unless the code says why not.
+// It comes back, unless the code says why not.
 let socket, heard;
 const isOpen = () => socket?.readyState === 1;
 const send = (values) => isOpen() && socket.send(JSON.stringify(values));
 const show = (state, textContent) => {
   Object.assign($("#connection"), { textContent }).dataset.state = state;
 };
-htmx.config.wsReconnectDelay = (tries) => Math.min(4000, 500 * 2 ** tries) * Math.random();
+htmx.config.wsReconnectDelay = (tries) => Math.min(4e3, 500 * 2 ** tries) * Math.random();
 htmx.createWebSocket = (url) => {
   const made = socket = new WebSocket(url);
   heard = Date.now();
@@ -35,16 +35,16 @@ on("htmx:wsOpen", () => {
   if (waiting) send(waiting);
 });
 setInterval(() => {
-  if (Date.now() - heard > 50000) giveUp(); // it speaks each 20 s
+  if (Date.now() - heard > 5e4) giveUp(); // it speaks each 20 s
   const now = +chat.now + performance.now() / 1000;
   for (const e of all("[data-since]")) e.textContent = `${Math.max(0, now - e.dataset.since | 0)} s`;
 }, 1000);
 
-// Composer: cleared once the server has the question.
+// Cleared once the server has the question.
 let waiting, stopping, turned;
 const save = () => {
-  if (!edits.value) localStorage.setItem(chat.draft, field.value);
-  // One id per text: sent again, by whatever, it is one question.
+  if (!edits.value) localStorage[chat.draft] = field.value;
+  // One id per text: sent again, it is one question.
   id.value = crypto.getRandomValues(new Uint32Array(4)).join("-");
 };
 const write = (text) => { field.value = text; save(); };
@@ -58,7 +58,7 @@ on("htmx:wsConfigSend", (event) => {
   $(":popover-open")?.hidePopover();
   if (verb === "stop") {
     if (Date.now() - turned < 30) return refuse(); // Send, pressed twice
-    event.detail.parameters = { verb }; // without the fields around it
+    event.detail.parameters = { verb }; // without the fields
     event.target.textContent = "Stopping";
     stopping = Date.now();
   }
@@ -70,13 +70,13 @@ on("htmx:wsConfigSend", (event) => {
   refuse();
 });
 
-// Following the text, until the reader leaves it.
+// Follow the text until the reader leaves it.
 let follows = !location.hash && !$("#empty"), top = 0;
 const gap = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight;
 const follow = () => {
   if (follows) scroll.scrollTop = scroll.scrollHeight;
   top = scroll.scrollTop;
-  $("#latest").hidden = gap() < 64;
+  $("#latest").hidden = gap() < 64 || !last();
 };
 on(scroll, "scroll", () => {
   const isUp = scroll.scrollTop < top;
@@ -93,7 +93,7 @@ on("htmx:wsBeforeMessage", (event) => {
   if (gap() >= 64) follows = false;
   const [, at, keep, more] = /^\+(\d+)(?:\.(\d+))? (.*)/s.exec(event.detail.message) || [];
   if (!at) return;
-  event.preventDefault(); // the open block grew: by elements, or by text
+  event.preventDefault(); // the open block grew
   let end = $("[id$=-tail]");
   if (keep) {
     for (let depth = at; depth--;) end = end.lastElementChild;
@@ -142,6 +142,7 @@ const arrived = {
     turned = Date.now();
     $("#thread").ariaBusy = !!running();
     if (running()) return;
+    $("#flash .going")?.remove();
     if (stopping) $("#announce").textContent = `Stopped after ${(turned - stopping) / 1000} s`;
     if (document.hidden) document.title = "● " + document.title;
     stopping = 0;
@@ -179,8 +180,9 @@ on("keydown", (event) => {
   const { key } = event, mod = event.ctrlKey || event.metaKey, types = event.target === field;
   if (types && key === "Enter" && (mod || !event.shiftKey && !touch)) form.requestSubmit();
   else if (types && key === "ArrowUp" && !field.value && last()) edit(last());
-  else if (key === "Escape" && running() && !$(":popover-open, :modal")) turned = 0, $("#controls > *").click();
-  else if (mod && key === "k") {
+  else if (key === "Escape" && (edits.value || running()) && !$(":popover-open, :modal")) {
+    turned = 0, $(edits.value ? "#cancel-edit" : "#controls > *").click();
+  } else if (mod && key === "k") {
     $("#search").checkVisibility() || $("#sidebar").showPopover();
     $("#search").focus();
   } else if (mod && key === "O") $("#new-chat").click();

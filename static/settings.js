@@ -43,13 +43,14 @@ on("htmx:afterSwap", ({ detail, target }) => {
   is(of, detail.xhr.status < 400 ? "saved" : "refused");
   if (focused && document.activeElement === document.body) number(of)?.focus({ preventScroll: true }); // its button is gone
 });
-const WHY = {
+const WHY = { // a 503 of ours says it itself
   0: "The server does not answer. Change it again when it does.",
   401: "You are signed out. Reload this page.",
   403: "This page is too old. Reload it, then change it again.",
 };
 const failed = (event) => {
-  const of = form(event), why = WHY[event.detail.xhr.status] || "Something went wrong. Change it again.";
+  const of = form(event), { status, responseText } = event.detail.xhr;
+  const why = status === 503 && responseText.length < 200 ? responseText : WHY[status] || "Something went wrong. Change it again.";
   if (of) say(of, "refused", `Not saved. ${why}`);
 };
 // What takes a while says so meanwhile.
@@ -73,9 +74,8 @@ document.addEventListener("visibilitychange", async () => {
     htmx.process(fresh);
     if (focused) document.getElementById(focused)?.focus();
   }
-  for (const id of ["preview", "history"]) {
-    const shown = document.getElementById(id);
-    if (shown) shown.textContent = now.getElementById(id).textContent;
+  for (const shown of all("#preview, #history, .setting-meaning")) {
+    shown.replaceChildren(...now.getElementById(shown.id)?.childNodes ?? []);
   }
 });
 

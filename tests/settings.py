@@ -6,6 +6,7 @@ SQLite's memory databases lock whole tables.
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from oracle_site.settings import *  # noqa: F403  # settings are names in a module
 from oracle_site.settings import DATABASES as SITE_DATABASES
@@ -20,13 +21,22 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = True  # else every test client reads all static files first
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="oracle-tests-")
+
+
+def _of_tests(name: str, database: dict[str, Any]) -> dict[str, Any]:
+    """A file that need not outlive the power."""
+    options = dict(database["OPTIONS"])
+    options["init_command"] += "; PRAGMA synchronous=OFF"
+    test = {"NAME": str(Path(_FOLDER.name) / f"{name}.sqlite3")}
+    return {**database, "OPTIONS": options, "TEST": test}
+
+
 DATABASES = {
-    name: {**database, "TEST": {"NAME": str(Path(_FOLDER.name) / f"{name}.sqlite3")}}
-    if database["ENGINE"].endswith("sqlite3")
-    else database
+    name: _of_tests(name, database) if database["ENGINE"].endswith("sqlite3") else database
     for name, database in SITE_DATABASES.items()
 }
 STATIC_ROOT = Path(_FOLDER.name) / "static"

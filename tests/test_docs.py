@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from agents.core.chunks import Chunk
+from agents.core.chunks import OracleStreamChunk
 from agents.core.config import LIMITS
-from agents.core.decision import TREES
+from agents.core.decisions.protocol import TREES
 from agents.core.reasons import REASONS
 from agents.llm import errors
-from agents.tools.__main__ import reference
+from agents.tools.reference import render_reference
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -32,7 +32,7 @@ def test_every_reason_is_documented_with_its_outcome_in_order_of_precedence() ->
 
 def test_every_chunk_type_is_documented_with_its_fields() -> None:
     page = (DOCS / "chunks.md").read_text()
-    for kind in Chunk.__args__:
+    for kind in OracleStreamChunk.__args__:
         (row,) = re.findall(rf"^\| `{kind.type}` \|.*$", page, re.MULTILINE)
         for name in set(kind.__dataclass_fields__) - {"type", "seq", "at", "parent", "goes_on"}:
             assert f"`{name}" in row, f"{kind.type} lacks {name}"
@@ -55,7 +55,7 @@ def test_every_shipped_tree_is_documented() -> None:
 
 
 def test_the_reference_of_the_tools_is_what_make_docs_writes() -> None:
-    assert (DOCS / "tools.md").read_text() == reference(), "run `make docs`"
+    assert (DOCS / "tools.md").read_text() == render_reference(), "run `make docs`"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -63,3 +63,16 @@ def test_links_within_the_project_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", page.read_text())
     missing = [link for link in links if not (page.parent / link).exists()]
     assert not missing
+
+
+def test_every_requirement_names_tests_that_exist() -> None:
+    page = (DOCS / "conformance.md").read_text().split("## Where we differ")[0]
+    rows = re.findall(r"^\| (?:FR|SC|US|E|E2E)[-\d.]+ \|.*$", page, re.MULTILINE)
+    assert len(rows) == 26 + 8 + 16 + 6 + 10
+    for row in rows:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", row)
+        assert named, f"no test: {row}"
+        for path, name in named:
+            assert re.search(
+                rf"^(?:async )?def {name}\(", (ROOT / path).read_text(), re.MULTILINE
+            ), f"{path}::{name} is gone"

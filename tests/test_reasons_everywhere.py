@@ -18,11 +18,11 @@ from agents.core.ports import ToolRunner
 from agents.core.reasons import REASONS
 from agents.models import AgentRun
 from agents.runtime import Runtime
-from agents.runtime.settling import read_back
-from chat import threads
-from chat.api.runs import told
-from tests.agents.core.test_loop import BrokenTools
-from tests.agents.runtime.worlds import ScriptedWorld, asked, followed
+from agents.runtime.recovery import load_run_record
+from chat.api.serializers import serialize_run
+from chat.rendering import thread
+from tests.agents.core.loop.test_run import BrokenTools
+from tests.agents.runtime.fake_factory import ScriptedRunFactory, asked, followed
 from tests.support.runs import FastClock
 from tests.support.script import Fault, Reply, call, say
 from tests.support.scripted_model import ModelStep, ScriptedModel
@@ -77,7 +77,7 @@ def ended(way: Way) -> AgentRun:
         question = "Why? " * 900 if "token_budget" in way.limits else "Why?"
         request = await asked(question, config=config)
         model = ScriptedModel(way.steps, then=way.then)
-        async with Runtime(ScriptedWorld(model, way.tools), FastClock()) as runtime:
+        async with Runtime(ScriptedRunFactory(model, way.tools), FastClock()) as runtime:
             row = await runtime.start(request)
             if way.is_cancelled or way.is_stopped:
                 async for chunk in runtime.follow(row.pk):
@@ -102,8 +102,8 @@ def test_a_reason_reads_the_same_everywhere(code: str, capsys: pytest.CaptureFix
     reason = REASONS.get(code)
     assert (run.reason, run.outcome) == (code, reason.outcome.value)
     assert verify_run(run) is None
-    record, _ = read_back(run)
-    why = told(run, record).why
+    record, _ = load_run_record(run)
+    why = serialize_run(run, record).why
     assert why is not None
     assert (why.label, why.sentence, why.remedy) == (reason.label, reason.sentence, reason.remedy)
     call_command("runs", str(run.pk))
@@ -116,7 +116,7 @@ def test_a_reason_reads_the_same_everywhere(code: str, capsys: pytest.CaptureFix
 
 
 def in_chat(run: AgentRun) -> str:
-    return unescape(threads.answer_html(run))
+    return unescape(thread.get_rendered_answer(run).html)
 
 
 def in_the_audit(run: AgentRun) -> str:

@@ -3,6 +3,7 @@
 Django finds this package at start-up; importing a module registers what it shows.
 """
 
-from agents.admin import entries, runs
+from agents.admin import agent_configs, audit_entries
+from agents.admin.runs import admin
 
-__all__ = ["entries", "runs"]
+__all__ = ["admin", "agent_configs", "audit_entries"]

@@ -9,11 +9,13 @@ from django.contrib.auth.models import User
 from django.db import DatabaseError
 from django.db.models import Exists, OuterRef
 
-from agents.models import AgentRun, AuditEntry, RunEvent, chain
-from agents.models.encoding import digest_of, signed_of
+from agents.audit import signing
+from agents.audit.event_codec import event_digest, signed_payload
+from agents.audit.log import entry_digest
+from agents.models import AgentRun, AuditEntry, RunEvent
 from agents.models.runs import TERMINAL
 
-SOME = 1_000
+BATCH_SIZE = 1_000
 """Events that are read at a time."""
 CLOSE = AuditEntry.Verb.CLOSE
 _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, DatabaseError)
@@ -33,10 +35,10 @@ class Finding:
 
 def verify_run(run: AgentRun) -> Finding | None:
     """The first thing that is wrong with a run, or None."""
-    if _Check(run).finding() is None:
+    if _RunVerifier(run).verify() is None:
         return None
     fresh = AgentRun.objects.filter(pk=run.pk).first()  # it may have gone on, or been erased
-    return _Check(fresh).finding() if fresh else Finding(None, "the run was removed")
+    return _RunVerifier(fresh).verify() if fresh else Finding(None, "the run was removed")
 
 
 def verify_id(run_id: UUID) -> Finding | None:
@@ -48,16 +50,25 @@ def verify_id(run_id: UUID) -> Finding | None:
     return verify_run(run)
 
 
+def is_signed(entry: AuditEntry) -> bool:
+    """Return whether an entry's link follows from the entry before it."""
+    before = AuditEntry.objects.filter(pk__lt=entry.pk).order_by("-id")
+    link = before.values_list("link", flat=True).first() or ""
+    return entry.link in _possible_links(link, entry_digest(entry))
+
+
 def verify_entries() -> Finding | None:
     """The same for the record of who looked, exported, stopped and erased."""
-    number, link, known = 0, "", _known_marks()
+    number, link, known = 0, "", _current_pseudonyms()
     try:
-        for entry in AuditEntry.objects.order_by("id").iterator(SOME):
+        for entry in AuditEntry.objects.order_by("id").iterator(BATCH_SIZE):
             number = entry.pk
-            link = next((one for one in _links(link, entry.digest()) if one == entry.link), "")
+            link = next(
+                (one for one in _possible_links(link, entry_digest(entry)) if one == entry.link), ""
+            )
             if not link:
                 return Finding(number, "this entry or the one before it was changed or removed")
-            if entry.by_id is not None and entry.by_mark not in _marks(entry.by_id):
+            if entry.by_id is not None and entry.by_mark not in _user_pseudonyms(entry.by_id):
                 return Finding(number, "it names somebody else than it did")
             if entry.by_id is None and entry.by_mark in known:
                 return Finding(number, "it names nobody, but they are still here")
@@ -68,54 +79,56 @@ def verify_entries() -> Finding | None:
     return Finding(gone.pk, "its run was removed") if gone else None
 
 
-def _links(previous: str, digest: str) -> Iterator[str]:
-    return (chain.link_after(previous, digest, key) for key in chain.all_keys())
+def _possible_links(previous: str, digest: str) -> Iterator[str]:
+    return (signing.next_link(previous, digest, key) for key in signing.all_keys())
 
 
-def _known_marks() -> frozenset[str]:
+def _current_pseudonyms() -> frozenset[str]:
     """Of everybody who is not deleted."""
     ids = User.objects.values_list("pk", flat=True)
-    return frozenset(mark for user_id in ids for mark in _marks(user_id))
+    return frozenset(mark for user_id in ids for mark in _user_pseudonyms(user_id))
 
 
-def _marks(user_id: int) -> tuple[str, ...]:
-    return tuple(chain.mark(user_id, key) for key in chain.all_keys())
+def _user_pseudonyms(user_id: int) -> tuple[str, ...]:
+    return tuple(signing.user_pseudonym(user_id, key) for key in signing.all_keys())
 
 
-class _Check:
+class _RunVerifier:
     def __init__(self, run: AgentRun) -> None:
         self.run = run
         self.link = run.first_link
         self.seq = 0
         self.has_ended = False
         self.is_erased = run.is_erased and _erasure_is_recorded(run.pk)
+        self.unfinished: frozenset[str] = frozenset()
 
-    def finding(self) -> Finding | None:
+    def verify(self) -> Finding | None:
         try:
-            return self._start() or self._events() or self._end()
+            return self._verify_start() or self._verify_events() or self._verify_end()
         except _UNREADABLE as error:
             return Finding(self.seq + 1, f"it cannot be read ({type(error).__name__})")
 
-    def _start(self) -> Finding | None:
+    def _verify_start(self) -> Finding | None:
         run = self.run
-        if run.first_link not in (chain.first_link(run, key) for key in chain.all_keys()):
+        if run.first_link not in (signing.first_link(run, key) for key in signing.all_keys()):
             return Finding(None, "what the run started from is not what was signed")
-        if run.user_id is not None and run.digests["user"] not in _marks(run.user_id):
+        if run.user_id is not None and run.digests["user"] not in _user_pseudonyms(run.user_id):
             return Finding(None, "the run belongs to somebody else than it did")
         if run.user_id is None and run.outcome is not None and not self.is_erased:
             return Finding(None, "the run belongs to nobody, and no erasure is recorded")
-        if run.user_id is None and run.digests["user"] in _known_marks():
+        if run.user_id is None and run.digests["user"] in _current_pseudonyms():
             return Finding(None, "the run belongs to nobody, but they are still here")
         return None
 
-    def _events(self) -> Finding | None:
+    def _verify_events(self) -> Finding | None:
+        self.unfinished = _unfinished_calls(self.run.pk)
         events = (
             RunEvent.objects.filter(run=self.run)
             .order_by("seq")
             .values_list("seq", "kind", "data", "content", "sha256", "link", "at", named=True)
         )
-        for event in events.iterator(SOME):
-            if (why := self._broken(event)) is not None:
+        for event in events.iterator(BATCH_SIZE):
+            if (why := self._find_event_fault(event)) is not None:
                 return Finding(self.seq + 1, why)
             self.seq, self.link = event.seq, event.link
             self.has_ended = self.has_ended or event.kind == TERMINAL
@@ -123,18 +136,18 @@ class _Check:
             return Finding(self.seq + 1, f"events are missing up to {self.run.last_seq}")
         return None
 
-    def _broken(self, event: Any) -> str | None:
+    def _find_event_fault(self, event: Any) -> str | None:
         if event.seq != self.seq + 1:
             return f"it is missing; the next one is {event.seq}"
-        if event.link not in _links(self.link, signed_of(event, event.sha256)):
+        if event.link not in _possible_links(self.link, signed_payload(event, event.sha256)):
             return "it or its link is not what was recorded"
-        if self.is_erased and not event.content:
+        if not event.content and (self.is_erased or event.data.get("parent") in self.unfinished):
             return None  # nothing is left to compare with its digest, which the link covers
-        if digest_of(event) != event.sha256:
+        if event_digest(event) != event.sha256:
             return "its content is not what was recorded"
         return None
 
-    def _end(self) -> Finding | None:
+    def _verify_end(self) -> Finding | None:
         run = self.run
         closings = list(AuditEntry.objects.filter(run=run, verb=CLOSE)[:2])
         if run.outcome is None:
@@ -142,17 +155,17 @@ class _Check:
             return Finding(self.seq, "it has ended, but its row is open") if is_over else None
         if not self.has_ended:
             return Finding(self.seq, "the run is closed, but its last event is missing")
-        if run.seal not in (chain.seal(run, self.link, key) for key in chain.all_keys()):
+        if run.seal not in (signing.seal(run, self.link, key) for key in signing.all_keys()):
             return Finding(None, "how the run ended is not what was sealed")
         if len(closings) != 1:
             return Finding(None, f"its end is in the record of the audit {len(closings)} times")
-        if closings[0].detail.get("seal") != run.seal or not closings[0].is_signed:
+        if closings[0].detail.get("seal") != run.seal or not is_signed(closings[0]):
             return Finding(None, "the record of the audit says otherwise of its end")
-        if chain.tools_digest(run.tools.values(*chain.TOOL_FACTS)) != run.digests["tools"]:
+        if signing.tools_digest(run.tools.values(*signing.TOOL_FIELDS)) != run.digests["tools"]:
             return Finding(None, "what it used of its tools was changed")
-        for name in chain.TEXTS:
+        for name in signing.ERASABLE_TEXTS:
             if not (self.is_erased and not getattr(run, name)) and (
-                chain.digest(getattr(run, name)) != run.digests[name]
+                signing.digest(getattr(run, name)) != run.digests[name]
             ):
                 return Finding(None, f"its {name.replace('_', ' ')} was changed")
         return None
@@ -160,4 +173,10 @@ class _Check:
 
 def _erasure_is_recorded(run_id: UUID) -> bool:
     entry = AuditEntry.objects.filter(run=run_id, verb=AuditEntry.Verb.ERASE).first()
-    return entry is not None and entry.is_signed
+    return entry is not None and is_signed(entry)
+
+
+def _unfinished_calls(run_id: UUID) -> frozenset[str]:
+    """The calls whose subagents' words were erased, as far as that was really recorded."""
+    entries = AuditEntry.objects.filter(run=run_id, verb=AuditEntry.Verb.ERASE_UNFINISHED)
+    return frozenset(str(entry.detail["call"]) for entry in entries if is_signed(entry))

@@ -43,8 +43,9 @@ class SourceRef:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stamp:
-    """What every chunk carries. `parent` is the call id that started the subagent, if one spoke."""
+class BaseChunk:
+    """What every chunk carries. `parent` is the call id that started the subagent, if one spoke;
+    of a subagent's subagent, the ids from the outside in, as `qualify_call_id` joins them."""
 
     type: ClassVar[str]
     seq: int = 0
@@ -53,13 +54,13 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thinking(Stamp):
+class Thinking(BaseChunk):
     type: ClassVar[str] = "thinking"
     content: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Content(Stamp):
+class Content(BaseChunk):
     type: ClassVar[str] = "content"
     content: str
 
@@ -75,13 +76,13 @@ class CallView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCalled(Stamp):
+class ToolCalled(BaseChunk):
     type: ClassVar[str] = "tool_call"
     tool_call: CallView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult(Stamp):
+class ToolResult(BaseChunk):
     """`tool_result` is exactly what the model gets; `order` is the call's place in its turn."""
 
     type: ClassVar[str] = "tool_result"
@@ -98,13 +99,13 @@ class ToolResult(Stamp):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source(Stamp):
+class Source(BaseChunk):
     type: ClassVar[str] = "source"
     source: SourceRef
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class System(Stamp):
+class SystemMessage(BaseChunk):
     """A notice for people: what happened, and numbers for the page in `metadata`."""
 
     type: ClassVar[str] = "system"
@@ -116,7 +117,7 @@ class System(Stamp):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn(Stamp):
+class Turn(BaseChunk):
     """The start or the end of a turn. The ends alone are enough to replay a run's decisions."""
 
     type: ClassVar[str] = "turn"
@@ -138,6 +139,9 @@ class Turn(Stamp):
     results_normalised: str = ""
     writes: bool = False
     failed: bool | None = None
+    """Whether every call that was run failed; None when none was run."""
+    errors: int | None = None
+    """Errors since the batch's last success, at most two; None in recordings from before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision(Stamp):
+class Decision(BaseChunk):
     """Why the run went on or stopped; for the audit. `goes_on` is `continue` on the wire."""
 
     type: ClassVar[str] = "decision"
@@ -163,7 +167,7 @@ class Decision(Stamp):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hint(Stamp):
+class Hint(BaseChunk):
     """The exact words added to what the model is sent; for the audit."""
 
     type: ClassVar[str] = "hint"
@@ -171,7 +175,7 @@ class Hint(Stamp):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Status(Stamp):
+class Status(BaseChunk):
     """A heartbeat while tools run: computed from the open calls, never stored."""
 
     type: ClassVar[str] = "status"
@@ -180,14 +184,14 @@ class Status(Stamp):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextUpdate(Stamp):
+class ContextUpdate(BaseChunk):
     type: ClassVar[str] = "context_update"
     context_tokens: int
     max_context_tokens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Error(Stamp):
+class Error(BaseChunk):
     """For people: what happened and what to do. Directly before `done`."""
 
     type: ClassVar[str] = "error"
@@ -198,7 +202,7 @@ class Error(Stamp):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done(Stamp):
+class Done(BaseChunk):
     """The one terminal chunk. `explanation` is written by code and kept apart from the answer."""
 
     type: ClassVar[str] = "done"
@@ -213,13 +217,13 @@ class Done(Stamp):
     explanation: str = ""
 
 
-Chunk = (
+OracleStreamChunk = (
     Thinking
     | Content
     | ToolCalled
     | ToolResult
     | Source
-    | System
+    | SystemMessage
     | Turn
     | Decision
     | Hint
@@ -229,54 +233,66 @@ Chunk = (
     | Done
 )
 
-_TYPES: dict[str, type[Any]] = {cls.type: cls for cls in Chunk.__args__}
-_NAMES: dict[type[Any], tuple[str, ...]] = {
+_TYPES: dict[str, type[Any]] = {cls.type: cls for cls in OracleStreamChunk.__args__}
+_FIELD_NAMES: dict[type[Any], tuple[str, ...]] = {
     cls: tuple(f.name for f in fields(cls))
     for cls in (*_TYPES.values(), CallView, Check, SourceRef)
 }
-_WIRE = {"goes_on": "continue"}
+_WIRE_NAMES = {"goes_on": "continue"}
 _NESTED: dict[str, type[Any]] = {"tool_call": CallView, "source": SourceRef}
 
 
-def to_dict(chunk: Chunk) -> dict[str, Any]:
+def qualify_call_id(outer: str, call_id: str) -> str:
+    """A call as seen from the whole run: each subagent numbers its calls anew."""
+    return f"{outer}/{call_id}" if outer else call_id
+
+
+def to_dict(chunk: OracleStreamChunk) -> dict[str, Any]:
     """The chunk as JSON-ready data: `type`, `seq`, `at` in ISO 8601, then its own fields."""
-    data = {_WIRE.get(name, name): _plain(getattr(chunk, name)) for name in _NAMES[type(chunk)]}
+    data = {
+        _WIRE_NAMES.get(name, name): _to_plain(getattr(chunk, name))
+        for name in _FIELD_NAMES[type(chunk)]
+    }
     data["at"] = datetime.fromtimestamp(chunk.at, UTC).isoformat(timespec="milliseconds")
     if not chunk.parent:
         del data["parent"]
     return {"type": chunk.type, **data}
 
 
-def from_dict(data: Mapping[str, Any]) -> Chunk | None:
+def from_dict(data: Mapping[str, Any]) -> OracleStreamChunk | None:
     """The chunk that `to_dict` wrote, or None for a type this version does not know."""
     cls = _TYPES.get(data["type"])
     if cls is None:
         return None
-    values = {name: data[_WIRE.get(name, name)] for name in _NAMES[cls] if _on_wire(name, data)}
+    values = {
+        name: data[_WIRE_NAMES.get(name, name)]
+        for name in _FIELD_NAMES[cls]
+        if _is_on_wire(name, data)
+    }
     values["at"] = datetime.fromisoformat(values["at"]).timestamp()
     for name, nested in _NESTED.items():
         if name in values:
-            values[name] = _known(nested, values[name])
+            values[name] = _build_nested(nested, values[name])
     if "checks" in values:
-        values["checks"] = tuple(_known(Check, check) for check in values["checks"])
+        values["checks"] = tuple(_build_nested(Check, check) for check in values["checks"])
     for name in ("tools", "also_triggered"):
         if name in values:
             values[name] = tuple(values[name])
-    chunk: Chunk = cls(**values)
+    chunk: OracleStreamChunk = cls(**values)
     return chunk
 
 
-def _known(cls: type[Any], data: Mapping[str, Any]) -> Any:
+def _build_nested(cls: type[Any], data: Mapping[str, Any]) -> Any:
     """A nested value without the fields that this version does not know."""
-    return cls(**{name: data[name] for name in _NAMES[cls] if name in data})
+    return cls(**{name: data[name] for name in _FIELD_NAMES[cls] if name in data})
 
 
-def _on_wire(name: str, data: Mapping[str, Any]) -> bool:
-    return _WIRE.get(name, name) in data
+def _is_on_wire(name: str, data: Mapping[str, Any]) -> bool:
+    return _WIRE_NAMES.get(name, name) in data
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    names = _NAMES.get(type(value))
+        return [_to_plain(item) for item in value]
+    names = _FIELD_NAMES.get(type(value))
     return value if names is None else {name: getattr(value, name) for name in names}

@@ -29,17 +29,17 @@ class AgentConfig(BaseModel):
         15,
         ge=1,
         le=50,
-        title="Turns",
+        title="Max iterations",
         description="How many times the model may be asked in one run. "
-        "The last turn is kept for the answer.",
+        "The last iteration is kept for the answer.",
     )
     soft_warning_percent: int = Field(
         70,
         ge=50,
         le=90,
-        title="Warn at, turns (%)",
-        description="Share of the turns after which you and the model are warned; "
-        "at the latest two turns before the end.",
+        title="Warn at, iterations (%)",
+        description="Share of the iterations after which you and the model are warned; "
+        "at the latest two iterations before the end.",
     )
     token_budget: int = Field(
         50_000,
@@ -66,15 +66,16 @@ class AgentConfig(BaseModel):
         5,
         ge=1,
         le=20,
-        title="Tool calls per turn",
-        description="Calls beyond this number in one turn are refused; the model may ask again.",
+        title="Tool calls per iteration",
+        description="Calls beyond this number in one iteration are refused; "
+        "the model may ask again.",
     )
     max_parallel_tools: int = Field(
         3,
         ge=1,
         le=10,
         title="Tools at the same time",
-        description="How many tool calls of one turn run at once.",
+        description="How many tool calls of one iteration run at once.",
     )
 
     @classmethod
@@ -86,26 +87,26 @@ class AgentConfig(BaseModel):
         except ValidationError as error:
             raise ConfigError(
                 {
-                    name: _problem(name, current)
+                    name: _describe_problem(name, current)
                     for name in dict.fromkeys(str(e["loc"][0]) for e in error.errors())
                 }
             ) from None
 
-    def tightened_by(self, tree: Self) -> Self:
+    def restrict_to(self, other: Self) -> Self:
         """What both allow: the smaller of each limit. The warning percents are the tree's."""
-        if tree is self:
+        if other is self:
             return self
         own = self.model_dump()
         return type(self)(
             **{
                 name: value if name.endswith("_percent") else min(value, own[name])
-                for name, value in tree.model_dump().items()
+                for name, value in other.model_dump().items()
             }
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class AgentConfigBounds:
     """One field of AgentConfig as forms, database and documentation need it."""
 
     name: str
@@ -116,13 +117,13 @@ class Limit:
     help: str
 
     @property
-    def bounds(self) -> str:
+    def range_text(self) -> str:
         return f"a whole number from {self.minimum:,} to {self.maximum:,}"
 
 
-def _limit(name: str, field: FieldInfo) -> Limit:
+def _build_bounds(name: str, field: FieldInfo) -> AgentConfigBounds:
     bounds = {kind: m for m in field.metadata for kind in ("ge", "le") if hasattr(m, kind)}
-    return Limit(
+    return AgentConfigBounds(
         name=name,
         default=int(field.default),
         minimum=int(bounds["ge"].ge),
@@ -132,11 +133,13 @@ def _limit(name: str, field: FieldInfo) -> Limit:
     )
 
 
-LIMITS: dict[str, Limit] = {n: _limit(n, f) for n, f in AgentConfig.model_fields.items()}
+LIMITS: dict[str, AgentConfigBounds] = {
+    n: _build_bounds(n, f) for n, f in AgentConfig.model_fields.items()
+}
 
 
-def _problem(name: str, in_force: AgentConfig) -> str:
+def _describe_problem(name: str, in_force: AgentConfig) -> str:
     limit = LIMITS.get(name)
     if limit is None:
         return f"There is no such setting. Known: {', '.join(LIMITS)}."
-    return f"Must be {limit.bounds}. Still using {getattr(in_force, name):,}."
+    return f"Must be {limit.range_text}. Still using {getattr(in_force, name):,}."

@@ -1,20 +1,18 @@
-"""What the loop needs from outside, as protocols, and the values that pass through them."""
+"""What the loop needs from outside, as protocols: a clock, a model, tools."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from agents.core.chunks import Chunk, SourceRef
+from agents.core.chunks import OracleStreamChunk
 from agents.core.config import AgentConfig
-
-Message = dict[str, Any]
-"""One chat-completions message, as it is sent."""
-
-ToolSchema = Mapping[str, Any]
-"""One entry of a request's `tools`."""
-
-
-# -- time -----------------------------------------------------------------------------------------
+from agents.core.messages import (
+    ModelEvent,
+    ModelRequest,
+    ToolCall,
+    ToolOutcome,
+    ToolSchema,
+)
 
 
 class Timer(Protocol):
@@ -32,115 +30,12 @@ class Clock(Protocol):
         """Call `callback` when `monotonic()` has reached `when`."""
 
 
-class Cancellation:
-    """A request to stop that can be made from anywhere in the process, once or many times."""
-
-    def __init__(self) -> None:
-        self.requested = False
-        self.note = ""
-        """Why somebody else than the one who asked wants it to stop."""
-        self._callbacks: list[Callable[[], None]] = []
-
-    def request(self, note: str = "") -> None:
-        if not self.requested:
-            self.requested, self.note = True, note
-            for callback in tuple(self._callbacks):
-                callback()
-
-    def subscribe(self, callback: Callable[[], None]) -> None:
-        """Call `callback` on the first request, or at once if there was one."""
-        self._callbacks.append(callback)
-        if self.requested:
-            callback()
-
-    def unsubscribe(self, callback: Callable[[], None]) -> None:
-        self._callbacks.remove(callback)
-
-
-# -- the model ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRequest:
-    """One request. `tool_choice` "none" asks for an answer: tools are shown but withheld."""
-
-    messages: Sequence[Message]
-    tools: tuple[ToolSchema, ...]
-    tool_choice: Literal["auto", "none"]
-    max_tokens: int
-    deadline: float
-    """Monotonic time after which no answer is of use; no retry waits beyond it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    prompt_tokens: int
-    completion_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class RawCall:
-    """A tool call as the model wrote it: nothing about it has been checked."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
-class TextDelta:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReasoningDelta:
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class CallProgress:
-    """So many characters more of tool calls have arrived; the calls themselves come whole."""
-
-    chars: int
-
-
-@dataclass(frozen=True, slots=True)
-class Retrying:
-    """A try failed before its first content; the next starts after `wait` seconds."""
-
-    attempt: int
-    wait: float
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The last event of a stream that ended properly."""
-
-    calls: tuple[RawCall, ...] = ()
-    finish_reason: str | None = None
-    usage: Usage | None = None
-
-
-ModelEvent = TextDelta | ReasoningDelta | CallProgress | Retrying | Finished
-
-
-class ModelError(Exception):
-    """The model could not answer. `str(error)` is for people: what happened and what to do.
-
-    `code` is for records. `retryable` is asked by the retry policy, in one place.
-    """
-
-    code = "provider_error"
-    retryable = False
-
-
 class ModelStream(Protocol):
     """One answer under way. Iterate it once; it raises ModelError when the endpoint fails."""
 
     def __aiter__(self) -> AsyncIterator[ModelEvent]: ...
 
-    def held_back(self) -> Sequence[ModelEvent]:
+    def undelivered(self) -> Sequence[ModelEvent]:
         """After reading stopped early: what was received but not yet handed over.
 
         Text is held back while it may turn out to be a tool call. Nothing may be lost of it.
@@ -166,28 +61,6 @@ class ChatModel(Protocol):
     def stream(self, request: ModelRequest) -> ModelStream: ...
 
 
-# -- tools ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A call whose arguments were parsed: `arguments` is a JSON object."""
-
-    id: str
-    name: str
-    arguments: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
-    """What a call came to. `refused` results count neither as failure nor as success."""
-
-    ok: bool
-    content: str
-    refused: bool = False
-    sources: tuple[SourceRef, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may know of the run that called it, and how a subagent reports to it.
@@ -203,8 +76,12 @@ class ToolContext:
     tokens_left: int
     config: AgentConfig
     """The limits in force, for a subagent's own run."""
-    emit: Callable[[Chunk], None]
+    emit: Callable[[OracleStreamChunk], None]
     """Pass on a chunk of a subagent's run; it is shown under this call and charged to the run."""
+
+
+class Service:
+    """Base of the things that tools are handed by type: a vault, a librarian."""
 
 
 @runtime_checkable

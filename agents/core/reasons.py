@@ -35,9 +35,12 @@ class Reason:
 
 
 REASONS: Registry[Reason] = Registry("termination reason")
+INSIDE_LIMIT = frozenset({"max_iterations", "token_budget", "timeout"})
+"""Reasons whose last answer lies inside the limit, which is reached only when that has ended.
+After any other reason the limit lies behind: the answer must come soon or not at all."""
 
 
-def reason_of(code: str) -> Reason:
+def get_reason(code: str) -> Reason:
     """The reason with that code; one that was uninstalled since is named by its code."""
     if code in REASONS:
         return REASONS.get(code)
@@ -51,7 +54,7 @@ def reason_of(code: str) -> Reason:
     )
 
 
-def _add(
+def _register(
     code: str,
     outcome: Outcome,
     label: str,
@@ -64,7 +67,7 @@ def _add(
     REASONS.register(code, Reason(code, outcome, label, severity, sentence, remedy, wraps_up))
 
 
-_add(
+_register(
     "user_cancelled",
     Outcome.CANCELLED,
     "Stopped",
@@ -72,7 +75,7 @@ _add(
     "The run was stopped on request.",
     "Continue to go on from here, or ask something else.",
 )
-_add(
+_register(
     "completed",
     Outcome.COMPLETED,
     "Completed",
@@ -80,16 +83,16 @@ _add(
     "The agent finished its answer.",
     "Nothing to do.",
 )
-_add(
+_register(
     "max_iterations",
     Outcome.LIMITED,
-    "Turn limit",
+    "Iteration limit",
     "warning",
-    "The run used all its turns.",
-    "Continue, raise the number of turns, or ask a narrower question.",
+    "The run used all its iterations.",
+    "Continue, raise the number of iterations, or ask a narrower question.",
     wraps_up=True,
 )
-_add(
+_register(
     "token_budget",
     Outcome.LIMITED,
     "Token budget",
@@ -98,7 +101,7 @@ _add(
     "Continue, raise the token budget, or ask a narrower question.",
     wraps_up=True,
 )
-_add(
+_register(
     "timeout",
     Outcome.LIMITED,
     "Time limit",
@@ -107,7 +110,7 @@ _add(
     "Continue, raise the time limit, or ask a narrower question.",
     wraps_up=True,
 )
-_add(
+_register(
     "no_progress",
     Outcome.LIMITED,
     "No progress",
@@ -116,16 +119,16 @@ _add(
     "Rephrase the question or say where to look, then continue.",
     wraps_up=True,
 )
-_add(
+_register(
     "error_limit",
     Outcome.LIMITED,
     "Tool errors",
     "warning",
-    "The agent's tools failed three turns in a row.",
+    "The agent's tools failed three times in a row.",
     "Correct what the errors name, then continue.",
     wraps_up=True,
 )
-_add(
+_register(
     "output_truncated",
     Outcome.LIMITED,
     "Answer cut off",
@@ -133,7 +136,7 @@ _add(
     "The model reached the longest answer it can write.",
     "Continue to let it go on, or ask for a shorter answer.",
 )
-_add(
+_register(
     "content_filter",
     Outcome.FAILED,
     "Content filter",
@@ -141,7 +144,7 @@ _add(
     "The model's provider withheld the answer for its content rules.",
     "Rephrase the question, or choose another model.",
 )
-_add(
+_register(
     "empty_answer",
     Outcome.FAILED,
     "Empty answer",
@@ -149,7 +152,7 @@ _add(
     "The model answered with nothing, twice.",
     "Try again, or choose another model.",
 )
-_add(
+_register(
     "provider_error",
     Outcome.FAILED,
     "Model endpoint",
@@ -157,7 +160,7 @@ _add(
     "The model endpoint failed.",
     "See the message for what to do, then continue.",
 )
-_add(
+_register(
     "interrupted",
     Outcome.FAILED,
     "Interrupted",
@@ -165,7 +168,7 @@ _add(
     "The server stopped while the run was under way.",
     "Continue to go on from what was saved.",
 )
-_add(
+_register(
     "internal_error",
     Outcome.FAILED,
     "Internal error",

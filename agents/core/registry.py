@@ -10,7 +10,7 @@ class RegistrationError(Exception):
     """Something was registered twice, or after start-up. The message says what and where."""
 
 
-class UnknownName(LookupError):
+class NotRegistered(LookupError):
     """A name that nothing is registered under. The message lists the names that exist."""
 
 
@@ -20,31 +20,40 @@ class Registry(Generic[T]):
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._entries: dict[str, T] = {}
+        self._internal: set[str] = set()
         self._closed = False
 
-    def register(self, name: str, entry: T) -> T:
+    def register(self, name: str, entry: T, *, internal: bool = False) -> T:
+        """Add an entry. An internal one is found by its name, but offered to nobody."""
         if self._closed:
             raise RegistrationError(
                 f"{self.kind} {name!r} is registered too late: register it in a module that is "
                 "imported at start-up."
             )
         if name in self._entries:
+            first, second = _describe_origin(self._entries[name]), _describe_origin(entry)
             raise RegistrationError(
-                f"{self.kind} {name!r} is registered twice: by {_place(self._entries[name])} "
-                f"and by {_place(entry)}. Rename one of them."
+                f"{self.kind} {name!r} is registered twice: by {first} and by {second}. "
+                "Rename one of them."
             )
         self._entries[name] = entry
+        if internal:
+            self._internal.add(name)
         return entry
 
     def get(self, name: str) -> T:
         try:
             return self._entries[name]
         except KeyError:
-            known = ", ".join(self._entries) or "none"
-            raise UnknownName(f"There is no {self.kind} {name!r}. Known: {known}.") from None
+            known = ", ".join(self.names()) or "none"
+            raise NotRegistered(f"There is no {self.kind} {name!r}. Known: {known}.") from None
 
     def names(self) -> tuple[str, ...]:
-        return tuple(self._entries)
+        """What people may choose: everything but the internal entries."""
+        return tuple(name for name in self._entries if name not in self._internal)
+
+    def is_internal(self, name: str) -> bool:
+        return name in self._internal
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries
@@ -57,7 +66,7 @@ class Registry(Generic[T]):
         self._closed = True
 
 
-def _place(entry: object) -> str:
+def _describe_origin(entry: object) -> str:
     module = getattr(entry, "__module__", None)
     name = getattr(entry, "__qualname__", None) or type(entry).__qualname__
     return f"{module}.{name}" if module else name

@@ -1,6 +1,7 @@
 """What a decision tree sees of a run: frozen, replaced turn by turn, never edited."""
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -8,10 +9,11 @@ from typing import Any, Self
 
 from agents.core.chunks import SystemType, Turn, UsageSource
 from agents.core.config import AgentConfig
-from agents.core.progress import Step, Track
 from agents.core.reasons import Severity
+from agents.core.stuck import ProgressTracker, TurnAction
+from agents.core.tokens import MIN_ANSWER_TOKENS
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_NO_EXTENSIONS: Mapping[str, Any] = MappingProxyType({})
 WRAP_UP_SECONDS = 15.0
 WRAP_UP_SHARE = 0.15
 
@@ -36,7 +38,8 @@ class AgentState:
     """The facts of a run so far, and what its tree wants said.
 
     The loop owns the facts and puts them right again after every call into a tree. A tree owns
-    `extensions`, `notices` and `withheld_tools`; it may also subclass the state for its own fields.
+    `extensions`, `notices` and `withheld_tools`, and may set a `termination_reason` to stop the
+    run; it may also subclass the state for its own fields.
     """
 
     user_id: str
@@ -46,14 +49,17 @@ class AgentState:
     """Finished turns: 0 when the first one starts."""
     tokens_used: int = 0
     usage_source: UsageSource | None = None
-    start_time: float = 0.0
-    now: float = 0.0
+    start_time: float = field(default_factory=time.time)
+    now: float | None = None
+    """The time as the loop last saw it; the clock's own in a state that no loop has."""
     cancelled: bool = False
     finish_reason: str | None = None
     """How the last answer ended: stop, tool_calls, length, budget, content_filter, empty or cut."""
     recent_actions: tuple[str, ...] = ()
-    track: Track = field(default_factory=Track)
+    """The last three tool calls; a turn without any clears them."""
+    progress: ProgressTracker = field(default_factory=ProgressTracker)
     error_streak: int = 0
+    """Tool errors since the last success, call by call."""
     empty_answers: int = 0
     wrap_up_reason: str | None = None
     termination_reason: str | None = None
@@ -63,6 +69,8 @@ class AgentState:
     """The config's time in seconds, or what a subagent's parent has left."""
     next_request: int = 0
     """Tokens that one more working turn and the wrap-up after it are forecast to take."""
+    two_requests: int = 0
+    """Tokens that two more working turns and the wrap-up are forecast to take."""
     context_tokens: int = 0
     context_window: int = 0
     fired: frozenset[str] = frozenset()
@@ -70,9 +78,11 @@ class AgentState:
     notices: tuple[Notice, ...] = ()
     """Notices waiting to be given."""
     withheld_tools: frozenset[str] = frozenset()
-    extensions: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    extensions: Mapping[str, Any] = field(default_factory=lambda: _NO_EXTENSIONS)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.config, AgentConfig):
+            raise ValueError(f"config must be an AgentConfig, not {type(self.config).__name__}")
         object.__setattr__(self, "token_limit", self.token_limit or self.config.token_budget)
         object.__setattr__(self, "time_limit", self.time_limit or self.config.timeout_seconds)
         if not isinstance(self.extensions, MappingProxyType):
@@ -81,8 +91,8 @@ class AgentState:
             raise ValueError("turn must not be negative")
         if self.tokens_used < 0:
             raise ValueError("tokens_used must not be negative")
-        if self.now and self.now < self.start_time:
-            raise ValueError("now must not lie before start_time")
+        if self.elapsed_seconds < 0:
+            raise ValueError("start_time must not lie in the future")
         if len(self.recent_actions) > 3:
             raise ValueError("recent_actions holds at most 3")
 
@@ -94,7 +104,7 @@ class AgentState:
 
     @property
     def elapsed_seconds(self) -> float:
-        return self.now - self.start_time
+        return (time.time() if self.now is None else self.now) - self.start_time
 
     @property
     def iteration_percent(self) -> float:
@@ -107,6 +117,28 @@ class AgentState:
     @property
     def time_percent(self) -> float:
         return 100 * self.elapsed_seconds / self.time_limit
+
+    @property
+    def context_percent(self) -> float:
+        return 100 * self.context_tokens / self.context_window if self.context_window else 0.0
+
+    @property
+    def fits_window(self) -> bool:
+        """Whether the model's context has room for the next request and an answer to it."""
+        return self.context_tokens + MIN_ANSWER_TOKENS <= (self.context_window or math.inf)
+
+    @property
+    def is_budget_spent(self) -> bool:
+        """Whether the tokens are used up, or what another working turn takes is not left."""
+        return (
+            self.finish_reason == "budget"
+            or self.tokens_used >= self.token_limit
+            or self.tokens_used + self.next_request > self.token_limit
+        )
+
+    @property
+    def is_over_budget(self) -> bool:
+        return self.is_budget_spent or not self.fits_window
 
     @property
     def turns_left(self) -> int:
@@ -127,14 +159,14 @@ class AgentState:
         """The time for work: what lies beyond it is kept for the wrap-up turn."""
         return self.time_limit - min(WRAP_UP_SECONDS, WRAP_UP_SHARE * self.time_limit)
 
-    def plain(self) -> "AgentState":
+    def without_subclass(self) -> "AgentState":
         """The facts alone, without what a subclass adds or demands."""
         names = AgentState.__dataclass_fields__
         return AgentState(**{name: getattr(self, name) for name in names})
 
     # -- transitions ------------------------------------------------------------------------------
 
-    def changed(self, **values: Any) -> Self:
+    def replace(self, **values: Any) -> Self:
         """As `dataclasses.replace`, and held to the same invariants, at a fifth of the cost.
 
         A copy of the fields will do for this class itself; a subclass may have more than that.
@@ -150,7 +182,11 @@ class AgentState:
         """This state with the notice waiting, unless it was given before."""
         if notice.key in self.fired or any(n.key == notice.key for n in self.notices):
             return self
-        return self.changed(notices=(*self.notices, notice))
+        return self.replace(notices=(*self.notices, notice))
+
+    def with_action(self, action: str) -> Self:
+        """This state with one more call in its history of three."""
+        return self.replace(recent_actions=(*self.recent_actions, action)[-3:])
 
     def with_extension(self, module: str, value: Any) -> Self:
         """This state with the module's own entry replaced; the others are untouched."""
@@ -158,30 +194,33 @@ class AgentState:
 
     def after_turn(self, turn: Turn) -> Self:
         """This state after a turn, from the chunk that records its end. Nothing else is needed."""
-        step = Step(turn.action, turn.results, turn.results_normalised, turn.writes)
+        step = TurnAction(turn.action, turn.results, turn.results_normalised, turn.writes)
         tokens = turn.prompt_tokens + turn.completion_tokens + turn.subagent_tokens
-        return self.changed(
+        return self.replace(
             turn=self.turn + turn.answered,
             tokens_used=self.tokens_used + tokens,
-            usage_source=merged_source(self.usage_source, turn.usage_source)
+            usage_source=merge_usage_source(self.usage_source, turn.usage_source)
             if tokens
             else self.usage_source,
             finish_reason=turn.finish_reason,
-            recent_actions=(*self.recent_actions, step.action)[-3:] if step.action else (),
-            track=self.track.after(step),
-            error_streak=_streak(self.error_streak, turn),
+            recent_actions=self.recent_actions if step.action else (),
+            progress=self.progress.with_step(step),
+            error_streak=update_error_streak(self.error_streak, turn),
             empty_answers=self.empty_answers + 1 if turn.finish_reason == "empty" else 0,
             wrap_up_reason=turn.wrap_up,
         )
 
 
-def merged_source(before: UsageSource | None, now: UsageSource) -> UsageSource:
+def merge_usage_source(before: UsageSource | None, now: UsageSource) -> UsageSource:
     """Who a sum of tokens comes from, when one more part is added."""
     return now if before in (None, now) else "mixed"
 
 
-def _streak(streak: int, turn: Turn) -> int:
-    """Failing turns in a row. A turn of refusals only (`failed` is None) leaves it as it is."""
+def update_error_streak(streak: int, turn: Turn) -> int:
+    """Count errors in a row. Recordings from before know only whether all calls of a turn failed:
+    they are counted by failing turns, and a turn without calls begins anew."""
+    if turn.errors is not None:
+        return turn.errors + (0 if turn.failed is False else streak)
     if turn.failed:
         return streak + 1
     return streak if turn.action and turn.failed is None else 0

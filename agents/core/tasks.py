@@ -9,8 +9,8 @@ import logging
 from collections.abc import Coroutine, Iterable
 from typing import Any
 
-log = logging.getLogger(__name__)
-_strays: set[asyncio.Task[Any]] = set()
+logger = logging.getLogger(__name__)
+_abandoned: set[asyncio.Task[Any]] = set()
 
 
 def spawn(coroutine: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
@@ -25,17 +25,17 @@ async def stop(tasks: Iterable[asyncio.Task[Any]], grace: float) -> None:
     if pending:
         _, deaf = await asyncio.wait(pending, timeout=grace)
         for task in deaf:
-            log.warning("task %s ignores its cancellation and is abandoned", task.get_name())
-            _strays.add(task)
-            task.add_done_callback(_forget)
+            logger.warning("task %s ignores its cancellation and is abandoned", task.get_name())
+            _abandoned.add(task)
+            task.add_done_callback(_on_abandoned_done)
 
 
-def strays() -> int:
+def abandoned_tasks() -> int:
     """How many abandoned tasks are still running."""
-    return len(_strays)
+    return len(_abandoned)
 
 
-def _forget(task: asyncio.Task[Any]) -> None:
-    _strays.discard(task)
+def _on_abandoned_done(task: asyncio.Task[Any]) -> None:
+    _abandoned.discard(task)
     if not task.cancelled() and (error := task.exception()):
-        log.warning("abandoned task %s ended with %s", task.get_name(), type(error).__name__)
+        logger.warning("abandoned task %s ended with %s", task.get_name(), type(error).__name__)

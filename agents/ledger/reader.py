@@ -10,83 +10,85 @@ from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 
-from agents.core.chunks import Chunk, Done
+from agents.core.chunks import Done, OracleStreamChunk
 from agents.core.tasks import spawn
-from agents.ledger import store
-from agents.ledger.database import Database
+from agents.ledger import queries
+from agents.ledger.db_executor import DatabaseExecutor
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
-LOOK_SECONDS = 2.0
+POLL_SECONDS = 2.0
 
 
 class Reader:
     """The rows of runs for everybody in this process who waits for them."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: DatabaseExecutor) -> None:
         self._database = database
-        self._watching: defaultdict[UUID, list[Callable[[], None]]] = defaultdict(list)
-        self._wanted: dict[store.Cursor, asyncio.Future[store.Page | None]] = {}
-        self._reading: asyncio.Task[None] | None = None
+        self._watchers: defaultdict[UUID, list[Callable[[], None]]] = defaultdict(list)
+        self._pending_reads: dict[
+            queries.EventCursor, asyncio.Future[queries.ChunkPage | None]
+        ] = {}
+        self._read_task: asyncio.Task[None] | None = None
 
-    def tell(self, newest: dict[UUID, int]) -> None:
+    def notify(self, newest: dict[UUID, int]) -> None:
         """There are new rows of these runs."""
         for run_id in newest:
-            for call in self._watching.get(run_id, ()):
+            for call in self._watchers.get(run_id, ()):
                 call()
 
-    async def read(self, run_id: UUID, after: int) -> store.Page | None:
+    async def read(self, run_id: UUID, after: int) -> queries.ChunkPage | None:
         """What is stored next of a run. Who asks while a query runs shares the one after it."""
-        cursor = store.Cursor(run_id, after)
-        if cursor not in self._wanted:
-            self._wanted[cursor] = asyncio.get_running_loop().create_future()
-        wanted = self._wanted[cursor]
-        if self._reading is None or self._reading.done():
-            self._reading = spawn(self._read_wanted(), "ledger reader")
+        cursor = queries.EventCursor(run_id, after)
+        if cursor not in self._pending_reads:
+            self._pending_reads[cursor] = asyncio.get_running_loop().create_future()
+        wanted = self._pending_reads[cursor]
+        if self._read_task is None or self._read_task.done():
+            self._read_task = spawn(self._read_pending(), "ledger reader")
         return await asyncio.shield(wanted)
 
     @contextmanager
-    def watch(self, key: UUID, call: Callable[[], None]) -> Iterator[None]:
+    def watch(self, key: UUID, callback: Callable[[], None]) -> Iterator[None]:
         """Call back whenever there may be news of a run, or of whatever else is told of."""
-        self._watching[key].append(call)
+        self._watchers[key].append(callback)
         try:
             yield
         finally:
-            self._watching[key].remove(call)
-            if not self._watching[key]:
-                del self._watching[key]
+            self._watchers[key].remove(callback)
+            if not self._watchers[key]:
+                del self._watchers[key]
 
-    async def follow(self, run_id: UUID, after: int = 0) -> AsyncGenerator[Chunk, None]:
+    async def follow(self, run_id: UUID, after: int = 0) -> AsyncGenerator[OracleStreamChunk, None]:
         """Every chunk of a run after a cursor, until its end. Opening and resuming are the same."""
         hint = asyncio.Event()
         with self.watch(run_id, hint.set):
             while True:
                 hint.clear()
-                if (page := await self._read_patiently(run_id, after)) is not None:
+                if (page := await self._read_with_retry(run_id, after)) is not None:
                     if page.is_full:
                         hint.set()
-                    after = page.upto
+                    after = page.last_seq
                     for chunk in page.chunks:
                         yield chunk
                         if isinstance(chunk, Done):
                             return
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_SECONDS):
+                    async with asyncio.timeout(POLL_SECONDS):
                         await hint.wait()
 
-    async def _read_patiently(self, run_id: UUID, after: int) -> store.Page | None:
+    async def _read_with_retry(self, run_id: UUID, after: int) -> queries.ChunkPage | None:
         """A database that is away for a while does not end a reader: it looks again later."""
         try:
             return await self.read(run_id, after)
         except (OperationalError, InterfaceError) as error:
-            log.warning("the database cannot be read (%s); looking again", error)
+            logger.warning("the database cannot be read (%s); looking again", error)
             return None
 
-    async def _read_wanted(self) -> None:
-        while self._wanted:
-            wanted, self._wanted = self._wanted, {}
+    async def _read_pending(self) -> None:
+        while self._pending_reads:
+            wanted, self._pending_reads = self._pending_reads, {}
             try:
-                found = await self._database.run(partial(store.read, list(wanted)))
+                found = await self._database.run(partial(queries.read, list(wanted)))
             except Exception as error:
                 for waiting in wanted.values():
                     waiting.set_exception(error)

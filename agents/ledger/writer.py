@@ -1,14 +1,14 @@
 """The one writer of a process: new events of all runs are committed together, then told of.
 
 The first text of a run and everything urgent (tools, notices, the end) go at once, at most every
-10 ms; the rest waits up to 10 ms for company. What a reader can see has been committed, because
+10 ms; the rest waits up to 4 ms for company. What a reader can see has been committed, because
 readers read rows.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
@@ -16,21 +16,32 @@ from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 
-from agents.core.chunks import Chunk, Content, Done, Error, System, ToolCalled, ToolResult
+from agents.core.chunks import (
+    Content,
+    Done,
+    Error,
+    OracleStreamChunk,
+    SystemMessage,
+    ToolCalled,
+    ToolResult,
+)
 from agents.core.tasks import spawn
-from agents.ledger import store
-from agents.ledger.database import Database
+from agents.ledger import queries
+from agents.ledger.db_errors import NO_ANSWER, describe_database_error
+from agents.ledger.db_executor import DatabaseExecutor
+from agents.ledger.subagents import SubagentTracker
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-GATHER_SECONDS = 0.01
-"""How long text waits for company."""
+GATHER_SECONDS = 0.004
+"""How long text waits for company. What is read of several runs at the same moment of the grid
+(agents/llm/transport/backend.py) is here within it."""
 PACE_SECONDS = 0.01
-"""From one commit to the next at least: what is urgent in between shares the next one."""
-BEAT_SECONDS = 0.15
+"""From the beginning of one commit to the next at least: what is urgent in between shares it."""
+RENEW_SECONDS = 0.15
 RETRY_SECONDS = 0.1
-MOST_PENDING = 2_000
+MAX_PENDING = 2_000
 """Events that may wait for a slow database before runs have to wait with them."""
 
 
@@ -38,7 +49,7 @@ CLOSE_SECONDS = 20.0
 """How long a process that stops waits for a database that does not answer."""
 
 
-_URGENT = (ToolCalled, ToolResult, System, Error, Done)
+_URGENT = (ToolCalled, ToolResult, SystemMessage, Error, Done)
 
 
 class LedgerClosed(Exception):
@@ -46,172 +57,217 @@ class LedgerClosed(Exception):
 
 
 @dataclass(eq=False)
-class OwnRun:
+class OwnedRun:
     """A run of this process. What happens to it is told in the event loop."""
 
-    hold: store.Hold
+    lease: queries.Lease
     on_cancel: Callable[[str], None]
     """Somebody wants it to stop, and may say why."""
     on_lost: Callable[[], None]
-    """Another process took it over, or the database refuses what it wrote."""
+    """Another process took it over, or the database refuses what it wrote; then as much of that as
+    it takes is stored, and the run is for whoever settles it."""
     on_stalled: Callable[[], None]
     """The database has not answered for too long. What was written is kept until it does."""
     closed: bool = False
-    written: int = 0
+    committed_seq: int = 0
     """The highest number that is committed."""
-    chunks: list[Chunk] = field(default_factory=list)
+    chunks: list[OracleStreamChunk] = field(default_factory=list)
     """Not yet committed."""
-    final: store.Ending | None = None
-    spoke: bool = False
+    final: queries.FinalValues | None = None
+    subagents: SubagentTracker = field(default_factory=SubagentTracker)
+    has_text: bool = False
 
 
 class Writer:
-    """Start it, append to it, close it. `tell` hears {run id: newest number} after each commit."""
+    """Start it, append to it, close it. `notify` gets {run id: newest number} after each commit."""
 
     def __init__(
         self,
-        lease: timedelta,
-        tell: Callable[[dict[UUID, int]], None],
-        patience: float = 60.0,
+        lease_duration: timedelta,
+        notify: Callable[[dict[UUID, int]], None],
+        stall_seconds: float = 60.0,
     ) -> None:
-        self._lease = lease
-        self._tell = tell
-        self._patience = patience
-        self._runs: dict[UUID, OwnRun] = {}
+        self._lease_duration = lease_duration
+        self._notify = notify
+        self._stall_seconds = stall_seconds
+        self._runs: dict[UUID, OwnedRun] = {}
         self._pending = 0
-        self._wanted = asyncio.Event()
-        self._urgent = asyncio.Event()
+        self._has_pending = asyncio.Event()
+        self._has_urgent = asyncio.Event()
         self._committed = asyncio.Condition()
-        self._database = Database(1, "ledger writer")
+        self._database = DatabaseExecutor(1, "ledger writer")
         self._task: asyncio.Task[None] | None = None
         self._give_up_at: float | None = None
+        self.last_error = ""
+        """Why the last write failed, in words; empty if it did not."""
         self.is_stalled = False
         """Whether the database has not answered for longer than runs can wait."""
 
     def start(self) -> None:
-        self._task = spawn(self._work(), "ledger writer")
+        self._task = spawn(self._run(), "ledger writer")
 
-    def adopt(self, run: OwnRun) -> None:
-        self._runs[run.hold.run_id] = run
+    def add_run(self, run: OwnedRun) -> None:
+        self._runs[run.lease.run_id] = run
 
-    def append(self, run: OwnRun, chunk: Chunk, final: store.Ending | None = None) -> None:
-        """Take a chunk, to be committed soon. Ask for `room` before making the next one."""
+    def append(
+        self, run: OwnedRun, chunk: OracleStreamChunk, final: queries.FinalValues | None = None
+    ) -> None:
+        """Take a chunk, to be committed soon. Call `wait_for_capacity` before the next."""
         if run.closed:
             raise LedgerClosed
         run.chunks.append(chunk)
+        run.subagents.add(chunk)
         run.final = final or run.final
         self._pending += 1
-        self._wanted.set()
-        if isinstance(chunk, _URGENT) or (not run.spoke and isinstance(chunk, Content)):
-            self._urgent.set()
-            run.spoke = run.spoke or isinstance(chunk, Content)
+        self._has_pending.set()
+        if isinstance(chunk, _URGENT) or (not run.has_text and isinstance(chunk, Content)):
+            self._has_urgent.set()
+            run.has_text = run.has_text or isinstance(chunk, Content)
 
-    async def room(self, run: OwnRun) -> None:
+    async def wait_for_capacity(self, run: OwnedRun) -> None:
         """Wait while too much is waiting already: a slow database slows runs down, not us."""
-        while self._pending >= MOST_PENDING and not run.closed:
+        while self._pending >= MAX_PENDING and not run.closed:
             async with self._committed:
                 await self._committed.wait()
 
-    async def settled(self, run: OwnRun, seq: int) -> None:
+    async def wait_committed(self, run: OwnedRun, seq: int) -> None:
         """Wait until a number of a run is committed."""
         async with self._committed:
-            await self._committed.wait_for(lambda: run.written >= seq or run.closed)
-        if run.written < seq:
+            await self._committed.wait_for(lambda: run.committed_seq >= seq or run.closed)
+        if run.committed_seq < seq:
             raise LedgerClosed
 
     async def close(self) -> None:
         """Write what is pending, then stop."""
         self._give_up_at = asyncio.get_running_loop().time() + CLOSE_SECONDS
-        self._wanted.set()
-        self._urgent.set()
+        self._has_pending.set()
+        self._has_urgent.set()
         if self._task is not None:
             await asyncio.wait([self._task])
         await self._database.close()
 
-    async def _work(self) -> None:
+    async def _run(self) -> None:
         clock = asyncio.get_running_loop().time
-        flushed_at = 0.0
+        began_at = 0.0
         while self._give_up_at is None:
-            if await _within(BEAT_SECONDS, self._wanted):
-                await _within(GATHER_SECONDS, self._urgent)
-                await asyncio.sleep(flushed_at + PACE_SECONDS - clock())
-                await self._safely(self._flush)
-                flushed_at = clock()
+            if await _wait_for_event(RENEW_SECONDS, self._has_pending):
+                await _wait_for_event(GATHER_SECONDS, self._has_urgent)
+                await asyncio.sleep(began_at + PACE_SECONDS - clock())
+                began_at = clock()
+                await self._run_safely(self._flush)
             else:
-                await self._safely(self._beat)
-        await self._safely(self._flush)
+                await self._run_safely(self._renew_leases)
+        await self._run_safely(self._flush)
 
-    async def _safely(self, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _run_safely(self, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """One bad commit must not end the ledger: later ones may be better."""
         try:
             await step()
         except Exception:
-            log.exception("the ledger cannot write")
+            logger.exception("the ledger cannot write")
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _flush(self) -> None:
-        self._wanted.clear()
-        self._urgent.clear()
+        self._has_pending.clear()
+        self._has_urgent.clear()
         writing = [(run, run.chunks, run.final) for run in self._runs.values() if run.chunks]
         if not writing:
             return
         for run, _, _ in writing:
             run.chunks, run.final = [], None
-        held = await self._write([store.Commit(r.hold, new, final) for r, new, final in writing])
+        held = await self._write(
+            [
+                queries.Commit(r.lease, new, final, r.subagents.pop_unfinished())
+                for r, new, final in writing
+            ]
+        )
         self._pending -= sum(len(new) for _, new, _ in writing)
         for run, new, final in writing:
-            if run.hold.run_id in held:
-                run.written = new[-1].seq
+            if run.lease.run_id in held:
+                run.committed_seq = new[-1].seq
                 if final is not None:
-                    self._runs.pop(run.hold.run_id, None)
-        await self._heed([run for run, _, _ in writing], held)
-        self._tell({run.hold.run_id: run.written for run, _, _ in writing})
+                    self._runs.pop(run.lease.run_id, None)
+        await self._apply_lease_status([run for run, _, _ in writing], held)
+        self._notify({run.lease.run_id: run.committed_seq for run, _, _ in writing})
 
-    async def _write(self, commits: Sequence[store.Commit]) -> store.Held:
+    async def _write(self, commits: Sequence[queries.Commit]) -> queries.LeaseStatuses:
         """Commit together. What a database refuses is one run's fault, not that of the others."""
         try:
-            return await self._patiently(partial(store.write, commits, self._lease))
+            return await self._with_retry(partial(queries.write, commits, self._lease_duration))
         except (OperationalError, InterfaceError):
             raise
         except Exception:
             if len(commits) == 1:
-                log.exception("run %s cannot be stored", commits[0].hold.run_id)
+                logger.exception("run %s cannot be stored as it is", commits[0].lease.run_id)
+                await self._salvage(commits[0])
                 return {}
-        held: store.Held = {}
+        held: queries.LeaseStatuses = {}
         for commit in commits:
             held |= await self._write([commit])
         return held
 
-    async def _beat(self) -> None:
+    async def _salvage(self, commit: queries.Commit) -> None:
+        """Store what the database takes of a run that is to be ended, but for its last words."""
+        written = list(commit.chunks)
+        if (run := self._runs.get(commit.lease.run_id)) is not None:
+            run.closed = True
+            written += run.chunks
+        chunks = [chunk for chunk in written if not isinstance(chunk, Done)]
+        await self._store_accepted(commit.lease, chunks, commit.chunks[0].seq)
+
+    async def _store_accepted(
+        self, lease: queries.Lease, chunks: Sequence[OracleStreamChunk], seq: int
+    ) -> int:
+        """Leave out only the chunks that are refused, and number anew; the next number."""
+        if not chunks:
+            return seq
+        numbered = [replace(chunk, seq=number) for number, chunk in enumerate(chunks, seq)]
+        commits = [queries.Commit(lease, numbered)]
+        try:
+            await self._with_retry(partial(queries.write, commits, self._lease_duration))
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception as error:
+            if len(chunks) == 1:
+                logger.warning("a %s of run %s is lost: %s", chunks[0].type, lease.run_id, error)
+                return seq
+            half = len(chunks) // 2
+            seq = await self._store_accepted(lease, chunks[:half], seq)
+            return await self._store_accepted(lease, chunks[half:], seq)
+        return seq + len(chunks)
+
+    async def _renew_leases(self) -> None:
         runs = list(self._runs.values())
         if runs:
-            holds = [run.hold for run in runs]
-            await self._heed(runs, await self._patiently(partial(store.renew, holds, self._lease)))
+            holds = [run.lease for run in runs]
+            await self._apply_lease_status(
+                runs, await self._with_retry(partial(queries.renew, holds, self._lease_duration))
+            )
 
-    async def _heed(self, runs: list[OwnRun], held: store.Held) -> None:
+    async def _apply_lease_status(self, runs: list[OwnedRun], held: queries.LeaseStatuses) -> None:
         """Pass on what the database says of our runs."""
         for run in runs:
-            if run.hold.run_id not in held:
-                self._drop(run)
-            elif (standing := held[run.hold.run_id]).is_cancelled:
+            if run.lease.run_id not in held:
+                self._drop_run(run)
+            elif (standing := held[run.lease.run_id]).is_cancelled:
                 run.on_cancel(standing.cancel_note)
         async with self._committed:
             self._committed.notify_all()
 
-    def _drop(self, run: OwnRun) -> None:
-        self._runs.pop(run.hold.run_id, None)
+    def _drop_run(self, run: OwnedRun) -> None:
+        self._runs.pop(run.lease.run_id, None)
         self._pending -= len(run.chunks)
         run.chunks, run.closed = [], True
         run.on_lost()
 
-    async def _patiently(self, work: Callable[[], T]) -> T:
+    async def _with_retry(self, work: Callable[[], T]) -> T:
         """Do it in the ledger's thread; a database that does not answer is waited for.
 
         Runs cannot wait for ever: they are told when it takes too long. What they wrote stays
         here until it can be stored, or until another process has settled them.
         """
         loop = asyncio.get_running_loop()
-        told_at = loop.time() + self._patience
+        told_at = loop.time() + self._stall_seconds
         warned = False
         while True:
             try:
@@ -220,10 +276,11 @@ class Writer:
                 if self._give_up_at is not None and loop.time() >= self._give_up_at:
                     raise
                 if not warned:
-                    log.warning("the database cannot be written to (%s); trying again", error)
+                    logger.warning("the database cannot be written to (%s); trying again", error)
                 warned = True
+                self.last_error = describe_database_error(error) or NO_ANSWER
             else:
-                self.is_stalled = False
+                self.last_error, self.is_stalled = "", False
                 return done
             if loop.time() >= told_at and not self.is_stalled:
                 self.is_stalled = True
@@ -232,7 +289,7 @@ class Writer:
             await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _within(seconds: float, event: asyncio.Event) -> bool:
+async def _wait_for_event(seconds: float, event: asyncio.Event) -> bool:
     """Wait for an event, but not longer; whether it came."""
     if event.is_set():
         return True

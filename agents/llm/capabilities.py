@@ -12,7 +12,7 @@ Thinking = Literal["none", "always", "effort", "template", "router"]
 """How thinking is switched on: not at all, always on, by `reasoning_effort`, by an argument of the
 chat template, or only through a router's own `reasoning` parameter."""
 
-CapName = Literal["max_tokens", "max_completion_tokens"]
+MaxTokensParam = Literal["max_tokens", "max_completion_tokens"]
 
 K = 1024
 
@@ -22,16 +22,16 @@ class Capabilities:
     window: int
     max_output: int
     thinking: Thinking = "none"
-    cap: CapName = "max_tokens"
+    max_tokens_param: MaxTokensParam = "max_tokens"
 
 
-UNKNOWN = Capabilities(64_000, 8_192)
+DEFAULT_CAPABILITIES = Capabilities(64_000, 8_192)
 
-_EXACT = {
+_BY_MODEL_ID = {
     "gpt-4o-2024-05-13": Capabilities(128_000, 4_096),
     "gpt-4-32k": Capabilities(32_768, 32_768),
     "gpt-4-turbo": Capabilities(128_000, 4_096),
-    "gpt-5-chat-latest": Capabilities(128_000, 16_384, cap="max_completion_tokens"),
+    "gpt-5-chat-latest": Capabilities(128_000, 16_384, max_tokens_param="max_completion_tokens"),
     "o1-mini": Capabilities(128_000, 65_536, "always", "max_completion_tokens"),
     "o1-preview": Capabilities(128_000, 32_768, "always", "max_completion_tokens"),
     "deepseek-chat": Capabilities(128_000, 8_192),
@@ -40,7 +40,7 @@ _EXACT = {
 
 _OPENAI_THINKING = ("effort", "max_completion_tokens")
 
-_FAMILIES: dict[str, tuple[Any, ...]] = {
+_BY_FAMILY: dict[str, tuple[Any, ...]] = {
     # OpenAI
     "gpt3.5": (16_385, 4_096),
     "gpt4": (8_192, 8_192),
@@ -140,19 +140,19 @@ _BEFORE_NUMBER = re.compile(r"(?<=[a-z])-(?=\d)")
 
 
 @lru_cache(maxsize=256)
-def capabilities_of(model: str) -> Capabilities:
+def get_capabilities(model: str) -> Capabilities:
     name = model.lower().rpartition("/")[2].partition(":")[0]
     for candidate in (name, _DATE.sub("", name)):
-        if candidate in _EXACT:
-            return _EXACT[candidate]
+        if candidate in _BY_MODEL_ID:
+            return _BY_MODEL_ID[candidate]
     name = _BEFORE_NUMBER.sub("", name)
-    family = max((key for key in _FAMILIES if name.startswith(key)), key=len, default=None)
-    return Capabilities(*_FAMILIES[family]) if family else UNKNOWN
+    family = max((key for key in _BY_FAMILY if name.startswith(key)), key=len, default=None)
+    return Capabilities(*_BY_FAMILY[family]) if family else DEFAULT_CAPABILITIES
 
 
 def thinking_options(model: str, host: str, effort: str) -> dict[str, Any]:
     """The request parameters that switch thinking on, for this model at this host."""
-    thinking = capabilities_of(model).thinking
+    thinking = get_capabilities(model).thinking
     if host == "openrouter.ai" or host.endswith(".openrouter.ai"):
         if thinking in ("template", "always"):
             return {"reasoning": {"enabled": True}}

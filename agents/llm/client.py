@@ -12,16 +12,18 @@ from typing import Any
 
 import httpx
 
-from agents.core.ports import Clock, ModelEvent, ModelRequest
-from agents.llm.capabilities import UNKNOWN, capabilities_of, thinking_options
-from agents.llm.classify import Options
-from agents.llm.connections import Permits, Resolve, resolve, use_ours
-from agents.llm.endpoint import Endpoint
-from agents.llm.errors import EndpointError
+from agents.core.messages import ModelEvent, ModelRequest
+from agents.core.ports import Clock
+from agents.llm.capabilities import DEFAULT_CAPABILITIES, get_capabilities, thinking_options
+from agents.llm.endpoint import EndpointClient
+from agents.llm.error_mapping import Options
+from agents.llm.errors import EndpointError, NotFound
+from agents.llm.model_list import suggest_models
 from agents.llm.retry import Random, RetryPolicy
 from agents.llm.stream import ChatStream, Sleep
+from agents.llm.transport.backend import Permits, Resolve, install_network_backend, resolve
 
-_REFUSED_BY = {
+_REFUSAL_PHRASES = {
     "stream_options": ("stream_options",),
     "max_tokens": ("max_completion_tokens",),
     "reasoning": ("reasoning",),
@@ -43,19 +45,19 @@ def build_http_client(
     """
     client = httpx.AsyncClient(
         transport=transport,
-        verify=_certificates(),
+        verify=_load_ssl_context(),
         trust_env=permits is None,
         timeout=httpx.Timeout(60.0, connect=10.0),
         limits=httpx.Limits(max_connections=1000, max_keepalive_connections=100),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
     )
-    use_ours(client, permits, resolve)
+    install_network_backend(client, permits, resolve)
     return client
 
 
 @lru_cache(maxsize=1)
-def _certificates() -> ssl.SSLContext:
+def _load_ssl_context() -> ssl.SSLContext:
     """Whom to trust; reading them is what makes building a client slow."""
     return httpx.create_ssl_context()
 
@@ -77,18 +79,20 @@ class OpenAIChatModel:
         sleep: Sleep = asyncio.sleep,
         rng: Random = random,
     ) -> None:
-        self._endpoint = Endpoint(client, base_url, api_key, clock)
+        self._endpoint = EndpointClient(client, base_url, api_key, clock)
         self._model = model
-        self._capabilities = capabilities_of(model)
+        self._capabilities = get_capabilities(model)
         self._clock = clock
         self._sleep = sleep
         self._policy = RetryPolicy(rng)
-        self._fixed: dict[str, Any] = {"model": model}
-        self._optional = thinking_options(model, self._endpoint.host, effort) if thinking else {}
+        self._required_params: dict[str, Any] = {"model": model}
+        self._optional_params = (
+            thinking_options(model, self._endpoint.host, effort) if thinking else {}
+        )
         if streaming:
-            self._fixed["stream"] = True
-            self._optional["stream_options"] = {"include_usage": True}
-        self._cap: str = self._capabilities.cap
+            self._required_params["stream"] = True
+            self._optional_params["stream_options"] = {"include_usage": True}
+        self._max_tokens_param: str = self._capabilities.max_tokens_param
 
     def __repr__(self) -> str:
         return f"OpenAIChatModel({self._model!r} at {self._endpoint.host!r})"
@@ -108,25 +112,37 @@ class OpenAIChatModel:
     def stream(self, request: ModelRequest) -> ChatStream:
         return ChatStream(self, request, self._policy, self._clock, self._sleep)
 
-    def ask(self, request: ModelRequest) -> AbstractAsyncContextManager[httpx.Response]:
+    def send_request(self, request: ModelRequest) -> AbstractAsyncContextManager[httpx.Response]:
         seconds = request.deadline - self._clock.monotonic()
-        return self._endpoint.post(self._body(request), self._options(), seconds)
+        return self._endpoint.post(
+            self._encode_body(request), self._options(), seconds, request.silence
+        )
 
-    def do_without(self, option: str) -> None:
+    def drop_option(self, option: str) -> None:
         """Remember that the endpoint does not know an option of ours."""
         if option == "max_tokens":
-            self._cap = "max_completion_tokens"
-        self._optional.pop(option, None)
+            self._max_tokens_param = "max_completion_tokens"
+        self._optional_params.pop(option, None)
+
+    async def explain(self, failure: EndpointError, seconds: float) -> EndpointError:
+        """Say which models there are, where the endpoint seems not to know ours."""
+        if not isinstance(failure, NotFound):
+            return failure
+        return await suggest_models(self._endpoint, self._model, failure, seconds)
 
     def _options(self) -> Options:
-        return {key: _REFUSED_BY[key] for key in (*self._optional, self._cap) if key in _REFUSED_BY}
+        return {
+            key: _REFUSAL_PHRASES[key]
+            for key in (*self._optional_params, self._max_tokens_param)
+            if key in _REFUSAL_PHRASES
+        }
 
-    def _body(self, request: ModelRequest) -> bytes:
+    def _encode_body(self, request: ModelRequest) -> bytes:
         body = {
-            **self._fixed,
-            **self._optional,
+            **self._required_params,
+            **self._optional_params,
             "messages": request.messages,
-            self._cap: min(request.max_tokens, self._capabilities.max_output),
+            self._max_tokens_param: min(request.max_tokens, self._capabilities.max_output),
         }
         if request.tools:
             body["tools"] = request.tools
@@ -134,18 +150,18 @@ class OpenAIChatModel:
         return _encode(body).encode()
 
 
-class NoModel:
+class UnavailableModel:
     """A model that cannot be asked, and why: the run that asks says it to its user."""
 
     def __init__(self, name: str, error: EndpointError) -> None:
         self._error = error
         self.name = name
-        self.window, self.max_output = UNKNOWN.window, UNKNOWN.max_output
+        self.window, self.max_output = DEFAULT_CAPABILITIES.window, DEFAULT_CAPABILITIES.max_output
 
-    def stream(self, request: ModelRequest) -> "NoModel":
+    def stream(self, request: ModelRequest) -> "UnavailableModel":
         return self
 
-    def held_back(self) -> Sequence[ModelEvent]:
+    def undelivered(self) -> Sequence[ModelEvent]:
         return ()
 
     def __aiter__(self) -> AsyncIterator[ModelEvent]:
@@ -158,7 +174,7 @@ class NoModel:
         pass
 
 
-def _plain(value: object) -> object:
+def _to_jsonable(value: object) -> object:
     """For the encoder: any mapping or sequence that is not a dict, list or tuple."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -167,4 +183,4 @@ def _plain(value: object) -> object:
     raise TypeError(type(value).__name__)
 
 
-_encode = json.JSONEncoder(separators=(",", ":"), default=_plain).encode
+_encode = json.JSONEncoder(separators=(",", ":"), default=_to_jsonable).encode

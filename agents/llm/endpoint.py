@@ -1,6 +1,7 @@
 """One address that answers chat completions: the HTTP of it, with every failure made typed."""
 
 import logging
+import re
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, suppress
@@ -9,12 +10,13 @@ from typing import cast
 import httpx
 
 from agents.core.ports import Clock
-from agents.llm.classify import Options, refusal
-from agents.llm.connections import Refused
+from agents.core.tokens import truncate_middle
+from agents.llm.error_mapping import Options, error_for_response
 from agents.llm.errors import (
     BadResponse,
     BrokenStream,
     EndpointError,
+    IdleTimeout,
     KeyRefused,
     NotAnApi,
     Overloaded,
@@ -22,40 +24,51 @@ from agents.llm.errors import (
     Unreachable,
     WrongAddress,
 )
-from agents.llm.retry import retry_after
+from agents.llm.retry import parse_retry_after
+from agents.llm.transport.backend import AddressRefused
 
 logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10.0
-PATIENCE = 5.0
-HIGHEST_PORT = 65_535
-LONGEST_REFUSAL = 1 << 16
-LONGEST_BODY = 1 << 24
-UNPACKED = 1 << 16
+DEADLINE_SLACK_SECONDS = 5.0
+MAX_PORT = 65_535
+MAX_REFUSAL_BYTES = 1 << 16
+MAX_BODY_BYTES = 1 << 24
+MAX_QUOTE_LENGTH = 300
+REDACTED = "[hidden]"
+_SECRETS = re.compile(r"(?:sk-|bearer )[^\s'\"]+", re.IGNORECASE)
+DECOMPRESS_CHUNK_BYTES = 1 << 16
 """Bytes that are unpacked at once."""
 
 
-class Endpoint:
+class EndpointClient:
     def __init__(
         self, client: httpx.AsyncClient, base_url: str, api_key: str, clock: Clock
     ) -> None:
         self._client = client
         self._clock = clock
-        self._url = _url(base_url, "/chat/completions")
-        self._models_url = _url(base_url, "/models")
-        self._headers = _headers(api_key)
+        self._url = _build_url(base_url, "/chat/completions")
+        self._models_url = _build_url(base_url, "/models")
+        self._key = api_key.strip()
+        self._headers = _build_headers(api_key)
         self.host = self._url.host if self._url else ""
-        self._place = self._url.netloc.decode().rpartition("@")[2] if self._url else ""
+        self._netloc = self._url.netloc.decode().rpartition("@")[2] if self._url else ""
 
     def post(
-        self, body: bytes, options: Options, seconds: float
+        self, body: bytes, options: Options, seconds: float, silence: float
     ) -> AbstractAsyncContextManager[httpx.Response]:
         """Send a request; the response inside is an answer. Only EndpointErrors leave this.
 
-        A model may think for as long as its reader has time: `seconds`. The reader's own deadline
-        comes first, so that a run out of time is not taken for an endpoint that failed.
+        A model may write for as long as its reader has time, `seconds`, but not be without a sign
+        of life for longer than `silence`. The reader's own deadline comes first, so that a run
+        out of time is not taken for an endpoint that failed.
         """
-        return self._send("POST", self._url, body, options, seconds)
+        wait = silence if silence < seconds else max(0.0, seconds) + DEADLINE_SLACK_SECONDS
+        return self._send("POST", self._url, body, options, wait)
+
+    def is_safe_to_show(self, name: str) -> bool:
+        """Whether something that the endpoint wrote is free of the key that it was sent."""
+        return not (self._key and self._key in name)
 
     def get_models(self, seconds: float) -> AbstractAsyncContextManager[httpx.Response]:
         """Ask which models there are; the response inside is an answer."""
@@ -68,7 +81,7 @@ class Endpoint:
         url: httpx.URL | None,
         body: bytes | None,
         options: Options,
-        seconds: float,
+        silence: float,
     ) -> AsyncIterator[httpx.Response]:
         if url is None:
             raise WrongAddress
@@ -81,34 +94,27 @@ class Endpoint:
                 url,
                 content=body,
                 headers=self._headers,
-                timeout=httpx.Timeout(max(0.0, seconds) + PATIENCE, connect=CONNECT_SECONDS),
+                timeout=httpx.Timeout(silence, connect=min(silence, CONNECT_SECONDS)),
             ) as response:
                 began = True
-                await self._refuse_others(response, options)
+                await self._raise_for_status(response, options)
                 yield response
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self._translated(error, began=began) from None
+            raise self._map_error(error, silence, began=began) from None
 
-    async def _refuse_others(self, response: httpx.Response, options: Options) -> None:
+    async def _raise_for_status(self, response: httpx.Response, options: Options) -> None:
         if not response.is_success:
-            wait = retry_after(response.headers, self._clock.time())
+            wait = parse_retry_after(response.headers, self._clock.time())
             body = b""
             with suppress(httpx.HTTPError):
-                body = await up_to(LONGEST_REFUSAL, response)
-            error = refusal(response.status_code, body, wait, options)
-            request_id = response.headers.get("x-request-id", "")[:100]
-            logger.warning(
-                "%s answered %d (%s), request id %r",
-                self.host,
-                response.status_code,
-                error.code,
-                request_id,
-            )
+                body = await read_limited(MAX_REFUSAL_BYTES, response)
+            error = error_for_response(response.status_code, body, wait, options)
+            log_refusal(response, error)
             raise error
         if content_type(response) == "text/html":
             raise NotAnApi
 
-    def _translated(self, error: Exception, *, began: bool) -> EndpointError:
+    def _map_error(self, error: Exception, silence: float, *, began: bool) -> EndpointError:
         match error:
             case httpx.InvalidURL() | httpx.UnsupportedProtocol():
                 return WrongAddress()
@@ -116,25 +122,25 @@ class Endpoint:
                 return Overloaded("Too many answers are being written at the moment. Try again.")
             case httpx.ConnectTimeout():
                 return TimedOut(
-                    f"{self._place} did not accept a connection in time. "
+                    f"{self._netloc} did not accept a connection in time. "
                     "Check the base URL and the network, or try again."
                 )
             case httpx.TimeoutException():
-                return TimedOut()
-            case httpx.ConnectError(__cause__=Refused()):
+                return IdleTimeout(silence)
+            case httpx.ConnectError(__cause__=AddressRefused()):
                 return WrongAddress(
-                    f"{self._place} leads to an address that people may not use here. Use a "
+                    f"{self._netloc} leads to an address that people may not use here. Use a "
                     "public address, or ask an administrator to allow this one "
                     "(ORACLE_INSIDE_ENDPOINTS)."
                 )
             case httpx.ConnectError():
                 return Unreachable(
-                    f"Cannot connect to {self._place}. "
+                    f"Cannot connect to {self._netloc}. "
                     "Check that it is running, the base URL, and the network."
                 )
             case httpx.NetworkError() | httpx.RemoteProtocolError() if not began:
                 return BrokenStream(
-                    f"{self._place} closed the connection without an answer. "
+                    f"{self._netloc} closed the connection without an answer. "
                     "Check that the base URL is that of a model endpoint, or try again."
                 )
             case httpx.NetworkError() | httpx.RemoteProtocolError():
@@ -144,20 +150,40 @@ class Endpoint:
         return Unreachable()
 
 
+def log_refusal(response: httpx.Response, error: EndpointError) -> None:
+    """Write down what our sentence about it leaves out: a little of what the endpoint said."""
+    key = response.request.headers.get("authorization", "").removeprefix("Bearer ")
+    logger.warning(
+        "%s answered %d (%s), request id %r: %r",
+        response.request.url.host,
+        response.status_code,
+        error.code,
+        response.headers.get("x-request-id", "")[:100],
+        "" if isinstance(error, KeyRefused) else _redact(error.detail, key),
+    )
+
+
+def _redact(detail: str, key: str) -> str:
+    """The beginning, without what is secret or looks like it."""
+    if key:
+        detail = detail.replace(key, REDACTED)
+    return truncate_middle(_SECRETS.sub(REDACTED, detail), MAX_QUOTE_LENGTH)
+
+
 def content_type(response: httpx.Response) -> str:
     header: str = response.headers.get("content-type", "")
     return header.partition(";")[0].strip().lower()
 
 
-def pieces(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+def iter_body(response: httpx.Response) -> AsyncGenerator[bytes, None]:
     """The body as it arrives, unpacked if it is packed although nobody asked for that."""
     # httpx declares less than it returns; a generator that is left early wants to be closed.
     reads = cast(AsyncGenerator[bytes, None], response.aiter_raw())
     packing = response.headers.get("content-encoding", "identity").strip().lower()
-    return reads if packing == "identity" else _unpacked(reads, packing)
+    return reads if packing == "identity" else _decompress(reads, packing)
 
 
-async def _unpacked(
+async def _decompress(
     reads: AsyncGenerator[bytes, None], packing: str
 ) -> AsyncGenerator[bytes, None]:
     """Little by little: a few packed bytes may stand for more than fits into memory."""
@@ -168,25 +194,25 @@ async def _unpacked(
         async for data in reads:
             while data and not unpacker.eof:
                 try:
-                    piece = unpacker.decompress(data, UNPACKED)
+                    piece = unpacker.decompress(data, DECOMPRESS_CHUNK_BYTES)
                 except zlib.error:
                     raise BadResponse from None
                 data = unpacker.unconsumed_tail
                 yield piece
 
 
-async def whole(response: httpx.Response) -> AsyncGenerator[bytes, None]:
+async def read_body(response: httpx.Response) -> AsyncGenerator[bytes, None]:
     """The body as one piece."""
-    body = await up_to(LONGEST_BODY, response)
-    if len(body) > LONGEST_BODY:
+    body = await read_limited(MAX_BODY_BYTES, response)
+    if len(body) > MAX_BODY_BYTES:
         raise BadResponse
     yield body
 
 
-async def up_to(limit: int, response: httpx.Response) -> bytes:
+async def read_limited(limit: int, response: httpx.Response) -> bytes:
     """The body, or a little more of it than `limit`."""
     body = bytearray()
-    async with aclosing(pieces(response)) as reads:
+    async with aclosing(iter_body(response)) as reads:
         async for data in reads:
             body += data
             if len(body) > limit:
@@ -194,17 +220,17 @@ async def up_to(limit: int, response: httpx.Response) -> bytes:
     return bytes(body)
 
 
-def _url(base_url: str, path: str) -> httpx.URL | None:
+def _build_url(base_url: str, path: str) -> httpx.URL | None:
     try:
         url = httpx.URL(base_url.strip().rstrip("/") + path)
     except httpx.InvalidURL:
         return None
-    if url.scheme not in ("http", "https") or not url.host or (url.port or 0) > HIGHEST_PORT:
+    if url.scheme not in ("http", "https") or not url.host or (url.port or 0) > MAX_PORT:
         return None
     return url
 
 
-def _headers(api_key: str) -> Mapping[str, str] | None:
+def _build_headers(api_key: str) -> Mapping[str, str] | None:
     """None if the key cannot be sent in a header."""
     key = api_key.strip()
     if not (key.isascii() and key.isprintable()):

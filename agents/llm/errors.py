@@ -6,6 +6,7 @@
         |   +-- KeyRefused            auth
         |   +-- OutOfCredit           quota
         |   +-- NotFound              not_found
+        |   |   +-- UnknownModel          says which models there are, if the endpoint does
         |   +-- WrongAddress          bad_address
         |   +-- NotAnApi              bad_response
         |   +-- Redirected            redirected
@@ -14,23 +15,25 @@
         |   +-- ContextTooLong        context_length
         |   +-- OptionRefused         the client: ask again without the option
         +-- NoTimeToRetry         the caller: the code is that of the error it follows
-        +-- PassingError          nobody: trying again may help
+        +-- TransientError        nobody: trying again may help
             +-- RateLimited           rate_limited
             +-- Overloaded            overloaded
             +-- TimedOut              timeout
+            |   +-- IdleTimeout           no byte for too long; after content a BrokenStream
             +-- Unreachable           unreachable
             +-- BrokenStream          broken_stream
             +-- EmptyStream           empty_stream
             +-- BadResponse           bad_response
 
 `str(error)` says what happened and what to do. It never holds what the endpoint wrote, nor the
-key: both may be secret.
+key: both may be secret. Names of models are the exception: those that the settings list too.
 """
 
 import math
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, Self
 
-from agents.core.ports import ModelError
+from agents.core.messages import ModelError
 
 
 class EndpointError(ModelError):
@@ -41,6 +44,8 @@ class EndpointError(ModelError):
     def __init__(self, message: str = "", *, retry_after: float | None = None) -> None:
         super().__init__(message or self.message)
         self.retry_after = retry_after
+        self.detail = ""
+        """What the endpoint said of it: for the log alone."""
 
 
 # -- the person must act --------------------------------------------------------------------------
@@ -69,6 +74,19 @@ class NotFound(SettingsError):
         "The model endpoint does not know this model, or the base URL is wrong. "
         "Check the model name, and that the base URL ends in /v1."
     )
+
+
+class UnknownModel(NotFound):
+    message = "The model endpoint does not know this model. Choose another in the settings."
+
+    @classmethod
+    def with_suggestions(cls, model: str, names: Sequence[str], others: int) -> Self:
+        """Say which models there are instead: these, and so many others."""
+        offered = ", ".join(names) + (f" and {others:,} more" if others else "")
+        return cls(
+            f"The model endpoint does not know the model {model!r}. It offers {offered}. "
+            "Choose one of them in the settings."
+        )
 
 
 class WrongAddress(SettingsError):
@@ -135,23 +153,34 @@ class NoTimeToRetry(EndpointError):
     """Trying again might help, but not in the time that is left."""
 
     def __init__(self, error: EndpointError, wait: float) -> None:
-        seconds = "a second" if wait <= 1 else f"{math.ceil(wait)} seconds"
-        super().__init__(
-            f"{error} Not tried again: the next try would have to wait {seconds}, "
-            "longer than this run has left.",
-            retry_after=error.retry_after,
+        duration = _display_duration(wait)
+        why = (
+            f"the next try would have to wait {duration}, longer than this run has left."
+            if duration
+            else "the endpoint asks to be left alone until much later."
         )
+        super().__init__(f"{error} Not tried again: {why}", retry_after=error.retry_after)
         self.code = error.code
+
+
+def _display_duration(seconds: float) -> str:
+    """A duration that somebody may wait for; empty if nobody would."""
+    if seconds <= 1:
+        return "a second"
+    for size, unit in ((1, "seconds"), (60, "minutes"), (3600, "hours")):
+        if seconds <= 90 * size:
+            return f"{math.ceil(seconds / size)} {unit}"
+    return ""
 
 
 # -- trying again may help ------------------------------------------------------------------------
 
 
-class PassingError(EndpointError):
+class TransientError(EndpointError):
     retryable = True
 
 
-class RateLimited(PassingError):
+class RateLimited(TransientError):
     code = "rate_limited"
     message = (
         "The model endpoint gets too many requests at the moment. "
@@ -159,19 +188,30 @@ class RateLimited(PassingError):
     )
 
 
-class Overloaded(PassingError):
+class Overloaded(TransientError):
     code = "overloaded"
     message = (
         "The model endpoint failed or is overloaded. Try again in a while, or use another model."
     )
 
 
-class TimedOut(PassingError):
+class TimedOut(TransientError):
     code = "timeout"
     message = "The model endpoint did not answer in time. Try again, or use another model."
 
 
-class Unreachable(PassingError):
+class IdleTimeout(TimedOut):
+    """Not a byte came for so many seconds."""
+
+    def __init__(self, seconds: float = 60.0) -> None:
+        self.seconds = max(1, round(seconds))
+        super().__init__(
+            f"The model endpoint sent nothing for {self.seconds} s. "
+            "Try again, or use another model."
+        )
+
+
+class Unreachable(TransientError):
     code = "unreachable"
     message = (
         "The model endpoint cannot be reached. "
@@ -179,7 +219,7 @@ class Unreachable(PassingError):
     )
 
 
-class BrokenStream(PassingError):
+class BrokenStream(TransientError):
     code = "broken_stream"
     message = (
         "The connection to the model broke before the answer was complete. "
@@ -187,7 +227,7 @@ class BrokenStream(PassingError):
     )
 
 
-class EmptyStream(PassingError):
+class EmptyStream(TransientError):
     code = "empty_stream"
     message = (
         "The model endpoint closed the answer without writing anything. "
@@ -195,7 +235,7 @@ class EmptyStream(PassingError):
     )
 
 
-class BadResponse(PassingError):
+class BadResponse(TransientError):
     code = "bad_response"
     message = (
         "The model endpoint sent an answer that cannot be read. "

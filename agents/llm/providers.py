@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from agents.llm.addresses import NotAllowed, Policy, place_of
+from agents.llm.url_policy import EndpointNotAllowed, EndpointPolicy, parse_base_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +31,30 @@ PROVIDERS = {
 }
 
 
-def policy_of(own: str, inside: tuple[str, ...]) -> Policy:
+def build_policy(own: str, inside: tuple[str, ...]) -> EndpointPolicy:
     """What an administrator allows, with the providers that everybody knows."""
     known = (p.base_url for p in PROVIDERS.values() if not p.is_local)
-    return Policy.of(own, inside, (place_of(base_url).name for base_url in known))
+    return EndpointPolicy.from_settings(
+        own, inside, (parse_base_url(base_url).netloc for base_url in known)
+    )
 
 
-def allowed_providers(policy: Policy) -> tuple[Provider, ...]:
+def allowed_providers(policy: EndpointPolicy) -> tuple[Provider, ...]:
     """Those that can be chosen. A local one can where something inside may be used, or all."""
     return tuple(p for p in PROVIDERS.values() if _is_allowed(p, policy))
 
 
-def _is_allowed(provider: Provider, policy: Policy) -> bool:
+def _is_allowed(provider: Provider, policy: EndpointPolicy) -> bool:
     if policy.own == "no":
         return False
     return not provider.is_local or policy.own == "yes" or bool(policy.inside)
 
 
-def base_url_of(provider: str, base_url: str) -> str:
+def resolve_base_url(provider: str, base_url: str) -> str:
     """Where a provider is for somebody: only a local one may be elsewhere than usual."""
     preset = PROVIDERS.get(provider)
     if preset is None:
-        raise NotAllowed("The chosen provider is not known here any more. Choose another.")
+        raise EndpointNotAllowed("The chosen provider is not known here any more. Choose another.")
     if not preset.is_local:
         return preset.base_url
     return base_url or preset.base_url

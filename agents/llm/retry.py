@@ -8,6 +8,9 @@ from typing import Protocol
 
 from agents.llm.errors import EndpointError, NoTimeToRetry
 
+MAX_RETRY_AFTER_SECONDS = 10 * 365 * 86_400.0
+"""Seconds; no run waits nearly as long, so that more need not be told apart."""
+
 
 class Random(Protocol):
     def random(self) -> float: ...
@@ -16,13 +19,13 @@ class Random(Protocol):
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
     rng: Random
-    tries: int = 3
+    max_attempts: int = 3
     first_wait: float = 0.5
-    longest_wait: float = 8.0
+    max_wait: float = 8.0
 
     def wait_after(self, error: EndpointError, attempt: int, time_left: float) -> float:
         """Seconds until the next try after the failed `attempt`; raises what ends the matter."""
-        if not error.retryable or attempt >= self.tries:
+        if not error.retryable or attempt >= self.max_attempts:
             raise error
         wait = self._wait(error.retry_after, attempt)
         if wait >= time_left:
@@ -35,18 +38,20 @@ class RetryPolicy:
         jitter = self.rng.random()
         if retry_after is not None:
             return retry_after + jitter * self.first_wait
-        wait = min(self.first_wait * 2.0 ** (attempt - 1), self.longest_wait)
+        wait = min(self.first_wait * 2.0 ** (attempt - 1), self.max_wait)
         return wait * (0.5 + jitter)
 
 
-def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Seconds to wait as the headers ask; `now` is wall time. None if they do not say."""
     value = headers.get("retry-after", "").strip()
     try:
         seconds = float(value)
     except ValueError:
         seconds = _seconds_until(value, now)
-    return seconds if math.isfinite(seconds) and seconds > 0 else None
+    if math.isinf(seconds) and value.isdecimal():
+        seconds = MAX_RETRY_AFTER_SECONDS
+    return min(seconds, MAX_RETRY_AFTER_SECONDS) if math.isfinite(seconds) and seconds > 0 else None
 
 
 def _seconds_until(date: str, now: float) -> float:

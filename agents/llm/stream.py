@@ -8,8 +8,7 @@ from typing import Protocol
 
 import httpx
 
-from agents.core.ports import (
-    Clock,
+from agents.core.messages import (
     Finished,
     ModelEvent,
     ModelRequest,
@@ -17,67 +16,76 @@ from agents.core.ports import (
     Retrying,
     TextDelta,
 )
-from agents.llm.answer import AnswerDecoder
-from agents.llm.connections import sips_of
-from agents.llm.endpoint import content_type, pieces, whole
-from agents.llm.errors import EndpointError, OptionRefused
+from agents.core.ports import Clock
+from agents.llm.decoding.response import ResponseDecoder
+from agents.llm.endpoint import content_type, iter_body, log_refusal, read_body
+from agents.llm.errors import BrokenStream, EndpointError, IdleTimeout, OptionRefused
 from agents.llm.retry import RetryPolicy
+from agents.llm.transport.backend import get_paced_stream
 
 Sleep = Callable[[float], Awaitable[object]]
 
-LAST_WORDS = 1.0
+TRAILER_SECONDS = 1.0
 """Seconds to wait for usage and the proper end after an answer that said it is finished."""
-GOODBYE = 0.25
+DRAIN_SECONDS = 0.25
 """Seconds to wait for the proper end of a response that said it is done, to keep its connection."""
 
 
-_SHOWN = (TextDelta, ReasoningDelta)
+_VISIBLE_DELTAS = (TextDelta, ReasoningDelta)
 
 
-class Asker(Protocol):
+class ChatEndpoint(Protocol):
     """What a stream needs of its model."""
 
-    def ask(self, request: ModelRequest) -> AbstractAsyncContextManager[httpx.Response]:
+    def send_request(self, request: ModelRequest) -> AbstractAsyncContextManager[httpx.Response]:
         """Send the request; raises EndpointError, inside too."""
 
-    def do_without(self, option: str) -> None:
+    def drop_option(self, option: str) -> None:
         """Leave out an option that the endpoint does not know, from now on."""
+
+    async def explain(self, failure: EndpointError, seconds: float) -> EndpointError:
+        """Find out more about a failure that ends the matter, in so many seconds at most."""
 
 
 class ChatStream:
     """A `ModelStream` over HTTP. Iterate it once."""
 
     def __init__(
-        self, asker: Asker, request: ModelRequest, policy: RetryPolicy, clock: Clock, sleep: Sleep
+        self,
+        endpoint: ChatEndpoint,
+        request: ModelRequest,
+        policy: RetryPolicy,
+        clock: Clock,
+        sleep: Sleep,
     ) -> None:
-        self._asker = asker
+        self._endpoint = endpoint
         self._request = request
         self._policy = policy
         self._clock = clock
         self._sleep = sleep
-        self._known = tool_names(request)
-        self._answer = AnswerDecoder()
+        self._tool_names = tool_names(request)
+        self._decoder = ResponseDecoder()
         self._pending: Iterator[ModelEvent] = iter(())
         self._events = self._run()
 
     def __aiter__(self) -> AsyncIterator[ModelEvent]:
         return self._events
 
-    def held_back(self) -> Sequence[ModelEvent]:
+    def undelivered(self) -> Sequence[ModelEvent]:
         pending = [event for event in self._pending if not isinstance(event, Finished)]
-        return pending + self._answer.release()
+        return pending + self._decoder.flush_raw()
 
     async def aclose(self) -> None:
         await self._events.aclose()
 
     async def _run(self) -> AsyncGenerator[ModelEvent, None]:
         for attempt in count(1):
-            answer = self._answer = AnswerDecoder(self._known)
+            answer = self._decoder = ResponseDecoder(self._tool_names)
             failure: EndpointError | None = None
             try:
                 async with (
-                    self._asker.ask(self._request) as response,
-                    aclosing(_read(response, answer)) as reads,
+                    self._endpoint.send_request(self._request) as response,
+                    aclosing(_read_events(response, answer)) as reads,
                 ):
                     async for events in reads:
                         self._pending = iter(events)
@@ -87,69 +95,83 @@ class ChatStream:
                 failure = error
                 failure.__context__ = None  # What it comes from may name the key.
             if failure is None or answer.complete:
-                self._pending = iter(answer.finish())
+                self._pending = iter(answer.flush())
                 for event in self._pending:
                     yield event
                 failure = answer.fault
             if failure is None:
                 return
             if answer.started:
-                self._pending = iter(answer.release())
+                self._pending = iter(answer.flush_raw())
                 for event in self._pending:
                     yield event
-                raise failure
-            wait = self._wait_after(failure, attempt)
+                raise _error_after_content(failure)
+            wait = await self._wait_after(failure, attempt)
             yield Retrying(attempt, wait, str(failure))
             await self._sleep(wait)
 
-    def _wait_after(self, failure: EndpointError, attempt: int) -> float:
-        if isinstance(failure, OptionRefused):
-            self._asker.do_without(failure.option)
+    async def _wait_after(self, failure: EndpointError, attempt: int) -> float:
         time_left = self._request.deadline - self._clock.monotonic()
+        if isinstance(failure, OptionRefused):
+            self._endpoint.drop_option(failure.option)
+        elif not failure.retryable:
+            raise await self._endpoint.explain(failure, time_left / 2)
         return self._policy.wait_after(failure, attempt, time_left)
 
 
-async def _read(
-    response: httpx.Response, answer: AnswerDecoder
+def _error_after_content(failure: EndpointError) -> EndpointError:
+    """A failure as it is told when part of the answer is there."""
+    if not isinstance(failure, IdleTimeout):
+        return failure
+    return BrokenStream(
+        f"The model stopped in the middle of its answer: nothing came for {failure.seconds} s. "
+        "What arrived is kept; continue or ask again."
+    )
+
+
+async def _read_events(
+    response: httpx.Response, decoder: ResponseDecoder
 ) -> AsyncGenerator[list[ModelEvent], None]:
     """The events of each read, up to the end of the answer or what makes it unreadable."""
     is_whole = content_type(response) == "application/json"
-    body, feed = (whole, answer.feed_whole) if is_whole else (pieces, answer.feed)
-    sips = sips_of(response)
+    body, feed = (read_body, decoder.feed_body) if is_whole else (iter_body, decoder.feed)
+    paced = get_paced_stream(response)
     async with aclosing(body(response)) as reads:
         async for data in reads:
             events = feed(data)
             if events:
                 yield events
-            if sips is not None:
-                sips.may_rest = bool(events) and type(events[-1]) in _SHOWN
-            if answer.fault:
-                raise answer.fault
-            if answer.done:
-                await _say_goodbye(reads)
+            if paced is not None:
+                paced.may_delay = bool(events) and type(events[-1]) in _VISIBLE_DELTAS
+            if decoder.fault:
+                if decoder.fault.detail:
+                    log_refusal(response, decoder.fault)
+                raise decoder.fault
+            if decoder.done:
+                await _drain(reads)
                 return
-            if answer.complete:
-                yield await _last_words(reads, answer)
+            if decoder.complete:
+                yield await _read_trailer(reads, decoder)
                 return
 
 
-async def _last_words(reads: AsyncIterator[bytes], answer: AnswerDecoder) -> list[ModelEvent]:
+async def _read_trailer(reads: AsyncIterator[bytes], decoder: ResponseDecoder) -> list[ModelEvent]:
     """What follows a finished answer, usage for one. Some endpoints then say no more, and leave
     the connection open: they are not waited for."""
     events: list[ModelEvent] = []
     with suppress(TimeoutError, httpx.HTTPError):
-        async with asyncio.timeout(LAST_WORDS):
+        async with asyncio.timeout(TRAILER_SECONDS):
             async for data in reads:
-                events += answer.feed(data)
-                if answer.done:
-                    await _say_goodbye(reads)
+                events += decoder.feed(data)
+                if decoder.done:
+                    await _drain(reads)
                     break
     return events
 
 
-async def _say_goodbye(reads: AsyncIterator[bytes]) -> None:
+async def _drain(reads: AsyncIterator[bytes]) -> None:
     with suppress(TimeoutError, httpx.HTTPError):
-        async with asyncio.timeout(GOODBYE):
+        async with asyncio.timeout(DRAIN_SECONDS):
             async for _ in reads:
                 pass
 

@@ -4,19 +4,24 @@ import re
 from typing import TextIO
 
 from agents.core.chunks import (
-    Chunk,
     Content,
     Done,
     Error,
-    System,
+    OracleStreamChunk,
+    SystemMessage,
     Thinking,
     ToolCalled,
     ToolResult,
     Turn,
+    qualify_call_id,
 )
-from agents.core.reasons import reason_of
+from agents.core.reasons import get_reason
+from agents.web.notice_levels import NoticeLevel, notice_level
 
 _RESULT_CHARS = 200
+_DIM = "2"
+_COLOURS: dict[NoticeLevel, str] = {"limit": "33", "error": "31", "neutral": _DIM}
+"""Amber, red and grey, in the numbers of terminals."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -26,62 +31,79 @@ class Terminal:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._in_text = False
+        self._subagents: set[str] = set()
+        """The calls that have started one."""
 
-    def show(self, chunk: Chunk) -> None:
+    def show(self, chunk: OracleStreamChunk) -> None:
+        self._subagents.add(chunk.parent)
         match chunk:
             case Content(content=text) if not chunk.parent:
-                self._text(_plain(text))
+                self._write_text(_replace_control_characters(text))
             case Thinking(content=text) if not chunk.parent:
-                self._text(f"\033[2m{_plain(text)}\033[0m" if self._out.isatty() else "")
+                self._write_text(
+                    self._colourise(_replace_control_characters(text), _DIM)
+                    if self._out.isatty()
+                    else ""
+                )
             case ToolCalled(tool_call=call) if call.status != "pending":
-                self._line(chunk, f"- {call.name} {_short(str(call.arguments))} [{call.status}]")
+                self._write_line(
+                    chunk, f"- {call.name} {_truncate(str(call.arguments))} [{call.status}]"
+                )
             case ToolResult(tool_result=result, ok=ok, duration_ms=ms):
                 state = "ok" if ok else "failed"
-                self._line(chunk, f"  {state} after {ms} ms: {_short(result)}")
-            case System(system_message=message):
-                self._line(chunk, f"! {message}")
+                self._write_line(chunk, f"  {state} after {ms} ms: {_truncate(result)}")
+                if not ok and qualify_call_id(chunk.parent, chunk.tool_call_id) in self._subagents:
+                    self._write_line(chunk, "  Unfinished work of a subagent was not kept.")
+            case SystemMessage(system_message=message, system_type=kind, severity=severity) if (
+                message
+            ):
+                self._write_line(chunk, f"! {message}", _COLOURS[notice_level(kind, severity)])
             case Error(error=error, code=code) if code != "cancelled":  # its notice said so
-                self._line(chunk, f"Error: {error}")
+                self._write_line(chunk, f"Error: {error}", _COLOURS["error"])
             case Turn(phase="start") if not chunk.parent:
-                self._break()
+                self._end_text()
             case Done():
-                self._done(chunk)
+                self._write_ending(chunk)
             case _:
                 pass
 
-    def _text(self, text: str) -> None:
+    def _write_text(self, text: str) -> None:
         self._out.write(text)
         self._out.flush()
         self._in_text = self._in_text or bool(text)
 
-    def _line(self, chunk: Chunk, text: str) -> None:
-        self._break()
+    def _write_line(self, chunk: OracleStreamChunk, text: str, colour: str = "") -> None:
+        self._end_text()
         indent = "    " if chunk.parent else ""
-        self._out.write(f"{indent}{_plain(text)}\n")
+        self._out.write(f"{indent}{self._colourise(_replace_control_characters(text), colour)}\n")
         self._out.flush()
 
-    def _break(self) -> None:
+    def _colourise(self, text: str, colour: str) -> str:
+        return f"\033[{colour}m{text}\033[0m" if colour and self._out.isatty() else text
+
+    def _end_text(self) -> None:
         if self._in_text:
             self._out.write("\n")
             self._in_text = False
 
-    def _done(self, done: Done) -> None:
-        self._break()
+    def _write_ending(self, done: Done) -> None:
+        self._end_text()
         if done.explanation:
             self._out.write(f"\n{done.explanation}\n")
-        reason = reason_of(done.termination_reason)
+        reason = get_reason(done.termination_reason)
         self._out.write(
             f"\n{reason.label}: {reason.sentence} {reason.remedy}\n"
-            f"[{done.outcome}: {done.termination_reason}; {done.turns_used} turns, "
+            f"[{done.outcome}: {done.termination_reason}; "
+            f"{done.turns_used} iteration{'' if done.turns_used == 1 else 's'}, "
             f"{done.tokens_used:,} tokens ({done.usage_source}), {done.model_used}]\n"
         )
 
 
-def _plain(text: str) -> str:
+def _replace_control_characters(text: str) -> str:
     """Text that cannot move the cursor, clear the screen or change the title."""
     return _CONTROL.sub("\ufffd", text)
 
 
-def _short(text: str) -> str:
+def _truncate(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _RESULT_CHARS else line[: _RESULT_CHARS - 1] + "…"

@@ -9,34 +9,36 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from agents.core.progress import StuckRules
-from agents.core.recording import BadTrace, Recording, from_trace
-from agents.core.scoring import Labelled, labelled
+from agents.core.replay.evaluation import LabelledRun, build_labelled_run
+from agents.core.replay.recording import InvalidTrace, Recording, from_trace
+from agents.core.stuck import StuckRules
 
-_NAMED = 5
+_MAX_LISTED = 5
 """Bad lines that are told of; the rest are counted."""
 
 
-def read_traces(path: Path, rules: StuckRules) -> list[tuple[Recording, Labelled]]:
+def read_traces(path: Path, rules: StuckRules) -> list[tuple[Recording, LabelledRun]]:
     """The runs of a file, each with its label. All of it is read before bad lines are told of."""
-    runs: list[tuple[Recording, Labelled]] = []
+    runs: list[tuple[Recording, LabelledRun]] = []
     bad: list[str] = []
-    for number, line in _lines(path):
+    for number, line in _iter_lines(path):
         try:
-            run = _parsed(line)
+            run = _parse_line(line)
             recording = from_trace(run)
-            runs.append((recording, labelled(run, recording, rules)))
-        except BadTrace as error:
+            runs.append((recording, build_labelled_run(run, recording, rules)))
+        except InvalidTrace as error:
             bad.append(f"line {number}: {error}")
     if bad:
-        more = f"; and {len(bad) - _NAMED:,} more" if len(bad) > _NAMED else ""
-        raise CommandError(f"{path} has lines that are no runs. {'; '.join(bad[:_NAMED])}{more}.")
+        more = f"; and {len(bad) - _MAX_LISTED:,} more" if len(bad) > _MAX_LISTED else ""
+        raise CommandError(
+            f"{path} has lines that are no runs. {'; '.join(bad[:_MAX_LISTED])}{more}."
+        )
     if not runs:
         raise CommandError(f"{path} holds no runs.")
     return runs
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _iter_lines(path: Path) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, with their numbers."""
     opener = gzip.open if path.suffix == ".gz" else open
     try:
@@ -54,8 +56,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise CommandError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
-def _parsed(line: str) -> Any:
+def _parse_line(line: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadTrace(f"not JSON ({error})") from None
+        raise InvalidTrace(f"not JSON ({error})") from None

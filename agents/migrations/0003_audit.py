@@ -2,11 +2,14 @@
 
 from typing import Any
 
-import agents.models.runs
-from agents.ledger import store
-from agents.models import chain
-from agents.models.audit import record_each
-from agents.models.encoding import signed_of
+import agents.models.runs  # only for a field's default, by its path
+from agents.migrations._frozen_signing import (
+    append_entries,
+    next_link,
+    sign_end,
+    sign_start,
+    signed_payload,
+)
 import django.db.models.deletion
 import django.utils.timezone
 from django.conf import settings
@@ -41,22 +44,35 @@ def make_groups(apps: Any, schema_editor: Any) -> None:
 
 
 def sign_earlier(apps: Any, schema_editor: Any) -> None:
-    """Runs from before are counted and signed as they are: nobody can tell what they were."""
-    runs = apps.get_model("agents", "AgentRun").objects
-    events = apps.get_model("agents", "RunEvent").objects
+    """Count and sign runs from before as they are: nobody can tell what they were."""
+    alias = schema_editor.connection.alias
+    runs = apps.get_model("agents", "AgentRun").objects.using(alias)
+    events = apps.get_model("agents", "RunEvent").objects.using(alias)
+    entries = apps.get_model("agents", "AuditEntry").objects.using(alias)
     for run in runs.order_by().iterator(100):
         run.day = run.started_at.date()
-        chain.begin(run)
+        sign_start(run)
         link = run.first_link
         for event in events.filter(run_id=run.pk).order_by("seq").iterator(500):
-            (link,) = chain.links(link, [signed_of(event, event.sha256)])
+            link = next_link(link, signed_payload(event))
             events.filter(pk=event.pk).update(link=link)
         if run.outcome is not None:
-            store.count(run)
-            chain.close(run, link, [])
-        run.save()
+            count(run)
+            sign_end(run, link)
+        run.save(using=alias)
         if run.outcome is not None:
-            record_each("close", [run.pk], by=None, seal=run.seal)
+            append_entries(entries, "close", run.pk, [{"seal": run.seal}])
+
+
+def count(run: Any) -> None:
+    """Note what a run that has ended took, and how much of each limit that was."""
+    run.tokens = run.tokens_in + run.tokens_out
+    if run.ended_at is not None:
+        took = run.ended_at - run.started_at
+        run.duration_ms = max(0, round(took.total_seconds() * 1000))
+        run.time_percent = round(run.duration_ms / 10 / run.config["timeout_seconds"])
+    run.turns_percent = round(100 * run.turns / run.config["max_iterations"])
+    run.tokens_percent = round(100 * run.tokens / run.config["token_budget"])
 
 
 class Migration(migrations.Migration):

@@ -3,12 +3,11 @@
 Bounds, defaults and help texts come from `agents.core.config`; the database holds them too.
 """
 
+from agents.models.api_tokens import ApiToken
 from agents.models.audit import AuditEntry
-from agents.models.changes import SettingChange
 from agents.models.projects import Membership, Project
 from agents.models.runs import AgentRun, RunEvent, RunTool
-from agents.models.settings import Appearance, ModelSettings, UserAgentConfig
-from agents.models.tokens import ApiToken
+from agents.models.settings import Appearance, ModelSettings, SettingChange, UserAgentConfig
 
 __all__ = [
     "AgentRun",

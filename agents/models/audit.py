@@ -1,20 +1,10 @@
 """Who looked, exported, stopped or erased: a record of its own, chained like a run's events."""
 
-import json
-from collections.abc import Iterable
-from typing import Any
-from uuid import UUID
-
 from django.conf import settings
-from django.contrib.auth.models import User
-from django.db import connection, models, transaction
+from django.db import models
 from django.utils import timezone
 
-from agents.models import chain
 from agents.models.runs import AgentRun
-
-_LOCK = 0x0AC1E
-"""PostgreSQL's advisory lock under which entries are appended: a link needs the one before it."""
 
 
 class AuditEntry(models.Model):
@@ -25,6 +15,8 @@ class AuditEntry(models.Model):
         EXPORT = "export", "Exported runs"
         CANCEL = "cancel", "Stopped a run"
         ERASE = "erase", "Erased content"
+        ERASE_UNFINISHED = "erase_unfinished", "Erased unfinished work of a subagent"
+        """Of one call: what its subagent wrote. The run does not count as erased."""
         CLOSE = "close", "A run ended"
         """Recorded for every run with its seal: a run cannot be opened again, or go, unseen."""
 
@@ -47,43 +39,3 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_verb_display()} {self.at:%Y-%m-%d %H:%M}"
-
-    @property
-    def is_signed(self) -> bool:
-        """Whether its link follows from the entry before it."""
-        before = AuditEntry.objects.filter(pk__lt=self.pk).order_by("-id")
-        link = before.values_list("link", flat=True).first() or ""
-        made = (chain.link_after(link, self.digest(), key) for key in chain.all_keys())
-        return self.link in made
-
-    def digest(self) -> str:
-        """Of everything but who it was, for which the mark stands."""
-        facts = [self.at.isoformat(), self.by_mark, self.verb, str(self.run_id), self.detail]
-        return chain.digest(json.dumps(facts, sort_keys=True))
-
-
-def record(verb: str, *, by: User | None, run: AgentRun | None = None, **detail: Any) -> AuditEntry:
-    """Append one entry."""
-    return _append([_entry(verb, by, run.pk if run else None, detail)])[0]
-
-
-def record_each(verb: str, runs: Iterable[UUID], *, by: User | None, **detail: Any) -> None:
-    """Append one entry for each run."""
-    _append([_entry(verb, by, run_id, detail) for run_id in runs])
-
-
-def _entry(verb: str, by: User | None, run_id: UUID | None, detail: dict[str, Any]) -> AuditEntry:
-    mark = chain.mark(by.pk) if by else ""
-    return AuditEntry(by=by, by_mark=mark, verb=verb, run_id=run_id, detail=detail)
-
-
-def _append(entries: list[AuditEntry]) -> list[AuditEntry]:
-    with transaction.atomic():
-        if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-        last = AuditEntry.objects.order_by("-id").values_list("link", flat=True).first()
-        links = chain.links(last or "", [entry.digest() for entry in entries])
-        for entry, link in zip(entries, links, strict=True):
-            entry.link = link
-        return AuditEntry.objects.bulk_create(entries)

@@ -91,7 +91,7 @@ class AgentRun(models.Model):
     first_link = models.CharField(max_length=64, default="", editable=False)
     seal = models.CharField(max_length=64, blank=True, editable=False)
     digests = models.JSONField(default=dict, editable=False)
-    """The chain (agents/models/chain.py): what it starts with, what closes it, and the digests of
+    """The chain (agents/audit/signing.py): what it starts with, what closes it, and the digests of
     texts that may be erased."""
 
     class Meta:

@@ -9,7 +9,10 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from agents.core.config import LIMITS, AgentConfig
-from agents.core.decision import TREES
+from agents.core.decisions.protocol import TREES
+
+MAX_VALUE_LENGTH = 200
+"""Of a setting, as a change of it records it."""
 
 
 def limit_field(name: str) -> Any:
@@ -23,7 +26,7 @@ def limit_field(name: str) -> Any:
     )
 
 
-def bounds(name: str, minimum: int, maximum: int) -> models.CheckConstraint:
+def bounds_constraint(name: str, minimum: int, maximum: int) -> models.CheckConstraint:
     """The same bounds, held by the database against everything that is not a form."""
     return models.CheckConstraint(
         condition=models.Q(**{f"{name}__gte": minimum, f"{name}__lte": maximum}),
@@ -32,13 +35,13 @@ def bounds(name: str, minimum: int, maximum: int) -> models.CheckConstraint:
 
 
 def known_tree(name: str) -> None:
-    if name not in TREES:
+    if name not in TREES.names():
         raise ValidationError(
             f"There is no decision tree {name!r}. Known: {', '.join(TREES.names())}."
         )
 
 
-class PerUser(models.Model):
+class UserSettings(models.Model):
     """Settings that a user has exactly one row of, made on first access."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
@@ -50,12 +53,12 @@ class PerUser(models.Model):
         return f"{self._meta.verbose_name} of {self.user}"
 
     @classmethod
-    def of(cls, user: AbstractBaseUser) -> Self:
+    def for_user(cls, user: AbstractBaseUser) -> Self:
         """The user's settings; the defaults, if they never set any."""
         return cls._default_manager.get_or_create(user=user)[0]
 
 
-class UserAgentConfig(PerUser):
+class UserAgentConfig(UserSettings):
     """A user's limits. `version` grows with every change, so that a stale form is noticed."""
 
     max_iterations = limit_field("max_iterations")
@@ -74,22 +77,27 @@ class UserAgentConfig(PerUser):
     class Meta:
         verbose_name = "agent configuration"
         constraints = [
-            bounds(limit.name, limit.minimum, limit.maximum) for limit in LIMITS.values()
+            bounds_constraint(limit.name, limit.minimum, limit.maximum) for limit in LIMITS.values()
         ]
 
     @property
     def tree(self) -> str:
-        """The decision tree of a run that names none."""
-        return self.default_tree or str(settings.ORACLE_DEFAULT_TREE)
+        """The decision tree of a run that names none.
+
+        One that was saved when it could still be chosen, and is internal now, is not used.
+        """
+        own = "" if TREES.is_internal(self.default_tree) else self.default_tree
+        return own or str(settings.ORACLE_DEFAULT_TREE)
 
     def to_config(self) -> AgentConfig:
         """The limits as the loop takes them."""
         return AgentConfig(**{name: getattr(self, name) for name in LIMITS})
 
 
-class ModelSettings(PerUser):
+class ModelSettings(UserSettings):
     """Which models a user's agent asks, and how. An empty name is the site's default.
 
+    `version` grows with every change, so that a stale program is noticed.
     `provider` names a preset of `agents.llm.providers`; empty: the site's own endpoint and key.
     """
 
@@ -101,7 +109,7 @@ class ModelSettings(PerUser):
     provider = models.CharField(max_length=32, blank=True)
     base_url = models.CharField(max_length=500, blank=True)
     sealed_key = models.TextField(blank=True, editable=False)
-    """See agents.models.secrets: written, used, never shown."""
+    """See agents.endpoints.encryption: written, used, never shown."""
     key_hint = models.CharField(max_length=8, blank=True, editable=False)
     oracle_model = models.CharField(max_length=200, blank=True)
     subagent_model = models.CharField(max_length=200, blank=True)
@@ -117,12 +125,13 @@ class ModelSettings(PerUser):
         validators=[MinValueValidator(5), MaxValueValidator(100)],
         help_text="Earlier exchanges that are replayed to the model.",
     )
+    version = models.PositiveIntegerField(default=1, editable=False)
 
     class Meta:
         verbose_name = "model settings"
         constraints = [
-            bounds("librarian_timeout", 60, 3_600),
-            bounds("max_context_nodes", 5, 100),
+            bounds_constraint("librarian_timeout", 60, 3_600),
+            bounds_constraint("max_context_nodes", 5, 100),
         ]
 
     @property
@@ -141,7 +150,7 @@ class ModelSettings(PerUser):
         return tuple(dict.fromkeys((own, *settings.ORACLE_LLM_MODELS)))
 
 
-class Appearance(PerUser):
+class Appearance(UserSettings):
     """How pages look to a user."""
 
     class Theme(models.TextChoices):
@@ -153,3 +162,25 @@ class Appearance(PerUser):
 
     class Meta:
         verbose_name = "appearance"
+
+
+class SettingChange(models.Model):
+    """One change of one setting. Rows are added, never changed. A secret is only hinted at."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="setting_changes"
+    )
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    name = models.CharField(max_length=64)
+    old = models.CharField(max_length=MAX_VALUE_LENGTH)
+    new = models.CharField(max_length=MAX_VALUE_LENGTH)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-at", "-id"]
+        indexes = [models.Index(fields=["user", "-at"])]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.old} to {self.new}"

@@ -4,7 +4,7 @@ The only place that builds the outside world of a run. Closing a tab, a socket o
 end a run: its task belongs to the runtime of the process that accepted it.
 """
 
-from agents.runtime.requests import RunRefused, RunRequest, World
+from agents.runtime.requests import RunFactory, RunRefused, RunRequest
 from agents.runtime.runtime import Runtime
 
-__all__ = ["RunRefused", "RunRequest", "Runtime", "World"]
+__all__ = ["RunFactory", "RunRefused", "RunRequest", "Runtime"]

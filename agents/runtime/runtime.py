@@ -3,79 +3,90 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar
 from uuid import UUID, uuid4
 
 from channels.layers import get_channel_layer
-from django.db import InterfaceError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from agents import history
-from agents.core.chunks import Chunk
+from agents import context_messages
+from agents.core.cancellation import Cancellation
+from agents.core.chunks import OracleStreamChunk
 from agents.core.clock import LoopClock
 from agents.core.config import AgentConfig
-from agents.core.decision import TREES
-from agents.core.guard import TreeGuard
-from agents.core.ports import Cancellation, Clock
+from agents.core.decisions.guard import TreeGuard
+from agents.core.decisions.protocol import TREES
+from agents.core.ports import Clock
 from agents.core.tasks import spawn, stop
-from agents.ledger.database import Database
+from agents.ledger.db_executor import DatabaseExecutor
+from agents.ledger.hints import HintBroadcaster
+from agents.ledger.queries import ChunkPage, Lease, checkpoint_wal
 from agents.ledger.reader import Reader
-from agents.ledger.relay import Relay
-from agents.ledger.store import Hold, Page
-from agents.ledger.writer import OwnRun, Writer
+from agents.ledger.writer import OwnedRun, Writer
 from agents.models import AgentRun
-from agents.runtime.going import Going, Setting
-from agents.runtime.requests import Attach, RunRefused, RunRequest, World, create
-from agents.runtime.settling import owner, sweep
+from agents.runtime.admission import create_run
+from agents.runtime.recovery import process_owner_id, sweep
+from agents.runtime.requests import Attach, RunFactory, RunRefused, RunRequest
+from agents.runtime.run_task import RunInputs, RunTask
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-LEASE = {"sqlite": timedelta(seconds=90), "postgresql": timedelta(seconds=30)}
+LEASE_DURATIONS = {"sqlite": timedelta(seconds=90), "postgresql": timedelta(seconds=30)}
 """How long a silent process keeps its runs; on SQLite longer than a lock may take."""
 SWEEP_SECONDS = 10.0
-THREADS = 4
+CHECKPOINT_SECONDS = 1.0
+DB_THREADS = 4
 """For starting, cancelling and sweeping."""
 
 
 class Runtime:
-    """`async with Runtime(world) as runtime:` then start, follow, cancel."""
+    """`async with Runtime(factory) as runtime:` then start, follow, cancel."""
 
-    def __init__(self, world: World, clock: Clock | None = None) -> None:
-        self._world = world
+    def __init__(self, factory: RunFactory, clock: Clock | None = None) -> None:
+        self._factory = factory
         self._clock = clock or LoopClock()
-        self._lease = LEASE[connection.vendor]
-        self._database = Database(THREADS, "runtime")
+        self._lease_duration = LEASE_DURATIONS[connection.vendor]
+        self._database = DatabaseExecutor(DB_THREADS, "runtime")
         # Apart from those that may wait for a lock: reading never has to.
-        self._reading = Database(1, "ledger reader")
-        self._reader = Reader(self._reading)
+        self._read_database = DatabaseExecutor(1, "ledger reader")
+        self._reader = Reader(self._read_database)
         layer = get_channel_layer()
-        self._relay = Relay(layer, self._reader.tell) if layer is not None else None
-        self._writer = Writer(self._lease, self._committed)
-        self._starts: set[asyncio.Task[AgentRun]] = set()
-        self._starting: set[UUID] = set()
-        self._going: dict[UUID, Going] = {}
-        self._sweeper: asyncio.Task[None] | None = None
-        self._stopping = False
+        self._broadcaster = (
+            HintBroadcaster(layer, self._reader.notify) if layer is not None else None
+        )
+        self._writer = Writer(self._lease_duration, self._on_committed)
+        self._start_tasks: set[asyncio.Task[AgentRun]] = set()
+        self._starting_ids: set[UUID] = set()
+        self._run_tasks: dict[UUID, RunTask] = {}
+        self._background_tasks: list[asyncio.Task[None]] = []
+        self._has_written = asyncio.Event()
+        self._sweep_wanted = asyncio.Event()
+        self._unrecovered: set[UUID] = set()
+        """Runs that were dropped, and whose readers wait for an end."""
+        self._is_stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def __aenter__(self) -> "Runtime":
         self._loop = asyncio.get_running_loop()
         await self._sweep()
         self._writer.start()
-        if self._relay is not None:
-            self._relay.start()
-        self._sweeper = spawn(self._sweep_now_and_then(), "sweeper")
+        if self._broadcaster is not None:
+            self._broadcaster.start()
+        self._background_tasks = [spawn(self._sweep_periodically(), "sweeper")]
+        if connection.vendor == "sqlite":
+            self._background_tasks.append(spawn(self._checkpoint_periodically(), "checkpoints"))
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.drain(0)
-        if self._relay is not None:
-            await self._relay.close()
-        await self._reading.close()
+        if self._broadcaster is not None:
+            await self._broadcaster.close()
+        await self._read_database.close()
         await self._database.close()
 
     async def drain(self, grace: float) -> None:
@@ -83,30 +94,31 @@ class Runtime:
 
         When this returns everything is stored; readers may still read it.
         """
-        if self._stopping:
+        if self._is_stopping:
             return
-        self._stopping = True
-        if self._starts:
-            await asyncio.wait(self._starts)
-        tasks = [going.task for going in self._going.values() if going.task is not None]
+        self._is_stopping = True
+        if self._start_tasks:
+            await asyncio.wait(self._start_tasks)
+        tasks = [going.task for going in self._run_tasks.values() if going.task is not None]
         if tasks and grace:
             await asyncio.wait(tasks, timeout=grace)
-        if self._sweeper is not None:  # first: a run that is being ended is nobody's to settle
-            await stop([self._sweeper], 1.0)
+        await stop(
+            self._background_tasks, 1.0
+        )  # first: a run that is being ended is nobody's to settle
         await stop(tasks, 5.0)
         await self._writer.close()
 
     @property
-    def trouble(self) -> str:
+    def not_ready_reason(self) -> str:
         """Why this process should get no new work now; empty if it may."""
-        if self._stopping:
+        if self._is_stopping:
             return "stopping"
-        return "the database does not take what runs write" if self._writer.is_stalled else ""
+        return self._writer.last_error
 
     @property
-    def active(self) -> int:
+    def active_runs(self) -> int:
         """How many runs this process drives."""
-        return len(self._going)
+        return len(self._run_tasks)
 
     # -- runs -------------------------------------------------------------------------------------
 
@@ -116,18 +128,18 @@ class Runtime:
         The start is a task of ours: a caller that goes away in the middle leaves a run that goes
         on, not a row that nobody drives.
         """
-        if self._stopping:
+        if self._is_stopping:
             raise RunRefused("The server is stopping. Ask again in a moment.")
         task = asyncio.get_running_loop().create_task(self._start(request, attach))
-        self._starts.add(task)
-        task.add_done_callback(self._starts.discard)
+        self._start_tasks.add(task)
+        task.add_done_callback(self._start_tasks.discard)
         return await asyncio.shield(task)
 
     async def _start(self, request: RunRequest, attach: Attach | None) -> AgentRun:
         tree = TREES.get(request.tree)(request.config)  # type: ignore[call-arg]
         config = TreeGuard(tree, request.config).config
         run_id = uuid4()
-        self._starting.add(run_id)
+        self._starting_ids.add(run_id)
         try:
             row, setting = await self._database.run(
                 partial(self._prepare, request, run_id, config, attach)
@@ -135,24 +147,24 @@ class Runtime:
             if setting is not None:
                 self._launch(row, setting)
         except (OperationalError, InterfaceError) as error:
-            log.warning("a run could not be started: %s", error)
+            logger.warning("a run could not be started: %s", error)
             raise RunRefused("The database does not answer. Ask again in a moment.") from None
         finally:
-            self._starting.discard(run_id)
+            self._starting_ids.discard(run_id)
         return row
 
     def _prepare(
         self, request: RunRequest, run_id: UUID, config: AgentConfig, attach: Attach | None
-    ) -> tuple[AgentRun, Setting | None]:
+    ) -> tuple[AgentRun, RunInputs | None]:
         """The run's row and, if it is new, what it is driven with."""
-        model = self._world.model(request)
-        row, is_new = create(
+        model = self._factory.model(request)
+        row, is_new = create_run(
             request,
             run_id,
             config=config,
             model=model.name,
-            owner=owner(),
-            lease=self._lease,
+            owner=process_owner_id(),
+            lease_duration=self._lease_duration,
             attach=attach,
         )
         if not is_new:
@@ -160,9 +172,11 @@ class Runtime:
         replayed = request.context_runs
         if request.continued_from is not None and request.continued_from not in replayed:
             replayed = (*replayed, request.continued_from)
-        tools = self._world.tools(request, model)
-        system = self._world.system(request)
-        return row, Setting(request, model, tools, system, history.messages_of(replayed))
+        tools = self._factory.tools(request, model)
+        system = self._factory.system_prompt(request)
+        return row, RunInputs(
+            request, model, tools, system, context_messages.build_messages(replayed)
+        )
 
     async def cancel(self, run_id: UUID, note: str = "") -> bool:
         """Ask for a run to be stopped, whichever process has it. False if it has ended.
@@ -170,7 +184,7 @@ class Runtime:
         `note` is for the one who asked: why an administrator stopped it. A locked database is
         waited for; RunRefused says that it took too long.
         """
-        is_ours = (going := self._going.get(run_id)) is not None
+        is_ours = (going := self._run_tasks.get(run_id)) is not None
         if going is not None:
             going.cancellation.request(note)
         active = AgentRun.objects.filter(pk=run_id, outcome__isnull=True)
@@ -179,76 +193,94 @@ class Runtime:
         try:
             return bool(await self._database.run(ask)) or is_ours  # it may have ended by this
         except (OperationalError, InterfaceError) as error:
-            log.warning("a run could not be asked to stop: %s", error)
+            logger.warning("a run could not be asked to stop: %s", error)
             raise RunRefused("The database does not answer. Stop it again in a moment.") from None
 
-    def follow(self, run_id: UUID, after: int = 0) -> AsyncGenerator[Chunk, None]:
+    def follow(self, run_id: UUID, after: int = 0) -> AsyncGenerator[OracleStreamChunk, None]:
         """Every stored chunk of a run after a cursor, until its end."""
         return self._reader.follow(run_id, after)
 
-    async def read(self, run_id: UUID, after: int) -> Page | None:
+    async def read(self, run_id: UUID, after: int) -> ChunkPage | None:
         """What is stored next of a run after a cursor, if anything."""
         return await self._reader.read(run_id, after)
 
-    def watch(self, key: UUID, call: Callable[[], None]) -> AbstractContextManager[None]:
+    def watch(self, key: UUID, callback: Callable[[], None]) -> AbstractContextManager[None]:
         """Call back whenever there may be news of a run or a conversation."""
-        return self._reader.watch(key, call)
+        return self._reader.watch(key, callback)
 
-    def nudge(self, key: UUID) -> None:
+    def notify_changed(self, key: UUID) -> None:
         """Tell who watches it, in any process, that a conversation has changed. From any thread."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._committed, {key: 0})
+            self._loop.call_soon_threadsafe(self._on_committed, {key: 0})
 
-    async def work(self, work: Callable[[], T]) -> T:
+    async def run_db(self, work: Callable[[], T]) -> T:
         """Database work for those who use this runtime, in its threads."""
         return await self._database.run(work)
 
     # -- tasks ------------------------------------------------------------------------------------
 
-    def _launch(self, row: AgentRun, setting: Setting) -> None:
+    def _launch(self, row: AgentRun, inputs: RunInputs) -> None:
         cancellation = Cancellation()
-        own = OwnRun(
-            Hold(row.pk, row.fence),
+        own = OwnedRun(
+            Lease(row.pk, row.fence),
             on_cancel=cancellation.request,
-            on_lost=partial(self._lost, row.pk),
-            on_stalled=partial(self._stalled, row.pk),
+            on_lost=partial(self._on_lost, row.pk),
+            on_stalled=partial(self._on_stalled, row.pk),
         )
-        going = self._going[row.pk] = Going(own, setting, cancellation, self._clock)
-        self._writer.adopt(own)
-        going.task = spawn(self._drive(going), f"run {row.pk}")
+        going = self._run_tasks[row.pk] = RunTask(own, inputs, cancellation, self._clock)
+        self._writer.add_run(own)
+        going.task = spawn(self._run_to_end(going), f"run {row.pk}")
 
-    async def _drive(self, going: Going) -> None:
+    async def _run_to_end(self, run_task: RunTask) -> None:
         try:
-            await going.drive(self._writer)
+            await run_task.run(self._writer)
         finally:
-            self._going.pop(going.own.hold.run_id, None)
+            self._run_tasks.pop(run_task.owned_run.lease.run_id, None)
 
-    def _lost(self, run_id: UUID) -> None:
-        """The run is not ours any more: stop at once, write nothing."""
-        if (going := self._going.pop(run_id, None)) is not None:
+    def _on_lost(self, run_id: UUID) -> None:
+        """The run is not ours any more: stop at once, write nothing. Nobody else may have it."""
+        if (going := self._run_tasks.pop(run_id, None)) is not None:
             going.is_ours = False
             going.cancel_task()
+        self._unrecovered.add(run_id)
+        self._sweep_wanted.set()
 
-    def _stalled(self, run_id: UUID) -> None:
+    def _on_stalled(self, run_id: UUID) -> None:
         """The database is away for too long: end the run; its end is stored when it can be."""
-        if (going := self._going.get(run_id)) is not None:
+        if (going := self._run_tasks.get(run_id)) is not None:
             going.cancel_task()
 
-    def _committed(self, newest: dict[UUID, int]) -> None:
-        self._reader.tell(newest)
-        if self._relay is not None:
-            self._relay.tell(newest)
+    def _on_committed(self, newest: dict[UUID, int]) -> None:
+        self._has_written.set()
+        self._reader.notify(newest)
+        if self._broadcaster is not None:
+            self._broadcaster.publish(newest)
 
     async def _sweep(self) -> None:
-        await self._database.run(partial(sweep, self._lease, self._is_mine))
+        await self._database.run(partial(sweep, self._lease_duration, self._owns_run))
 
-    def _is_mine(self, run_id: UUID) -> bool:
-        return run_id in self._starting or run_id in self._going
+    def _owns_run(self, run_id: UUID) -> bool:
+        return run_id in self._starting_ids or run_id in self._run_tasks
 
-    async def _sweep_now_and_then(self) -> None:
+    async def _sweep_periodically(self) -> None:
         while True:
-            await asyncio.sleep(SWEEP_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SWEEP_SECONDS):
+                    await self._sweep_wanted.wait()
+            self._sweep_wanted.clear()
+            settled, self._unrecovered = self._unrecovered, set()
             try:
                 await self._sweep()
             except Exception:
-                log.exception("the sweeper failed; it tries again")
+                logger.exception("the sweeper failed; it tries again")
+            if settled:
+                self._on_committed(dict.fromkeys(settled, 0))
+
+    async def _checkpoint_periodically(self) -> None:
+        """While runs are written. What fails here fails for who writes, too, and is said there."""
+        while True:
+            await self._has_written.wait()
+            await asyncio.sleep(CHECKPOINT_SECONDS)
+            self._has_written.clear()
+            with suppress(DatabaseError):
+                await self._database.run(checkpoint_wal)

@@ -1,6 +1,9 @@
 """Every tool that comes with Oracle: importing this module registers them all."""
 
-from agents.tools import librarian, plain, vault
+# isort: off
+from agents.tools import librarian, builtin, vault  # the order in which models read them
+
+# isort: on
 from agents.tools.registry import TOOLS
 
-__all__ = ["TOOLS", "librarian", "plain", "vault"]
+__all__ = ["TOOLS", "builtin", "librarian", "vault"]

@@ -17,13 +17,10 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from agents.core.chunks import SourceRef
-from agents.core.ports import ToolContext, ToolSchema
+from agents.core.messages import ToolSchema
+from agents.core.ports import Service, ToolContext
 
 DEFAULT_TIMEOUT = 30.0
-
-
-class Service:
-    """Base of the things that tools are handed by type: a vault, a librarian."""
 
 
 class ToolFailed(Exception):
@@ -31,8 +28,7 @@ class ToolFailed(Exception):
 
 
 class ToolRefused(Exception):
-    """The tool may not do it. The message is for the model. Counts neither way in 3.7's terms:
-    a refusal is no failure of the tool."""
+    """The tool may not do it. The message is for the model. It is no failure of the tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,7 @@ class Tool:
     description: str
     function: Callable[..., Any]
     arguments: type[BaseModel]
-    handed_in: Mapping[str, type[Any]]
+    injected: Mapping[str, type[Any]]
     schema: ToolSchema
     writes: bool
     timeout: float | None
@@ -63,7 +59,7 @@ class Tool:
         try:
             values = self.arguments.model_validate(dict(arguments))
         except ValidationError as error:
-            raise ToolFailed(_problems(self, error)) from None
+            raise ToolFailed(_describe_problems(self, error)) from None
         return {name: getattr(values, name) for name in self.arguments.model_fields}
 
 
@@ -76,7 +72,7 @@ def define(
     if not description:
         raise TypeError(f"tool {name!r} has no docstring: the model would not know what it is for")
     hints = get_type_hints(function, include_extras=True)
-    handed_in: dict[str, type[Any]] = {}
+    injected: dict[str, type[Any]] = {}
     fields: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():
         hint = hints.get(parameter.name)
@@ -85,7 +81,7 @@ def define(
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise TypeError(f"tool {name!r}: parameter {parameter.name!r} cannot be given by name")
         if isinstance(hint, type) and issubclass(hint, ToolContext | Service):
-            handed_in[parameter.name] = hint
+            injected[parameter.name] = hint
         else:
             default = ... if parameter.default is parameter.empty else parameter.default
             fields[parameter.name] = (hint, default)
@@ -95,15 +91,15 @@ def define(
         description=description,
         function=function,
         arguments=arguments,
-        handed_in=handed_in,
-        schema=_schema(name, description, arguments),
+        injected=injected,
+        schema=_build_schema(name, description, arguments),
         writes=writes,
         timeout=timeout,
         is_async=inspect.iscoroutinefunction(function),
     )
 
 
-def _schema(name: str, description: str, arguments: type[BaseModel]) -> ToolSchema:
+def _build_schema(name: str, description: str, arguments: type[BaseModel]) -> ToolSchema:
     parameters = arguments.model_json_schema()
     parameters.pop("title", None)
     for prop in parameters.get("properties", {}).values():
@@ -112,7 +108,7 @@ def _schema(name: str, description: str, arguments: type[BaseModel]) -> ToolSche
     return {"type": "function", "function": function}
 
 
-def _problems(tool: Tool, error: ValidationError) -> str:
+def _describe_problems(tool: Tool, error: ValidationError) -> str:
     lines = [
         f"{'.'.join(map(str, problem['loc'])) or 'arguments'}: {problem['msg']}"
         for problem in error.errors(include_url=False, include_context=False)

@@ -9,12 +9,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from agents.core.ports import ToolCall, ToolContext, ToolOutcome, ToolSchema
+from agents.core.messages import ToolCall, ToolOutcome, ToolSchema
+from agents.core.ports import Service, ToolContext
 from agents.core.tasks import stop
-from agents.tools.definition import Service, Tool, ToolFailed, ToolOutput, ToolRefused
-from agents.tools.threads import THREADS, ToolThreads
+from agents.tools.blocking import THREADS, ToolThreads
+from agents.tools.definition import Tool, ToolFailed, ToolOutput, ToolRefused
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 GRACE_SECONDS = 0.1
 
 
@@ -34,10 +35,10 @@ class ToolExecutor:
         self._services = tuple(services)
         self._threads = threads
         self._schemas = tuple(tool.schema for tool in self._tools.values())
-        self._writing = frozenset(tool.name for tool in self._tools.values() if tool.writes)
+        self._writing_tools = frozenset(tool.name for tool in self._tools.values() if tool.writes)
         for tool in self._tools.values():
-            for kind in tool.handed_in.values():
-                if kind is not ToolContext and self._service(kind) is None:
+            for kind in tool.injected.values():
+                if kind is not ToolContext and self._find_service(kind) is None:
                     need = f"tool {tool.name!r} needs a {kind.__name__}"
                     raise TypeError(f"{need}, and none is given")
 
@@ -45,17 +46,17 @@ class ToolExecutor:
         return self._schemas
 
     def writes(self, name: str) -> bool:
-        return name in self._writing
+        return name in self._writing_tools
 
     async def run(self, call: ToolCall, context: ToolContext) -> ToolOutcome:
         try:
-            return _outcome(await self._call(call, context))
+            return _to_outcome(await self._call(call, context))
         except ToolFailed as error:
             return ToolOutcome(ok=False, content=str(error))
         except ToolRefused as error:
-            return ToolOutcome(ok=False, content=f"Refused: {error}", refused=True)
+            return ToolOutcome(ok=False, content=f"Refused: {error}")
         except Exception as error:
-            log.exception("tool %r failed", call.name)
+            logger.exception("tool %r failed", call.name)
             return ToolOutcome(ok=False, content=f"{call.name} failed ({type(error).__name__}).")
 
     async def _call(self, call: ToolCall, context: ToolContext) -> Any:
@@ -64,17 +65,17 @@ class ToolExecutor:
             known = ", ".join(self._tools)
             raise ToolFailed(f"There is no tool {call.name!r}. There are: {known}.")
         arguments = tool.validate(call.arguments)
-        for name, kind in tool.handed_in.items():
-            arguments[name] = context if kind is ToolContext else self._service(kind)
+        for name, kind in tool.injected.items():
+            arguments[name] = context if kind is ToolContext else self._find_service(kind)
         function = partial(tool.function, **arguments)
-        work = _contained(function() if tool.is_async else self._threads.run(function))
-        return await (work if tool.timeout is None else _in_time(work, tool))
+        work = _contain_exits(function() if tool.is_async else self._threads.run(function))
+        return await (work if tool.timeout is None else _await_with_timeout(work, tool))
 
-    def _service(self, kind: type[Any]) -> Service | None:
+    def _find_service(self, kind: type[Any]) -> Service | None:
         return next((service for service in self._services if isinstance(service, kind)), None)
 
 
-async def _contained(work: Any) -> Any:
+async def _contain_exits(work: Any) -> Any:
     """A tool's work. What is not an ordinary error, an exit say, must not leave its task: it would
     take the event loop and every other run with it."""
     try:
@@ -85,7 +86,7 @@ async def _contained(work: Any) -> Any:
         raise ToolFailed(f"The tool failed ({type(error).__name__}).") from None
 
 
-async def _in_time(work: Any, tool: Tool) -> Any:
+async def _await_with_timeout(work: Any, tool: Tool) -> Any:
     """Await a tool's work, but not beyond its time, even if it swallows its cancellation."""
     task = asyncio.ensure_future(work)
     try:
@@ -102,7 +103,7 @@ async def _in_time(work: Any, tool: Tool) -> Any:
     raise ToolFailed(f"{tool.name} took longer than {tool.timeout:g} s and was cut.{unknown}")
 
 
-def _outcome(value: Any) -> ToolOutcome:
+def _to_outcome(value: Any) -> ToolOutcome:
     match value:
         case ToolOutcome():
             return value

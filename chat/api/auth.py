@@ -8,74 +8,76 @@ from django.db import Error as DatabaseError
 from django.http import HttpRequest
 
 from agents.models import ApiToken
-from agents.models.tokens import Scope
-from chat.api.errors import Refused, refused
-from chat.api.here import work
+from agents.models.api_tokens import Scope
+from chat.api.errors import ApiError, api_error
+from chat.api.runtime import run_db
 
 BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/=-]{1,200})", re.IGNORECASE)
 REALM = 'Bearer realm="oracle"'
-PLACE = ("header", "authorization")
+LOCATION = ("header", "authorization")
 
 
-async def token_of(request: HttpRequest, scopes: tuple[Scope, ...]) -> ApiToken:
+async def authenticate(request: HttpRequest, scopes: tuple[Scope, ...]) -> ApiToken:
     """The token of a request that may do what needs one of these scopes."""
     _refuse_plain_http(request)
     given = request.headers.get("Authorization", "")
     if not given:
-        raise _unknown("Send a token: `Authorization: Bearer oracle_...`.", "missing", REALM)
+        raise _unauthorized_error(
+            "Send a token: `Authorization: Bearer oracle_...`.", "missing", REALM
+        )
     match = BEARER.fullmatch(given.strip())
-    token = await work(lambda: _find(match[1])) if match else None
+    token = await run_db(lambda: _find_token(match[1])) if match else None
     if token is None:
-        raise _invalid()
+        raise _invalid_token_error()
     if not any(map(token.allows, scopes)):
-        raise _not_allowed(scopes)
+        raise _missing_scope_error(scopes)
     return token
 
 
-async def still_valid(token: ApiToken) -> None:
+async def recheck_token(token: ApiToken) -> None:
     """For what took a while: refuses a token that was revoked meanwhile."""
-    if not await work(lambda: is_valid(token)):
-        raise _invalid()
+    if not await run_db(lambda: is_token_valid(token)):
+        raise _invalid_token_error()
 
 
-def is_valid(token: ApiToken) -> bool:
+def is_token_valid(token: ApiToken) -> bool:
     """Whether a token that was good a while ago still is."""
     return ApiToken.objects.filter(pk=token.pk, revoked_at=None, user__is_active=True).exists()
 
 
-def _find(text: str) -> ApiToken | None:
-    token = ApiToken.find(text)
+def _find_token(text: str) -> ApiToken | None:
+    token = ApiToken.authenticate(text)
     if token is not None:
         with suppress(DatabaseError):  # when it was last used is not worth a refusal
-            token.used()
+            token.touch()
     return token
 
 
 def _refuse_plain_http(request: HttpRequest) -> None:
     request.get_host()
     if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-        raise refused(
+        raise api_error(
             403, (), "Use HTTPS. A token that was sent without it should be revoked.", "https"
         )
 
 
-def _invalid() -> Refused:
-    return _unknown(
+def _invalid_token_error() -> ApiError:
+    return _unauthorized_error(
         "This token is not valid: unknown, or revoked. Make one in the settings.",
         "invalid_token",
         f'{REALM}, error="invalid_token"',
     )
 
 
-def _unknown(msg: str, kind: str, challenge: str) -> Refused:
-    return refused(401, PLACE, msg, kind, headers={"WWW-Authenticate": challenge})
+def _unauthorized_error(msg: str, kind: str, challenge: str) -> ApiError:
+    return api_error(401, LOCATION, msg, kind, headers={"WWW-Authenticate": challenge})
 
 
-def _not_allowed(scopes: tuple[Scope, ...]) -> Refused:
+def _missing_scope_error(scopes: tuple[Scope, ...]) -> ApiError:
     wanted = " ".join(scopes)
-    return refused(
+    return api_error(
         403,
-        PLACE,
+        LOCATION,
         f"This token may not do that: it needs the scope {' or '.join(scopes)}.",
         "insufficient_scope",
         headers={"WWW-Authenticate": f'{REALM}, error="insufficient_scope", scope="{wanted}"'},

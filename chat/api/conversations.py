@@ -9,12 +9,10 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
-from agents.models.tokens import Scope
-from chat import conversations, tree
-from chat.api import runs
-from chat.api.endpoints import Call, endpoint
-from chat.api.here import runtime, work
-from chat.api.limits import Rate
+from agents.models.api_tokens import Scope
+from chat.api import serializers
+from chat.api.framework import ApiRequest, endpoint
+from chat.api.runtime import require_runtime, run_db
 from chat.api.schemas import (
     ConversationList,
     ConversationPath,
@@ -26,15 +24,17 @@ from chat.api.schemas import (
     PathQuery,
     Rename,
 )
-from chat.errors import NotYours
+from chat.api.throttling import Rate
+from chat.conversations import commands, queries, tree
+from chat.errors import NotFoundForUser
 from chat.export import json_document, markdown_document
-from chat.export.records import read
+from chat.export.loader import iter_exchanges
 from chat.models import Conversation
 
-BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-ONE = "conversations/<uuid:conversation_id>"
-MEDIA = {"json": "application/json", "md": "text/markdown; charset=utf-8"}
+CONVERSATION_PATH = "conversations/<uuid:conversation_id>"
+MEDIA_TYPES = {"json": "application/json", "md": "text/markdown; charset=utf-8"}
 
 
 @endpoint(
@@ -45,33 +45,33 @@ MEDIA = {"json": "application/json", "md": "text/markdown; charset=utf-8"}
     query=ListQuery,
     answers=ConversationList,
 )
-async def list_conversations(call: Call, query: ListQuery) -> ConversationList:
-    return await work(lambda: _listed(call.user, query))
+async def list_conversations(request: ApiRequest, query: ListQuery) -> ConversationList:
+    return await run_db(lambda: _list_page(request.user, query))
 
 
-def _listed(user: User, query: ListQuery) -> ConversationList:
-    before = _place(query.before) if query.before else None
-    found = list(conversations.newest(user, query.limit + 1, before))
+def _list_page(user: User, query: ListQuery) -> ConversationList:
+    before = _parse_cursor(query.before) if query.before else None
+    found = list(queries.list_recent(user, query.limit + 1, before))
     shown = found[: query.limit]
     listed = [
-        ListedConversation(running=row.running, **_about(row))  # type: ignore[attr-defined]  # an annotation
+        ListedConversation(running=row.running, **_conversation_fields(row))  # type: ignore[attr-defined]  # an annotation
         for row in shown
     ]
     return ConversationList(
-        conversations=listed, next=_cursor(shown[-1]) if len(found) > len(shown) else None
+        conversations=listed, next=_encode_cursor(shown[-1]) if len(found) > len(shown) else None
     )
 
 
-def _cursor(row: Conversation) -> str:
-    return f"{(row.updated_at - BEGINNING) // MICROSECOND}-{row.pk.hex}"
+def _encode_cursor(row: Conversation) -> str:
+    return f"{(row.updated_at - EPOCH) // MICROSECOND}-{row.pk.hex}"
 
 
-def _place(cursor: str) -> tuple[datetime, UUID]:
+def _parse_cursor(cursor: str) -> tuple[datetime, UUID]:
     at, _, pk = cursor.partition("-")
-    return BEGINNING + int(at) * MICROSECOND, UUID(pk)
+    return EPOCH + int(at) * MICROSECOND, UUID(pk)
 
 
-def _about(row: Conversation) -> dict[str, Any]:
+def _conversation_fields(row: Conversation) -> dict[str, Any]:
     return {
         "id": row.pk,
         "project_id": row.project_id,
@@ -84,28 +84,28 @@ def _about(row: Conversation) -> dict[str, Any]:
 
 @endpoint(
     "GET",
-    ONE,
+    CONVERSATION_PATH,
     "A conversation: the exchanges on the path to HEAD",
     scopes=[Scope.READ],
     query=PathQuery,
     answers=ConversationPath,
 )
 async def show_conversation(
-    call: Call, conversation_id: UUID, query: PathQuery
+    request: ApiRequest, conversation_id: UUID, query: PathQuery
 ) -> ConversationPath:
-    return await work(lambda: _path(call.user, conversation_id, query))
+    return await run_db(lambda: _load_path(request.user, conversation_id, query))
 
 
-def _path(user: User, conversation_id: UUID, query: PathQuery) -> ConversationPath:
-    row = conversations.get(user, conversation_id)
+def _load_path(user: User, conversation_id: UUID, query: PathQuery) -> ConversationPath:
+    row = queries.get(user, conversation_id)
     upto = row.head_id
     if query.upto is not None:
-        last = conversations.get_exchange(user, query.upto)
+        last = queries.get_exchange(user, query.upto)
         if last.conversation_id != row.pk:
-            raise NotYours("That exchange is not in this conversation.")
+            raise NotFoundForUser("That exchange is not in this conversation.")
         upto = last.pk
-    part = tree.stretch(upto, query.limit)
-    entries = read([exchange.pk for exchange in part.exchanges])
+    part = tree.get_path_segment(upto, query.limit)
+    entries = iter_exchanges([exchange.pk for exchange in part.exchanges])
     exchanges = [
         ExchangeView(
             id=entry.exchange.pk,
@@ -113,90 +113,92 @@ def _path(user: User, conversation_id: UUID, query: PathQuery) -> ConversationPa
             label=entry.exchange.label,
             checkpoint=entry.exchange.checkpoint,
             created_at=entry.exchange.created_at,
-            run=runs.told(entry.run, entry.record),
+            run=serializers.serialize_run(entry.run, entry.record),
         )
         for entry in entries
     ]
-    return ConversationPath(**_about(row), exchanges=exchanges, earlier=part.earlier)
+    return ConversationPath(**_conversation_fields(row), exchanges=exchanges, earlier=part.earlier)
 
 
 @endpoint(
     "PATCH",
-    ONE,
+    CONVERSATION_PATH,
     "Give a conversation another title",
     scopes=[Scope.ASK],
     rate=Rate.CHANGE,
     takes=Rename,
     answers=ConversationView,
 )
-async def rename_conversation(call: Call, conversation_id: UUID, body: Rename) -> ConversationView:
+async def rename_conversation(
+    request: ApiRequest, conversation_id: UUID, body: Rename
+) -> ConversationView:
     def rename() -> ConversationView:
-        conversations.rename(conversations.get(call.user, conversation_id), body.title)
-        return _view(call.user, conversation_id)
+        commands.rename(queries.get(request.user, conversation_id), body.title)
+        return _load_view(request.user, conversation_id)
 
-    return await _changed(conversation_id, await work(rename))
+    return await _notify_changed(conversation_id, await run_db(rename))
 
 
 @endpoint(
     "DELETE",
-    ONE,
+    CONVERSATION_PATH,
     "Delete a conversation; it can be restored",
     scopes=[Scope.ASK],
     rate=Rate.CHANGE,
     answers={204: None},
 )
-async def delete_conversation(call: Call, conversation_id: UUID) -> HttpResponseBase:
+async def delete_conversation(request: ApiRequest, conversation_id: UUID) -> HttpResponseBase:
     """Runs that are going on in it are stopped."""
-    going = await work(lambda: conversations.delete(conversations.get(call.user, conversation_id)))
+    going = await run_db(lambda: commands.delete(queries.get(request.user, conversation_id)))
     for run_id in going:
-        await runtime().cancel(run_id)
-    runtime().nudge(conversation_id)
+        await require_runtime().cancel(run_id)
+    require_runtime().notify_changed(conversation_id)
     return HttpResponse(status=204)
 
 
 @endpoint(
     "POST",
-    f"{ONE}/restore",
+    f"{CONVERSATION_PATH}/restore",
     "Undo a deletion",
     scopes=[Scope.ASK],
     rate=Rate.CHANGE,
     answers=ConversationView,
 )
-async def restore_conversation(call: Call, conversation_id: UUID) -> ConversationView:
+async def restore_conversation(request: ApiRequest, conversation_id: UUID) -> ConversationView:
     def restore() -> ConversationView:
-        conversations.restore(call.user, conversation_id)
-        return _view(call.user, conversation_id)
+        commands.restore(request.user, conversation_id)
+        return _load_view(request.user, conversation_id)
 
-    return await _changed(conversation_id, await work(restore))
-
-
-def _view(user: User, conversation_id: UUID) -> ConversationView:
-    return ConversationView.model_validate(_about(conversations.get(user, conversation_id)))
+    return await _notify_changed(conversation_id, await run_db(restore))
 
 
-async def _changed(conversation_id: UUID, view: ConversationView) -> ConversationView:
-    runtime().nudge(conversation_id)  # pages that show it
+def _load_view(user: User, conversation_id: UUID) -> ConversationView:
+    return ConversationView.model_validate(_conversation_fields(queries.get(user, conversation_id)))
+
+
+async def _notify_changed(conversation_id: UUID, view: ConversationView) -> ConversationView:
+    require_runtime().notify_changed(conversation_id)  # pages that show it
     return view
 
 
 @endpoint(
     "GET",
-    f"{ONE}/export",
+    f"{CONVERSATION_PATH}/export",
     "Take a conversation away: the whole tree as JSON, or the path to HEAD as Markdown",
     scopes=[Scope.READ],
     query=ExportQuery,
     answers={200: "application/json, text/markdown"},
 )
 async def export_conversation(
-    call: Call, conversation_id: UUID, query: ExportQuery
+    request: ApiRequest, conversation_id: UUID, query: ExportQuery
 ) -> HttpResponseBase:
-    row = await work(lambda: conversations.get(call.user, conversation_id))
+    row = await run_db(lambda: queries.get(request.user, conversation_id))
     as_json = query.format == "json"
     document = json_document(row, whole_tree=True) if as_json else markdown_document(row)
-    return StreamingHttpResponse(_pieces(document), content_type=MEDIA[query.format])
+    return StreamingHttpResponse(_stream(document), content_type=MEDIA_TYPES[query.format])
 
 
-async def _pieces(document: Iterator[str]) -> AsyncIterator[str]:
+async def _stream(document: Iterator[str]) -> AsyncIterator[str]:
     """Piece by piece: a long conversation never lies in memory whole."""
-    while (piece := await work(lambda: next(document, None))) is not None:
+    while (piece := await run_db(lambda: next(document, None))) is not None:
         yield piece

@@ -12,90 +12,94 @@ from django.core.exceptions import DisallowedHost, ValidationError
 from django.db import Error as DatabaseError
 from django.http import HttpResponse, JsonResponse
 
-from agents.core.config import ConfigError
+from agents.core.config import LIMITS, ConfigError
+from agents.endpoints.model_settings import UnusableConfigError
 from agents.runtime.requests import ConversationBusy, RunRefused, TooManyRuns
-from chat.errors import CannotDo, NotYours
+from chat.errors import InvalidAction, NotFoundForUser
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
-Place = tuple[str | int, ...]
-OUR_FAULT = "Something went wrong here. It was written to the server's log; try again."
-NO_DATABASE = "The database does not answer. Try again in a moment."
+Location = tuple[str | int, ...]
+SERVER_ERROR_MESSAGE = "Something went wrong here. It was written to the server's log; try again."
+NO_DATABASE_MESSAGE = "The database does not answer. Try again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is wrong. `about` is for programs: what is in force instead, and the like."""
+class ErrorDetail:
+    """One thing that is wrong. `context` is for programs: what is in force instead, and so on."""
 
-    loc: Place
+    loc: Location
     msg: str
     type: str
-    about: Mapping[str, Any] | None = None
+    context: Mapping[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         told: dict[str, Any] = {"loc": list(self.loc), "msg": self.msg, "type": self.type}
-        return told if self.about is None else {**told, "ctx": dict(self.about)}
+        return told if self.context is None else {**told, "ctx": dict(self.context)}
 
 
 @dataclass
-class Refused(Exception):
+class ApiError(Exception):
     """The request is answered with this status, and nothing was done."""
 
     status: int
-    problems: list[Problem]
+    details: list[ErrorDetail]
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def refused(
+def api_error(
     status: int,
-    loc: Place,
+    loc: Location,
     msg: str,
     kind: str,
     *,
-    about: Mapping[str, Any] | None = None,
+    context: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
-) -> Refused:
-    return Refused(status, [Problem(loc, msg, kind, about)], headers or {})
+) -> ApiError:
+    return ApiError(status, [ErrorDetail(loc, msg, kind, context)], headers or {})
 
 
-def response_of(refusal: Refused) -> HttpResponse:
-    detail = [problem.as_dict() for problem in refusal.problems]
-    return JsonResponse({"detail": detail}, status=refusal.status, headers=dict(refusal.headers))
+def error_response(error: ApiError) -> HttpResponse:
+    detail = [problem.as_dict() for problem in error.details]
+    return JsonResponse({"detail": detail}, status=error.status, headers=dict(error.headers))
 
 
-def refusal_of(error: Exception, place: Place) -> Refused:
-    """What to answer when something was raised; `place` is where the request named its object."""
+def error_for(error: Exception, loc: Location) -> ApiError:
+    """What to answer when something was raised; `loc` is where the request named its object."""
     match error:
-        case Refused():
+        case ApiError():
             return error
-        case NotYours():
-            return refused(404, place, str(error), "not_found")
-        case CannotDo() | ConversationBusy():
-            return refused(409, place, str(error), "conflict")
+        case NotFoundForUser():
+            return api_error(404, loc, str(error), "not_found")
+        case InvalidAction() | ConversationBusy():
+            return api_error(409, loc, str(error), "conflict")
         case TooManyRuns():
-            return refused(
+            return api_error(
                 429, ("body",), str(error), "too_many_runs", headers={"Retry-After": "5"}
             )
         case RunRefused():
-            return unavailable(str(error))
+            return unavailable_error(str(error))
+        case UnusableConfigError():
+            return ApiError(409, list(setting_details(error, "conflict")))
         case ConfigError():
-            return Refused(422, list(limit_problems(error, ("body",))))
+            return ApiError(422, list(setting_details(error)))
         case ValidationError():
-            return refused(422, ("body",), " ".join(error.messages), "value_error")
+            return api_error(422, ("body",), " ".join(error.messages), "value_error")
         case DisallowedHost():
-            return refused(400, ("header", "host"), "This host is not served here.", "host")
+            return api_error(400, ("header", "host"), "This host is not served here.", "host")
         case DatabaseError():
-            log.warning("an API request met a database that does not answer: %s", error)
-            return unavailable(NO_DATABASE)
+            logger.warning("an API request met a database that does not answer: %s", error)
+            return unavailable_error(NO_DATABASE_MESSAGE)
         case _:
-            log.error("an API request failed", exc_info=error)
-            return refused(500, (), OUR_FAULT, "server_error")
+            logger.error("an API request failed", exc_info=error)
+            return api_error(500, (), SERVER_ERROR_MESSAGE, "server_error")
 
 
-def unavailable(msg: str) -> Refused:
-    return refused(503, (), msg, "unavailable", headers={"Retry-After": "2"})
+def unavailable_error(msg: str) -> ApiError:
+    return api_error(503, (), msg, "unavailable", headers={"Retry-After": "2"})
 
 
-def limit_problems(error: ConfigError, place: Place) -> Iterable[Problem]:
+def setting_details(error: ConfigError, kind: str = "") -> Iterable[ErrorDetail]:
     for name, sentence in error.problems.items():
-        yield Problem((*place, name), sentence, "limit")
+        usual = "limit" if name in LIMITS else "value_error"
+        yield ErrorDetail(("body", name), sentence, kind or usual)

@@ -8,31 +8,31 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from agents.models.tokens import Scope
-from chat.api import limits
-from chat.api.chunks import chunk_schemas
-from chat.api.endpoints import Endpoint
-from chat.api.reading import JSON, MOST_BYTES
-from chat.api.schemas import AgentConfigView, Problems
-from chat.api.sse import MEDIA
+from agents.models.api_tokens import Scope
+from chat.api import throttling
+from chat.api.chunk_schemas import build_chunk_schemas
+from chat.api.framework import Endpoint
+from chat.api.parsing import JSON, MAX_BODY_BYTES
+from chat.api.schemas import Problems
+from chat.api.sse import MEDIA_TYPE
 
-VERSION = "1.0.0"
-PLACE = re.compile(r"<(\w+):(\w+)>")
-TYPES = {"uuid": {"type": "string", "format": "uuid"}}
-REFS = "#/components/schemas/{model}"
-ABOUT = """\
+API_VERSION = "1.0.0"
+PATH_PARAMETER = re.compile(r"<(\w+):(\w+)>")
+PARAMETER_TYPES = {"uuid": {"type": "string", "format": "uuid"}}
+REF_TEMPLATE = "#/components/schemas/{model}"
+DESCRIPTION = """\
 Ask Oracle, follow runs, read conversations and change limits.
 
 Every request carries a token (`Authorization: Bearer oracle_...`); tokens and their scopes are made
 in the settings. Every refusal has the same body: `{"detail": [{"loc", "msg", "type"}]}`.
 """
-MEANING = {
+STATUS_DESCRIPTIONS = {
     400: "The host is not one of this site.",
     401: "No token, or one that is unknown or revoked.",
     403: "The token lacks the scope that this needs; or the request came without HTTPS.",
     404: "There is no such thing of yours.",
     409: "Not now, or not any more: the message says why, `ctx` what is in force.",
-    413: f"The body has more than {MOST_BYTES:,} bytes.",
+    413: f"The body has more than {MAX_BODY_BYTES:,} bytes.",
     415: f"The body is not {JSON}.",
     422: "A field is wrong: `loc` names it. Nothing was stored.",
     429: "Too many requests, runs or streams. `Retry-After` says when to come back.",
@@ -47,11 +47,11 @@ HEADERS = {
     "RateLimit-Reset": ("Seconds until all of them are there again.", "integer"),
     "ETag": ("The version, for If-Match.", "string"),
 }
-CARRIED = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}
-RATED = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]
-EVENT = {
+ERROR_HEADERS = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}
+RATE_LIMIT_HEADERS = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]
+EVENT_SCHEMA = {
     "type": "object",
-    "description": "One chunk is one event; lines that begin with a colon are heartbeats.",
+    "description": "One chunk is one event; lines that begin with a colon are comments.",
     "properties": {
         "id": {"type": "string", "description": "The chunk's seq: resume after it."},
         "event": {"type": "string", "description": "The chunk's type."},
@@ -63,28 +63,38 @@ EVENT = {
     },
     "required": ["id", "event", "data"],
 }
+STREAM_SCHEMA = {
+    "type": "string",
+    "description": "Server-sent events until the run's end, each as the schema Event says.",
+}
+"""OpenAPI 3.1 has no word for streams: clients made from anything else than a string try to read
+the whole of it as JSON. What 3.2 calls `itemSchema` stands beside it, by a name that 3.1 allows."""
 
 Json = dict[str, Any]
 
 
-def document(endpoints: Iterable[Endpoint]) -> Json:
+def build_document(endpoints: Iterable[Endpoint]) -> Json:
     listed = list(endpoints)
     schemas = _Schemas(listed)
     paths: dict[str, Json] = {}
     for each in listed:
-        paths.setdefault(address(each), {})[each.method.lower()] = _operation(each, schemas)
+        paths.setdefault(openapi_path(each), {})[each.method.lower()] = _build_operation(
+            each, schemas
+        )
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Oracle", "version": VERSION, "description": ABOUT},
+        "info": {"title": "Oracle", "version": API_VERSION, "description": DESCRIPTION},
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
-            "schemas": {**schemas.components, **chunk_schemas(), "Event": EVENT},
+            "schemas": {**schemas.components, **build_chunk_schemas(), "Event": EVENT_SCHEMA},
             "headers": {
                 name: {"description": told, "schema": {"type": kind}}
                 for name, (told, kind) in HEADERS.items()
             },
-            "responses": {str(status): _refusal(status) for status in MEANING},
+            "responses": {
+                str(status): _build_error_response(status) for status in STATUS_DESCRIPTIONS
+            },
             "securitySchemes": {
                 "token": {
                     "type": "http",
@@ -98,8 +108,8 @@ def document(endpoints: Iterable[Endpoint]) -> Json:
     }
 
 
-def address(found: Endpoint) -> str:
-    return "/api/" + PLACE.sub(r"{\2}", found.path)
+def openapi_path(found: Endpoint) -> str:
+    return "/api/" + PATH_PARAMETER.sub(r"{\2}", found.path)
 
 
 class _Schemas:
@@ -114,24 +124,31 @@ class _Schemas:
             *((kind, "validation") for kind in dict.fromkeys(taken)),
             *((kind, "serialization") for kind in dict.fromkeys([*given, Problems])),
         ]
-        self._refs, made = models_json_schema(models, ref_template=REFS)
+        self._refs, made = models_json_schema(models, ref_template=REF_TEMPLATE)
         self.components: Json = made["$defs"]
 
-    def takes(self, kind: type[BaseModel]) -> Json:
+    def request_ref(self, kind: type[BaseModel]) -> Json:
         return self._refs[kind, "validation"]
 
-    def gives(self, kind: type[BaseModel]) -> Json:
+    def response_ref(self, kind: type[BaseModel]) -> Json:
         return self._refs[kind, "serialization"]
 
 
-def _operation(found: Endpoint, schemas: _Schemas) -> Json:
+def _build_operation(found: Endpoint, schemas: _Schemas) -> Json:
     made: Json = {
         "operationId": found.name,
         "summary": found.summary,
         "tags": [found.path.partition("/")[0]],
-        "parameters": [*_path_parameters(found), *_query_parameters(found), *_headers(found)],
+        "parameters": [
+            *_path_parameters(found),
+            *_query_parameters(found),
+            *_header_parameters(found),
+        ],
         "responses": {
-            **{str(s): _answer(found, s, kind, schemas) for s, kind in found.answers.items()},
+            **{
+                str(s): _build_response(found, s, kind, schemas)
+                for s, kind in found.answers.items()
+            },
             **{str(s): {"$ref": f"#/components/responses/{s}"} for s in found.statuses},
         },
         "security": [{"token": [scope]} for scope in found.scopes],
@@ -139,30 +156,30 @@ def _operation(found: Endpoint, schemas: _Schemas) -> Json:
     if found.handler.__doc__:
         made["description"] = found.handler.__doc__
     if found.scopes:
-        made["x-requests-per-minute"] = limits.per_minute(found.rate)
+        made["x-requests-per-minute"] = throttling.get_per_minute(found.rate)
     if found.takes is not None:
         required = any(field.is_required() for field in found.takes.model_fields.values())
-        content = {JSON: {"schema": schemas.takes(found.takes)}}
+        content = {JSON: {"schema": schemas.request_ref(found.takes)}}
         made["requestBody"] = {"required": required, "content": content}
     return made
 
 
 def _path_parameters(found: Endpoint) -> list[Json]:
     return [
-        {"name": name, "in": "path", "required": True, "schema": TYPES[kind]}
-        for kind, name in PLACE.findall(found.path)
+        {"name": name, "in": "path", "required": True, "schema": PARAMETER_TYPES[kind]}
+        for kind, name in PATH_PARAMETER.findall(found.path)
     ]
 
 
 def _query_parameters(found: Endpoint) -> list[Json]:
     schema = found.query.model_json_schema(mode="validation")
     return [
-        {"name": name, "in": "query", "required": False, "schema": _not_null(about)}
+        {"name": name, "in": "query", "required": False, "schema": _drop_null(about)}
         for name, about in schema.get("properties", {}).items()
     ]
 
 
-def _not_null(about: Json) -> Json:
+def _drop_null(about: Json) -> Json:
     """An address can leave something out, not say null."""
     kinds = [kind for kind in about.get("anyOf", []) if kind != {"type": "null"}]
     if not kinds:
@@ -171,7 +188,7 @@ def _not_null(about: Json) -> Json:
     return {**kinds[0], **rest}
 
 
-def _headers(found: Endpoint) -> list[Json]:
+def _header_parameters(found: Endpoint) -> list[Json]:
     return [
         {
             "name": name,
@@ -184,31 +201,38 @@ def _headers(found: Endpoint) -> list[Json]:
     ]
 
 
-def _answer(
+def _build_response(
     found: Endpoint, status: int, kind: "type[BaseModel] | str | None", schemas: _Schemas
 ) -> Json:
     made: Json = {"description": HTTPStatus(status).phrase}
-    names = [*(RATED if found.scopes else []), *(["ETag"] if kind is AgentConfigView else [])]
+    names = [
+        *(RATE_LIMIT_HEADERS if found.scopes else []),
+        *(["ETag"] if _has_version(kind) else []),
+    ]
     if names:
         made["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
     if isinstance(kind, str):
-        made["content"] = {media: _other(media) for media in kind.split(", ")}
+        made["content"] = {media: _media_content(media) for media in kind.split(", ")}
     elif kind is not None:
-        made["content"] = {JSON: {"schema": schemas.gives(kind)}}
+        made["content"] = {JSON: {"schema": schemas.response_ref(kind)}}
     return made
 
 
-def _other(media: str) -> Json:
-    if media == MEDIA:
-        return {"schema": {"$ref": "#/components/schemas/Event"}}
+def _has_version(kind: "type[BaseModel] | str | None") -> bool:
+    return isinstance(kind, type) and "version" in kind.model_fields
+
+
+def _media_content(media: str) -> Json:
+    if media == MEDIA_TYPE:
+        return {"schema": STREAM_SCHEMA, "x-itemSchema": {"$ref": "#/components/schemas/Event"}}
     return {"schema": {"type": "object"} if media == JSON else {"type": "string"}}
 
 
-def _refusal(status: int) -> Json:
+def _build_error_response(status: int) -> Json:
     made: Json = {
-        "description": MEANING[status],
-        "content": {JSON: {"schema": {"$ref": REFS.format(model=Problems.__name__)}}},
+        "description": STATUS_DESCRIPTIONS[status],
+        "content": {JSON: {"schema": {"$ref": REF_TEMPLATE.format(model=Problems.__name__)}}},
     }
-    if names := CARRIED.get(status):
+    if names := ERROR_HEADERS.get(status):
         made["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
     return made

@@ -1,81 +1,231 @@
-"""Somebody's runs, found for them or not at all, and told as the API tells them."""
+"""Asking: as a stream, as a whole; and runs: looking at them, following them, stopping them."""
 
-from datetime import UTC, datetime
+import asyncio
+from contextlib import aclosing, suppress
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 
-from agents.core.chunks import System
-from agents.core.reasons import Outcome, reason_of
-from agents.core.record import RunRecord
-from agents.models import AgentRun
-from agents.runtime.settling import read_back
-from chat.api.schemas import Notice, RunView, Why
-from chat.errors import NotYours
+from agents.models import AgentRun, ModelSettings, Project
+from agents.models.api_tokens import Scope
+from chat.api import auth, serializers, sse, throttling
+from chat.api.errors import api_error
+from chat.api.framework import ApiRequest, endpoint
+from chat.api.runtime import require_runtime, run_db
+from chat.api.schemas import Ask, ProjectList, ProjectView, ResumeQuery, RunView
+from chat.api.throttling import Rate
+from chat.conversations import queries
+from chat.errors import NotFoundForUser
+from chat.services import ask, continue_run
+from chat.services.ask import PreparedRun, RunOptions
 
-
-def _of(user: User, run_id: UUID) -> QuerySet[AgentRun]:
-    return AgentRun.objects.filter(pk=run_id, user=user, project__members=user)
-
-
-def is_theirs(user: User, run_id: UUID) -> bool:
-    return _of(user, run_id).exists()
-
-
-def get(user: User, run_id: UUID) -> AgentRun:
-    found = _of(user, run_id).first()
-    if found is None:
-        raise NotYours("There is no such run of yours.")
-    return found
+STOP_SECONDS = 1.0
+"""How long a request to stop waits for the end, so that it can tell it."""
+FOLLOW_SCOPES = (Scope.ASK, Scope.READ)
+LAST_EVENT_ID_HEADER = {
+    "Last-Event-ID": "The number of the last chunk that was got: go on after it."
+}
 
 
-def read(user: User, run_id: UUID) -> RunView:
-    run = get(user, run_id)
-    record, _ = read_back(run)
-    return told(run, record)
+@endpoint(
+    "POST",
+    "oracle",
+    "Ask, and wait for the whole answer",
+    scopes=[Scope.ASK],
+    rate=Rate.ASK,
+    takes=Ask,
+    answers=RunView,
+    errors=(404, 409),
+)
+async def ask_whole(request: ApiRequest, body: Ask) -> RunView:
+    """The connection may be closed: the run goes on, and can be looked at later."""
+    run = await _start_run(request.user, body)
+    await _wait_until_ended(run.pk)
+    await auth.recheck_token(request.token)
+    return await run_db(lambda: serializers.load_run_view(request.user, run.pk))
 
 
-def told(run: AgentRun, record: RunRecord) -> RunView:
-    return RunView(
-        id=run.pk,
-        conversation_id=run.conversation_key,
-        project_id=run.project_id,
-        continued_from=run.continued_from_id,
-        client_message_id=run.client_message_id,
-        question=run.question,
-        answer=run.answer or record.answer,
-        explanation=run.explanation,
-        outcome=Outcome(run.outcome) if run.outcome else None,
-        reason=run.reason,
-        why=_why(run.reason) if run.reason else None,
-        also_triggered=list(run.also_triggered),
-        error=run.error,
-        sources=[chunk.source for chunk in record.sources],
-        notices=[_notice(chunk) for chunk in record.notices],
-        turns=run.turns,
-        tool_calls=run.tool_calls,
-        tokens_in=run.tokens_in,
-        tokens_out=run.tokens_out,
-        usage_source=run.usage_source,
-        model=run.model,
-        tree=run.tree,
-        config=run.config,
-        last_seq=run.last_seq,
-        started_at=run.started_at,
-        ended_at=run.ended_at,
+@endpoint(
+    "POST",
+    "oracle/stream",
+    "Ask, and get the answer as it comes",
+    scopes=[Scope.ASK],
+    rate=Rate.ASK,
+    takes=Ask,
+    answers={200: sse.MEDIA_TYPE},
+    errors=(404, 409),
+)
+async def ask_stream(request: ApiRequest, body: Ask) -> HttpResponseBase:
+    """Server-sent events, one chunk each. `Oracle-Run` is the run's id, to resume or stop it by."""
+    throttling.check_stream_limit(request.user.pk)  # before the run is there
+    run = await _start_run(request.user, body)
+    return sse.stream_response(
+        request.token,
+        run.pk,
+        0,
+        Oracle_Run=str(run.pk),
+        Oracle_Conversation=str(run.conversation_key or ""),
+        Content_Location=f"/api/oracle/runs/{run.pk}",
     )
 
 
-def _why(code: str) -> Why:
-    reason = reason_of(code)
-    return Why(label=reason.label, sentence=reason.sentence, remedy=reason.remedy)
+@endpoint(
+    "GET",
+    "oracle/runs/<uuid:run_id>",
+    "One run, going on or ended",
+    scopes=FOLLOW_SCOPES,
+    answers=RunView,
+)
+async def show_run(request: ApiRequest, run_id: UUID) -> RunView:
+    return await run_db(lambda: serializers.load_run_view(request.user, run_id))
 
 
-def _notice(chunk: System) -> Notice:
-    return Notice(
-        system_type=chunk.system_type,
-        system_message=chunk.system_message,
-        severity=chunk.severity,
-        at=datetime.fromtimestamp(chunk.at, UTC),
+@endpoint(
+    "GET",
+    "oracle/runs/<uuid:run_id>/stream",
+    "Follow a run, from the start or from where one was",
+    scopes=FOLLOW_SCOPES,
+    query=ResumeQuery,
+    answers={200: sse.MEDIA_TYPE, 204: None},
+    errors=(409,),
+    headers=LAST_EVENT_ID_HEADER,
+)
+async def follow_run(request: ApiRequest, run_id: UUID, query: ResumeQuery) -> HttpResponseBase:
+    """204: the run has ended and there is nothing after that number; do not come back."""
+    after = _get_resume_point(request, query)
+    run = await run_db(lambda: serializers.get_run(request.user, run_id))
+    if after > run.last_seq:
+        raise api_error(
+            409,
+            ("header", "last-event-id"),
+            f"This run has {run.last_seq:,} chunks so far; number {after:,} is not one of them.",
+            "conflict",
+        )
+    if run.outcome is not None and after == run.last_seq:
+        return HttpResponse(status=204)
+    return sse.stream_response(request.token, run.pk, after, Oracle_Run=str(run.pk))
+
+
+@endpoint(
+    "POST",
+    "oracle/runs/<uuid:run_id>/cancel",
+    "Stop a run",
+    scopes=[Scope.ASK],
+    rate=Rate.CHANGE,
+    answers=RunView,
+)
+async def cancel_run(request: ApiRequest, run_id: UUID) -> RunView:
+    """Harmless for a run that has ended. What it wrote is kept."""
+    await run_db(lambda: serializers.get_run(request.user, run_id))
+    if await require_runtime().cancel(run_id):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_SECONDS):
+                await _wait_until_ended(run_id)
+    return await run_db(lambda: serializers.load_run_view(request.user, run_id))
+
+
+@endpoint(
+    "GET",
+    "projects",
+    "Your projects, by name",
+    scopes=[Scope.READ, Scope.ASK],
+    answers=ProjectList,
+)
+async def list_projects(request: ApiRequest) -> ProjectList:
+    def load_projects() -> ProjectList:
+        own = Project.objects.filter(members=request.user)
+        return ProjectList(projects=[ProjectView(id=row.pk, name=row.name) for row in own])
+
+    return await run_db(load_projects)
+
+
+# -- starting -------------------------------------------------------------------------------------
+
+
+async def _start_run(user: User, body: Ask) -> AgentRun:
+    asked = await run_db(lambda: _prepare_run(user, body))
+    run = await require_runtime().start(asked.request, asked.attach)
+    if run.conversation_key is not None:
+        require_runtime().notify_changed(run.conversation_key)
+    # Sent before, by its id, it may be in a project that they have left since.
+    return await run_db(lambda: serializers.get_run(user, run.pk))
+
+
+def _prepare_run(user: User, body: Ask) -> PreparedRun:
+    _refuse_unknown_model(user, body.model)
+    options = RunOptions(
+        tree=body.tree,
+        model=body.model,
+        overrides=body.overrides.model_dump(exclude_unset=True) if body.overrides else {},
+        client_message_id=body.client_message_id,
     )
+    if body.continued_from is not None:
+        _refuse_other_location(user, body)
+        return continue_run.continue_run(
+            user, body.continued_from, question=body.question, options=options
+        )
+    if body.conversation_id is None and body.context_id is None:
+        return ask.start_conversation(
+            user, body.project or _get_first_project(user), body.question, options=options
+        )
+    ready = ask.ask(
+        user,
+        body.question,
+        conversation_id=body.conversation_id,
+        context_id=body.context_id,
+        options=options,
+    )
+    if body.project not in (None, ready.request.project.pk):
+        raise NotFoundForUser("That conversation is not in this project.")
+    return ready
+
+
+def _refuse_unknown_model(user: User, name: str | None) -> None:
+    if not name:
+        return
+    known = ModelSettings.for_user(user).models
+    if name not in known:
+        choice = f"Known: {', '.join(known)}." if known else "The embedded model is the only one."
+        raise api_error(404, ("body", "model"), f"There is no such model. {choice}", "not_found")
+
+
+def _refuse_other_location(user: User, body: Ask) -> None:
+    """A run is continued where it is: whatever else names a place has to name the same one."""
+    if body.continued_from is None:
+        return
+    exchange = queries.get_exchange(user, body.continued_from)
+    named = {
+        body.conversation_id: exchange.conversation_id,
+        body.project: exchange.conversation.project_id,
+    }
+    if any(given not in (None, real) for given, real in named.items()):
+        raise NotFoundForUser("That run is not in this conversation or project.")
+    if body.context_id not in (None, exchange.pk, exchange.run_id):
+        raise NotFoundForUser("A run is continued under its own exchange: leave context_id out.")
+
+
+def _get_first_project(user: User) -> UUID:
+    first = Project.objects.filter(members=user).first()
+    if first is None:
+        raise NotFoundForUser("You are in no project. Ask an administrator to add you to one.")
+    return first.pk
+
+
+async def _wait_until_ended(run_id: UUID) -> None:
+    async with aclosing(require_runtime().follow(run_id)) as chunks:
+        async for _ in chunks:
+            pass
+
+
+def _get_resume_point(request: ApiRequest, query: ResumeQuery) -> int:
+    """The header wins: programs that reconnect by themselves send it."""
+    given = request.http_request.headers.get("Last-Event-ID", "").strip()
+    if not given:
+        return query.last_event_id
+    if not (given.isascii() and given.isdecimal() and len(given) < 10):
+        raise api_error(
+            422, ("header", "last-event-id"), "This is the number of a chunk: 0 or more.", "number"
+        )
+    return int(given)

@@ -18,12 +18,12 @@ from pydantic import (
 )
 
 from agents.core.chunks import SourceRef
-from agents.core.config import LIMITS, Limit
-from agents.core.decision import TREES
+from agents.core.config import LIMITS, AgentConfigBounds
+from agents.core.decisions.protocol import TREES
 from agents.core.reasons import Outcome, Severity
-from agents.core.text import storable
-from chat.asking import LONGEST_MESSAGE_ID, LONGEST_QUESTION
-from chat.models import LONGEST_NAME
+from agents.core.sanitize import replace_unstorable
+from chat.models import MAX_NAME_LENGTH
+from chat.services.ask import MAX_MESSAGE_ID_LENGTH, MAX_QUESTION_LENGTH
 
 
 class Schema(BaseModel):
@@ -58,7 +58,7 @@ class Problems(Schema):
 # -- limits ---------------------------------------------------------------------------------------
 
 
-def _about(limit: Limit) -> dict[str, Any]:
+def _limit_field_args(limit: AgentConfigBounds) -> dict[str, Any]:
     return {
         "ge": limit.minimum,
         "le": limit.maximum,
@@ -68,31 +68,36 @@ def _about(limit: Limit) -> dict[str, Any]:
     }
 
 
-def _without_default(schema: dict[str, Any]) -> None:
+def without_default(schema: dict[str, Any]) -> None:
     """What is left out is left as it is; there is no default to show."""
     schema.pop("default", None)
 
 
-def _whole(value: Any) -> Any:
+def _coerce_whole(value: Any) -> Any:
     """JSON has one kind of number: 15.0 is 15."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Whole = Annotated[int, BeforeValidator(_whole)]
+WholeNumber = Annotated[int, BeforeValidator(_coerce_whole)]
 
 
-def _required() -> dict[str, Any]:
-    return {name: (Whole, Field(**_about(limit))) for name, limit in LIMITS.items()}
-
-
-def _optional() -> dict[str, Any]:
+def _required_limits() -> dict[str, Any]:
     return {
-        name: (Whole, Field(None, json_schema_extra=_without_default, **_about(limit)))
+        name: (WholeNumber, Field(**_limit_field_args(limit))) for name, limit in LIMITS.items()
+    }
+
+
+def _optional_limits() -> dict[str, Any]:
+    return {
+        name: (
+            WholeNumber,
+            Field(None, json_schema_extra=without_default, **_limit_field_args(limit)),
+        )
         for name, limit in LIMITS.items()
     }
 
 
-Version = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_whole)]
+Version = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_coerce_whole)]
 
 
 class Versioned(Schema):
@@ -106,16 +111,16 @@ AgentConfigView: Any = create_model(
     __base__=Schema,
     __doc__="A person's limits, and a version that grows with every change.",
     version=(Version, ...),
-    **_required(),
+    **_required_limits(),
 )
 AgentConfigPut: Any = create_model(
-    "AgentConfigPut", __base__=Versioned, __doc__="All limits.", **_required()
+    "AgentConfigPut", __base__=Versioned, __doc__="All limits.", **_required_limits()
 )
 AgentConfigPatch: Any = create_model(
-    "AgentConfigPatch", __base__=Versioned, __doc__="Some limits.", **_optional()
+    "AgentConfigPatch", __base__=Versioned, __doc__="Some limits.", **_optional_limits()
 )
 Overrides: Any = create_model(
-    "Overrides", __base__=Schema, __doc__="Limits for one run only.", **_optional()
+    "Overrides", __base__=Schema, __doc__="Limits for one run only.", **_optional_limits()
 )
 LimitName = StrEnum("LimitName", {name: name for name in LIMITS})  # type: ignore[misc]  # made from the one definition
 
@@ -129,14 +134,14 @@ class AgentConfigReset(Versioned):
 # -- asking ---------------------------------------------------------------------------------------
 
 
-def _not_blank(question: str) -> str:
-    if not storable(question).strip():
+def _validate_not_blank(question: str) -> str:
+    if not replace_unstorable(question).strip():
         raise ValueError("The question is empty")
     return question
 
 
-def _known_tree(name: str) -> str:
-    if name not in TREES:
+def _validate_tree(name: str) -> str:
+    if name not in TREES.names():
         raise ValueError(f"There is no such mode. Known: {', '.join(TREES.names())}")
     return name
 
@@ -145,15 +150,17 @@ def _list_trees(schema: dict[str, Any]) -> None:
     schema["enum"] = TREES.names()
 
 
-MessageId = Annotated[str, Field(min_length=1, max_length=LONGEST_MESSAGE_ID, pattern=r"^[ -~]+$")]
+MessageId = Annotated[
+    str, Field(min_length=1, max_length=MAX_MESSAGE_ID_LENGTH, pattern=r"^[ -~]+$")
+]
 
 
 class Ask(Schema):
     """A question, and how to answer it where that differs from the settings."""
 
-    question: Annotated[str, AfterValidator(_not_blank)] = Field(
+    question: Annotated[str, AfterValidator(_validate_not_blank)] = Field(
         min_length=1,
-        max_length=LONGEST_QUESTION,
+        max_length=MAX_QUESTION_LENGTH,
         pattern=r"\S",
         examples=["When did the work begin, and who leads it?"],
     )
@@ -165,11 +172,11 @@ class Ask(Schema):
         None, description="Ask under this exchange, named by its id or its run's."
     )
     continued_from: UUID | None = Field(
-        None, description="Go on from this run, which ended early; its tool turns are replayed."
+        None, description="Go on from this run, which ended early; its tool calls are replayed."
     )
     tree: (
         Annotated[
-            str, AfterValidator(_known_tree), Field(max_length=64, json_schema_extra=_list_trees)
+            str, AfterValidator(_validate_tree), Field(max_length=64, json_schema_extra=_list_trees)
         ]
         | None
     ) = Field(None, description="The decision tree (mode) of this run.")
@@ -188,6 +195,10 @@ class Notice(Schema):
     system_type: str = Field(description="A word of docs/chunks.md; there may be others later.")
     system_message: str
     severity: Severity
+    metadata: dict[str, Any] = Field(
+        description="What it is about: `limit_type`, `current_value`, `limit_value`, `percent` and "
+        "the like, as in docs/chunks.md."
+    )
     at: datetime
 
 
@@ -230,7 +241,7 @@ class RunView(Schema):
     ended_at: datetime | None
 
 
-class After(Query):
+class ResumeQuery(Query):
     last_event_id: int = Field(
         0, ge=0, le=2**31 - 1, description="Send what comes after this chunk; 0: everything."
     )
@@ -289,7 +300,7 @@ class PathQuery(Query):
 
 class Rename(Schema):
     title: str = Field(
-        max_length=LONGEST_NAME, description="Empty: the title is made from the first question."
+        max_length=MAX_NAME_LENGTH, description="Empty: the title is made from the first question."
     )
 
 

@@ -1,7 +1,4 @@
-"""A person's limits: read, replaced, changed, reset. Every change is recorded by whoever made it.
-
-`version` (in the body, or as ETag and If-Match) keeps two programs from overwriting each other.
-"""
+"""A person's limits: read, replaced, changed, reset. Every change is recorded with its author."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,21 +7,20 @@ from django.http import HttpResponse
 
 from agents.core.config import LIMITS
 from agents.models import UserAgentConfig
-from agents.models.changes import ChangedElsewhere, change_limits
-from agents.models.tokens import Scope
-from chat.api.endpoints import Call, endpoint, json_response
-from chat.api.errors import Refused, refused
-from chat.api.here import work
-from chat.api.limits import Rate
+from agents.models.api_tokens import Scope
+from agents.settings_service import SettingConflict, update_limits
+from chat.api import etags
+from chat.api.framework import ApiRequest, endpoint, json_response
+from chat.api.runtime import run_db
 from chat.api.schemas import AgentConfigPatch, AgentConfigPut, AgentConfigReset, AgentConfigView
+from chat.api.throttling import Rate
 
 PATH = "settings/agent-config"
-IF_MATCH = {"If-Match": "The ETag that was seen. If it is another one now: 409."}
 
 
 @endpoint("GET", PATH, "Your limits", scopes=[Scope.SETTINGS], answers=AgentConfigView)
-async def show_config(call: Call) -> HttpResponse:
-    return _told(await work(lambda: UserAgentConfig.of(call.user)))
+async def show_config(request: ApiRequest) -> HttpResponse:
+    return _build_response(await run_db(lambda: UserAgentConfig.for_user(request.user)))
 
 
 @endpoint(
@@ -36,10 +32,10 @@ async def show_config(call: Call) -> HttpResponse:
     takes=AgentConfigPut,
     answers=AgentConfigView,
     errors=(409,),
-    headers=IF_MATCH,
+    headers=etags.IF_MATCH,
 )
-async def replace_config(call: Call, body: Any) -> HttpResponse:
-    return await _change(call, body.model_dump(exclude={"version"}), body.version)
+async def replace_config(request: ApiRequest, body: Any) -> HttpResponse:
+    return await _change(request, body.model_dump(exclude={"version"}), body.version)
 
 
 @endpoint(
@@ -51,11 +47,11 @@ async def replace_config(call: Call, body: Any) -> HttpResponse:
     takes=AgentConfigPatch,
     answers=AgentConfigView,
     errors=(409,),
-    headers=IF_MATCH,
+    headers=etags.IF_MATCH,
 )
-async def change_config(call: Call, body: Any) -> HttpResponse:
+async def change_config(request: ApiRequest, body: Any) -> HttpResponse:
     values = body.model_dump(exclude={"version"}, exclude_unset=True)
-    return await _change(call, values, body.version)
+    return await _change(request, values, body.version)
 
 
 @endpoint(
@@ -67,50 +63,30 @@ async def change_config(call: Call, body: Any) -> HttpResponse:
     takes=AgentConfigReset,
     answers=AgentConfigView,
     errors=(409,),
-    headers=IF_MATCH,
+    headers=etags.IF_MATCH,
 )
-async def reset_config(call: Call, body: AgentConfigReset) -> HttpResponse:
+async def reset_config(request: ApiRequest, body: AgentConfigReset) -> HttpResponse:
     names = [name.value for name in body.fields or ()] or LIMITS
-    return await _change(call, {name: LIMITS[name].default for name in names}, body.version)
+    return await _change(request, {name: LIMITS[name].default for name in names}, body.version)
 
 
-async def _change(call: Call, values: Mapping[str, Any], version: int | None) -> HttpResponse:
-    tags = call.request.headers.get("If-Match", "")
-
+async def _change(
+    request: ApiRequest, values: Mapping[str, Any], version: int | None
+) -> HttpResponse:
     def change() -> UserAgentConfig:
-        seen = {} if version is None else {"version": version}
-        if tags and tags.strip() != "*":
-            present = UserAgentConfig.of(call.user).version
-            if etag(present) not in [tag.strip() for tag in tags.split(",")]:
-                raise ChangedElsewhere("version", present)
-            seen.setdefault("version", present)
-        return change_limits(call.user, values, seen=seen)
+        seen = etags.get_seen_version(request, UserAgentConfig, version)
+        return update_limits(request.user, values, expected=seen)
 
     try:
-        return _told(await work(change))
-    except ChangedElsewhere:
-        raise _conflict(await work(lambda: UserAgentConfig.of(call.user))) from None
+        return _build_response(await run_db(change))
+    except SettingConflict:
+        now = await run_db(lambda: UserAgentConfig.for_user(request.user))
+        raise etags.conflict_error("The limits", _serialize_row(now)) from None
 
 
-def etag(version: int) -> str:
-    return f'"{version}"'
-
-
-def _values(row: UserAgentConfig) -> dict[str, Any]:
+def _serialize_row(row: UserAgentConfig) -> dict[str, Any]:
     return {"version": row.version, **row.to_config().model_dump()}
 
 
-def _told(row: UserAgentConfig) -> HttpResponse:
-    return json_response(AgentConfigView(**_values(row)), ETag=etag(row.version))
-
-
-def _conflict(row: UserAgentConfig) -> Refused:
-    return refused(
-        409,
-        ("body", "version"),
-        f"The limits were changed elsewhere: this is version {row.version} now. "
-        "Nothing was stored; look at them, then send your change with that version.",
-        "conflict",
-        about=_values(row),
-        headers={"ETag": etag(row.version)},
-    )
+def _build_response(row: UserAgentConfig) -> HttpResponse:
+    return json_response(AgentConfigView(**_serialize_row(row)), ETag=etags.etag(row.version))

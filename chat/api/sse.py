@@ -14,87 +14,100 @@ from uuid import UUID
 from django.db import InterfaceError, OperationalError
 from django.http import StreamingHttpResponse
 
-from agents.core.chunks import Chunk, Done, to_dict
-from agents.ledger.store import Page
+from agents.core.chunks import Done, OracleStreamChunk, to_dict
+from agents.ledger.queries import ChunkPage
 from agents.models import ApiToken
-from chat.api import auth, limits
-from chat.api.here import runtime, work
-from chat.api.runs import is_theirs
+from chat.api import auth, throttling
+from chat.api.runtime import require_runtime, run_db
+from chat.api.serializers import user_can_read
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
-MEDIA = "text/event-stream"
-LOOK_SECONDS = 2.0
+MEDIA_TYPE = "text/event-stream"
+POLL_SECONDS = 2.0
 """After so long without a hint the rows are looked at all the same."""
-BEAT_SECONDS = 15.0
+HEARTBEAT_SECONDS = 15.0
 """After so long in silence a comment is sent. As often the token is looked at again."""
-AT_ONCE = 50
+BATCH_SIZE = 50
 """Events that are made and sent in one go."""
-BEAT = b": still here\n\n"
-BREAKS = {ord(mark): f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
+HEARTBEAT = b": still here\n\n"
+OPEN_COMMENT = b": open\n\n"
+"""Sent at once, so that headers are not kept back until something happens."""
+RETRY_FIELD = b"retry: 1000\n"
+"""Milliseconds before a reader reconnects. Part of the first event: alone it would be a block
+without data, which some readers take for an event and fail on."""
+LINE_BREAK_ESCAPES = {ord(mark): f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
 """Escaped in data: readers that split lines as Unicode does would break it there."""
-GONE = b": this token is not valid any more\n\n"
+REVOKED_COMMENT = b": this token is not valid any more\n\n"
 
 
-def response(token: ApiToken, run_id: UUID, after: int, **headers: str) -> StreamingHttpResponse:
-    limits.refuse_streams(token.user_id)
+def stream_response(
+    token: ApiToken, run_id: UUID, after: int, **headers: str
+) -> StreamingHttpResponse:
+    throttling.check_stream_limit(token.user_id)
     said = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **headers}
     named = {name.replace("_", "-"): value for name, value in said.items()}
-    return StreamingHttpResponse(events(token, run_id, after), content_type=MEDIA, headers=named)
+    return StreamingHttpResponse(
+        iter_events(token, run_id, after), content_type=MEDIA_TYPE, headers=named
+    )
 
 
-async def events(token: ApiToken, run_id: UUID, after: int) -> AsyncGenerator[bytes, None]:
+async def iter_events(token: ApiToken, run_id: UUID, after: int) -> AsyncGenerator[bytes, None]:
     """What is stored after a number, then what comes, until the run's end."""
     clock = asyncio.get_running_loop().time
     hint = asyncio.Event()
     spoken = asked = clock()
-    with limits.streaming(token.user_id), runtime().watch(run_id, hint.set):
-        yield b"retry: 1000\n\n"
+    with throttling.count_stream(token.user_id), require_runtime().watch(run_id, hint.set):
+        yield OPEN_COMMENT
+        first = RETRY_FIELD
         while True:
             hint.clear()
-            if (page := await _read(run_id, after)) is not None:
-                after, spoken = page.upto, clock()
-                for start in range(0, len(page.chunks), AT_ONCE):
-                    yield b"".join(map(event, page.chunks[start : start + AT_ONCE]))
+            if (page := await _read_page(run_id, after)) is not None:
+                after, spoken = page.last_seq, clock()
+                for start in range(0, len(page.chunks), BATCH_SIZE):
+                    yield first + b"".join(
+                        map(format_event, page.chunks[start : start + BATCH_SIZE])
+                    )
+                    first = b""
                     await asyncio.sleep(0)  # sending waits for nobody; others want the loop too
                 if page.chunks and isinstance(page.chunks[-1], Done):
                     return
                 if page.is_full:
                     continue
-            if clock() - asked >= BEAT_SECONDS:
+            if clock() - asked >= HEARTBEAT_SECONDS:
                 asked = clock()
                 if not await _may_read(token, run_id):
-                    yield GONE
+                    yield REVOKED_COMMENT
                     return
-            if clock() - spoken >= BEAT_SECONDS:
+            if clock() - spoken >= HEARTBEAT_SECONDS:
                 spoken = clock()
-                yield BEAT
+                yield HEARTBEAT
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(LOOK_SECONDS, BEAT_SECONDS)):
+                async with asyncio.timeout(min(POLL_SECONDS, HEARTBEAT_SECONDS)):
                     await hint.wait()
 
 
-def event(chunk: Chunk) -> bytes:
+def format_event(chunk: OracleStreamChunk) -> bytes:
     data = json.dumps(to_dict(chunk), ensure_ascii=False)
     if not data.isascii():
-        data = data.translate(BREAKS)
+        data = data.translate(LINE_BREAK_ESCAPES)
     return f"id: {chunk.seq}\nevent: {chunk.type}\ndata: {data}\n\n".encode()
 
 
-async def _read(run_id: UUID, after: int) -> Page | None:
+async def _read_page(run_id: UUID, after: int) -> ChunkPage | None:
     """A database that is away for a while ends no stream: it is looked at again."""
     try:
-        return await runtime().read(run_id, after)
+        return await require_runtime().read(run_id, after)
     except (OperationalError, InterfaceError) as error:
-        log.warning("the database cannot be read (%s); looking again", error)
+        logger.warning("the database cannot be read (%s); looking again", error)
         return None
 
 
 async def _may_read(token: ApiToken, run_id: UUID) -> bool:
     def ask() -> bool:
-        return auth.is_valid(token) and is_theirs(token.user, run_id)
+        return auth.is_token_valid(token) and user_can_read(token.user, run_id)
 
     try:
-        return await work(ask)
+        return await run_db(ask)
     except (OperationalError, InterfaceError):
         return True  # nobody can say: ask again later

@@ -7,31 +7,31 @@ from itertools import groupby
 from django.http import HttpResponse
 from django.urls import URLPattern, path, re_path
 
-from chat.api import conversations, oracle, settings
-from chat.api.endpoints import Endpoint, endpoint, nothing_here, view_of
-from chat.api.openapi import document
-from chat.api.reading import JSON
+from chat.api import conversations, model_settings, runs, settings
+from chat.api.framework import Endpoint, build_view, endpoint, not_found
+from chat.api.openapi import build_document
+from chat.api.parsing import JSON
 
 
 @endpoint("GET", "openapi.json", "This document", answers={200: JSON})
 async def describe() -> HttpResponse:
     headers = {"Cache-Control": "public, max-age=300"}
-    return HttpResponse(_document(), content_type=JSON, headers=headers)
+    return HttpResponse(_render_document(), content_type=JSON, headers=headers)
 
 
 @lru_cache(maxsize=1)
-def _document() -> str:
+def _render_document() -> str:
     """Made at the first request: by then every decision tree is known."""
-    return json.dumps(document(ENDPOINTS), indent=1)
+    return json.dumps(build_document(ENDPOINTS), indent=1)
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (
-    oracle.ask_whole,
-    oracle.ask_stream,
-    oracle.show_run,
-    oracle.follow_run,
-    oracle.cancel_run,
-    oracle.list_projects,
+    runs.ask_whole,
+    runs.ask_stream,
+    runs.show_run,
+    runs.follow_run,
+    runs.cancel_run,
+    runs.list_projects,
     conversations.list_conversations,
     conversations.show_conversation,
     conversations.rename_conversation,
@@ -42,14 +42,16 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     settings.replace_config,
     settings.change_config,
     settings.reset_config,
+    model_settings.show_models,
+    model_settings.change_model_settings,
     describe,
 )
 
 
-def _patterns() -> list[URLPattern]:
+def _build_patterns() -> list[URLPattern]:
     by_path = groupby(ENDPOINTS, key=lambda each: each.path)
-    return [path(where, view_of(list(found))) for where, found in by_path]  # type: ignore[arg-type]  # async
+    return [path(where, build_view(list(found))) for where, found in by_path]  # type: ignore[arg-type]  # async
 
 
 app_name = "api"
-urlpatterns = [*_patterns(), re_path(r"^", nothing_here)]
+urlpatterns = [*_build_patterns(), re_path(r"^", not_found)]

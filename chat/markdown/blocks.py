@@ -3,18 +3,18 @@
 import re
 from dataclasses import dataclass
 
-LIMIT = 3_000
+SOFT_LIMIT_CHARS = 3_000
 """Characters of an open block before it is cut where that does little harm; the longest line."""
-MOST = 4 * LIMIT
+HARD_LIMIT_CHARS = 4 * SOFT_LIMIT_CHARS
 """Characters before any block is cut, at a line, whatever it is: no parse is larger than this."""
-PART = LIMIT // 5
+PART_CHARS = SOFT_LIMIT_CHARS // 5
 """Characters of a list or table that the tail renders anew; what is above them is kept."""
-HEAD = LIMIT // 10
+MAX_HEAD_CHARS = SOFT_LIMIT_CHARS // 10
 """The longest head of a table that is repeated above its pieces."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prose:
+class ProseBlock:
     """Markdown to be parsed. `more`: it goes on from the block before it, items from `number`."""
 
     text: str
@@ -23,33 +23,48 @@ class Prose:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeBlock:
     """What stands between fences, or a piece of it."""
 
     info: str
     text: str
     more: bool = False
+    colours: bool = True
 
 
-Block = Prose | Code
+@dataclass(frozen=True, slots=True)
+class PlainBlock:
+    """Text that is shown as it was written."""
+
+    text: str
+
+
+Block = ProseBlock | CodeBlock | PlainBlock
 
 _SENTENCE = re.compile(r"[.!?…][\"')»”]* +(?=[^\W\d_])|[\u3002\uff01\uff1f](?=[^\W\d_])")
-_WORD = re.compile(r" +(?=[^\W\d_])")
+_WORD = re.compile(r"(?<! ) +(?=[^\W\d_])")
 
 
-def sentence_end(line: str) -> int:
+def find_sentence_end(line: str) -> int:
     """Where to cut a long line: after a sentence, else a word, and only before a letter.
 
     What follows must not begin a list or a heading that nobody wrote.
     """
     for pattern in (_SENTENCE, _WORD):
-        ends = [match.end() for match in pattern.finditer(line, LIMIT // 2, LIMIT)]
+        ends = [
+            match.end() for match in pattern.finditer(line, SOFT_LIMIT_CHARS // 2, SOFT_LIMIT_CHARS)
+        ]
         if ends:
             return ends[-1]
-    return LIMIT
+    return SOFT_LIMIT_CHARS
 
 
-def code_break(lines: list[str]) -> int:
+def find_line_end(text: str) -> int:
+    """Where to cut plain text that is longer than SOFT_LIMIT_CHARS."""
+    return text.rfind("\n", SOFT_LIMIT_CHARS // 2, SOFT_LIMIT_CHARS) + 1 or SOFT_LIMIT_CHARS
+
+
+def find_code_break(lines: list[str]) -> int:
     """How many lines of code to close: up to an empty line, if there is one in the second half."""
     for count in range(len(lines), len(lines) // 2, -1):
         if not lines[count - 1].strip():

@@ -10,26 +10,27 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
-from agents.core.text import storable
-from chat.markdown import rules
-from chat.markdown.blocks import Block, Code, Prose
-from chat.markdown.code import COLOURS, LANGUAGES, code_html, escape
-from chat.markdown.rules import Link
+from agents.core.sanitize import replace_unstorable
+from chat.markdown import plugins
+from chat.markdown.blocks import Block, CodeBlock, PlainBlock, ProseBlock
+from chat.markdown.highlight import HIGHLIGHT_CLASSES, LANGUAGES, escape, render_code
+from chat.markdown.plugins import LinkResolver
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
-TAGS = frozenset(
+ALLOWED_TAGS = frozenset(
     {"a", "blockquote", "br", "code", "div", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p"}
     | {"pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul"}
 )
 _ALIGN = {"center", "left", "right"}
-CLASSES = {
+ALLOWED_CLASSES = {
     "a": {"cite"},
     "code": {f"language-{name}" for name in LANGUAGES},
     "div": {"code", "code-head", "more", "table"},
     "li": {"task"},
     "ol": {"more"},
-    "span": set(COLOURS),
+    "p": {"plain"},
+    "span": set(HIGHLIGHT_CLASSES),
     "table": {"more"},
     "td": _ALIGN,
     "th": _ALIGN,
@@ -38,12 +39,12 @@ CLASSES = {
 _FOCUS = {"tabindex": {"0"}}
 """For what may be wider than the page: who has no pointer scrolls it with the arrow keys."""
 _cleaner = nh3.Cleaner(
-    tags=set(TAGS),
+    tags=set(ALLOWED_TAGS),
     clean_content_tags=set(),
     attributes={"*": set(), "a": {"href"}, "ol": {"start"}},
     tag_attribute_values={"a": {"target": {"_blank"}}, "div": _FOCUS, "pre": _FOCUS},
-    allowed_classes=CLASSES,
-    url_schemes=set(rules.SCHEMES),
+    allowed_classes=ALLOWED_CLASSES,
+    url_schemes=set(plugins.ALLOWED_SCHEMES),
     link_rel="noopener noreferrer nofollow",
 )
 
@@ -51,12 +52,12 @@ _cleaner = nh3.Cleaner(
 class _Renderer(RendererHTML):
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         token = tokens[idx]
-        return code_html(token.info, token.content, colours=env["colours"])
+        return render_code(token.info, token.content, colours=env["colours"])
 
     def code_block(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
     ) -> str:
-        return code_html("", tokens[idx].content)
+        return render_code("", tokens[idx].content)
 
     def list_item_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
@@ -79,47 +80,58 @@ class _Renderer(RendererHTML):
 
 class _Parser(MarkdownIt):
     def validateLink(self, url: str) -> bool:  # noqa: N802  # the name of the hook
-        return rules.allowed(url)
+        return plugins.is_allowed_url(url)
 
 
-def _parser() -> MarkdownIt:
-    options = {"html": False, "xhtmlOut": False, "tasklists": True, "maxNesting": rules.NESTING}
+def _build_parser() -> MarkdownIt:
+    options = {
+        "html": False,
+        "xhtmlOut": False,
+        "tasklists": True,
+        "maxNesting": plugins.MAX_NESTING,
+    }
     md = _Parser("commonmark", options, renderer_cls=_Renderer)
-    md.enable(["table", "strikethrough"]).disable("reference")
-    rules.install(md)
+    md.enable(["table", "strikethrough"])
+    md.disable(["reference", "html_block", "html_inline"])
+    plugins.install(md)
     return md
 
 
-_md = _parser()
+_md = _build_parser()
 
 
-def block_html(block: Block, link: Link | None = None, *, colours: bool = True) -> str:
+def render_block(block: Block, link: LinkResolver | None = None, *, colours: bool = True) -> str:
     """nh3 has the last word. What cannot be rendered is shown as it was written."""
     try:
-        return clean(_html(block, link, colours))
-    except rules.TooDeep:
-        return plain(block.text)
+        return (
+            render_plain(block.text)
+            if isinstance(block, PlainBlock)
+            else sanitize(_render_html(block, link, colours))
+        )
+    except plugins.NestingTooDeep:
+        return render_plain(block.text)
     except Exception:
-        log.exception("A block of an answer could not be rendered")
-        return plain(block.text)
+        logger.exception("A block of an answer could not be rendered")
+        return render_plain(block.text)
 
 
-def _html(block: Block, link: Link | None, colours: bool) -> str:
-    text = storable(block.text)
+def _render_html(block: ProseBlock | CodeBlock, link: LinkResolver | None, colours: bool) -> str:
+    text = replace_unstorable(block.text)
     match block:
-        case Code(info=info, more=more):
-            return code_html(storable(info), text, more=more, colours=colours)
-        case Prose(more=more, number=number):
+        case CodeBlock(info=info, more=more):
+            is_coloured = colours and block.colours
+            return render_code(replace_unstorable(info), text, more=more, colours=is_coloured)
+        case ProseBlock(more=more, number=number):
             env = {"link": link, "colours": colours, "more": more, "number": number}
             return str(_md.render(text, env))
         case _:
             assert_never(block)
 
 
-def plain(text: str) -> str:
-    lines = escape(storable(text)).replace("\n", "<br>\n")
-    return clean(f"<p>{lines}</p>\n")
+def render_plain(text: str) -> str:
+    """As it was written, with its lines: the style sheet keeps them, without an element each."""
+    return sanitize(f'<p class="plain">{escape(replace_unstorable(text)).rstrip()}</p>\n')
 
 
-def clean(html: str) -> str:
+def sanitize(html: str) -> str:
     return _cleaner.clean(html)

@@ -1,42 +1,48 @@
 """An answer on its way to the page."""
 
 from chat.markdown.blocks import Block
-from chat.markdown.rendering import block_html
-from chat.markdown.rules import Link
+from chat.markdown.budget import RenderBudget
+from chat.markdown.open_block import OpenBlockRenderer
+from chat.markdown.plugins import LinkResolver
+from chat.markdown.rendering import render_block
 from chat.markdown.splitter import Splitter
-from chat.markdown.tail import Tail
 
 
-class Stream:
-    """Sans I/O. What `feed` and `finish` return is final; what `tail` returns is replaced.
+class MarkdownStream:
+    """Sans I/O. What `feed` and `flush` return is final, `render_open_block` is replaced.
 
-    `link` must answer the same for the same path while an answer is shown, live and later.
+    `link` must answer the same for the same path while an answer is shown, live and later. Streams
+    that are shown as one answer share its `budget`.
     """
 
-    def __init__(self, link: Link | None = None) -> None:
+    def __init__(
+        self, link: LinkResolver | None = None, budget: RenderBudget | None = None
+    ) -> None:
         self._link = link
-        self._splitter = Splitter()
-        self._tail = Tail(link)
+        self._splitter = Splitter(budget)
+        self._open_block = OpenBlockRenderer(link)
 
     def feed(self, text: str) -> list[str]:
         """Blocks that this text closed, as HTML."""
         blocks = self._splitter.feed(text)
-        return self._closed(blocks) if blocks else []
+        return self._render_closed(blocks) if blocks else []
 
-    def finish(self) -> list[str]:
+    def flush(self) -> list[str]:
         """The rest. The tail is empty then."""
-        return self._closed(self._splitter.finish())
+        return self._render_closed(self._splitter.flush())
 
-    def tail(self) -> str:
+    def render_open_block(self) -> str:
         """The block that is still open, as HTML; bounded work, however long it is."""
-        return self._tail.html(self._splitter.parts())
+        return self._open_block.render(self._splitter.open_parts())
 
-    def _closed(self, blocks: list[Block]) -> list[str]:
-        self._tail.forget()
-        return [block_html(block, self._link) for block in blocks]
+    def _render_closed(self, blocks: list[Block]) -> list[str]:
+        self._open_block.reset()
+        return [render_block(block, self._link) for block in blocks]
 
 
-def render(text: str, link: Link | None = None) -> list[str]:
+def render(
+    text: str, link: LinkResolver | None = None, budget: RenderBudget | None = None
+) -> list[str]:
     """All blocks of a finished answer: by the same way, so a reload shows what live showed."""
-    stream = Stream(link)
-    return stream.feed(text) + stream.finish()
+    stream = MarkdownStream(link, budget)
+    return stream.feed(text) + stream.flush()

@@ -15,7 +15,7 @@ from pytest_django import Settings
 from agents.apps import import_trees, tree_modules
 from agents.checks import find_fault
 from agents.core.config import AgentConfig
-from agents.core.decision import TREES
+from agents.core.decisions.protocol import TREES
 from agents.core.registry import RegistrationError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -169,11 +169,11 @@ def test_other_errors_of_a_module_are_not_swallowed() -> None:
 def test_a_tree_of_another_package_is_found_at_start_up(check_with_app: CheckWithApp) -> None:
     done = check_with_app(
         """
-        from agents.core.decision import decision_tree
-        from agents.core.trees.default import DefaultTree
+        from agents.core.decisions.protocol import decision_tree
+        from agents.core.decisions.trees.default import DefaultDecisionTree
 
         @decision_tree("gadget")
-        class GadgetTree(DefaultTree):
+        class GadgetTree(DefaultDecisionTree):
             pass
         """,
         ORACLE_DEFAULT_TREE="gadget",
@@ -184,11 +184,11 @@ def test_a_tree_of_another_package_is_found_at_start_up(check_with_app: CheckWit
 def test_a_taken_name_is_one_clear_line_and_no_traceback(check_with_app: CheckWithApp) -> None:
     done = check_with_app(
         """
-        from agents.core.decision import decision_tree
-        from agents.core.trees.default import DefaultTree
+        from agents.core.decisions.protocol import decision_tree
+        from agents.core.decisions.trees.default import DefaultDecisionTree
 
         @decision_tree("default")
-        class GadgetTree(DefaultTree):
+        class GadgetTree(DefaultDecisionTree):
             pass
         """
     )
@@ -204,7 +204,7 @@ def test_a_tree_that_does_not_conform_is_named_with_what_it_lacks(
 ) -> None:
     done = check_with_app(
         """
-        from agents.core.decision import decision_tree
+        from agents.core.decisions.protocol import decision_tree
 
         @decision_tree("gadget")
         class GadgetTree:

@@ -10,15 +10,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from tests.browser.profiles import PATIENCE_MS, Profiles, Watch
 from tests.browser.site import Person, Site, open_site
-from tests.browser.tabs import Visitor, Watch
+from tests.browser.tabs import Visitor
 from tests.support.proxy import Proxy
-from tests.support.stage import Stage
+from tests.support.threaded_endpoint import Stage
 
-PATIENCE_MS = 8_000
-"""How long a page may take to show something. Nothing waits so long unless it fails."""
 TROUBLE = re.compile(r"Traceback|^(ERROR|CRITICAL)|was never (awaited|retrieved)", re.MULTILINE)
 """What a server's log must not hold."""
+
+SPARING = "--renderer-process-limit=1"
+"""A tab is cheaper to open in a process that is there already."""
 
 HERE = Path(__file__).parent
 
@@ -39,7 +41,7 @@ def browser() -> Iterator[Browser]:
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("no chromium on PATH. Debian: apt-get install chromium")
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    arguments = [SPARING, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=arguments)
         yield browser
@@ -93,18 +95,26 @@ def ada(somebody: Callable[..., Person]) -> Person:
     return somebody()
 
 
+@pytest.fixture(scope="session")
+def profiles(browser: Browser) -> Profiles:
+    return Profiles(browser)
+
+
 @pytest.fixture
-def profile(browser: Browser, site: Site) -> Iterator[Callable[[], Visitor]]:
+def profile(profiles: Profiles, site: Site) -> Iterator[Callable[..., Visitor]]:
     """Makes browser profiles. Whatever must not happen in one fails the test."""
     watch = Watch((site.address, f"http://127.0.0.1:{site.proxied}"))
-    with ExitStack() as contexts:
+    with ExitStack() as used:
 
-        def make() -> Visitor:
-            context = browser.new_context(viewport={"width": 1200, "height": 800})
-            contexts.callback(context.close)
-            context.set_default_timeout(PATIENCE_MS)
-            watch.over(context)
-            return Visitor(context, site, watch)
+        def make(only_here: bool = False) -> Visitor:
+            """For a test that changes what cannot be put back, one that is `only_here`."""
+            if only_here:
+                made = profiles.open(watch)
+                used.callback(made.context.close)
+            else:
+                made = profiles.take(watch)
+                used.callback(profiles.give_back, made)
+            return Visitor(made.context, site, watch)
 
         yield make
     assert watch.problems == []
@@ -113,9 +123,3 @@ def profile(browser: Browser, site: Site) -> Iterator[Callable[[], Visitor]]:
 @pytest.fixture
 def visitor(profile: Callable[[], Visitor]) -> Visitor:
     return profile()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """For a site of a test's own."""
-    return tmp_path

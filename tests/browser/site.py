@@ -1,5 +1,6 @@
 """The site under test: a real server process that can be stopped and started, and its people."""
 
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,10 +12,11 @@ from uuid import uuid4
 
 import httpx
 
-from tests.support.player import Recorded
 from tests.support.script import Script, Step
-from tests.support.server import Server, free_port, prepare, serving
-from tests.support.stage import Gate, Stage
+from tests.support.script_player import Recorded
+from tests.support.server import Server, full_disk, serving
+from tests.support.template import copy_site
+from tests.support.threaded_endpoint import Gate, Stage
 
 SETTINGS = "tests.browser.settings"
 SECOND_MODEL = "second-model"
@@ -24,21 +26,36 @@ IDLE_SECONDS = 10.0
 _numbers = count(1)
 
 
+def _taken_port() -> socket.socket:
+    """A port that nobody else is given, also while no server of ours listens on it."""
+    taken = socket.socket()
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    taken.bind(("127.0.0.1", 0))
+    return taken
+
+
 class Site:
     """One database, one port; `proxied` is a second address that a proxy may listen on."""
 
-    def __init__(self, folder: Path, stage: Stage) -> None:
+    def __init__(self, folder: Path, stage: Stage, **environment: str) -> None:
         self.folder = folder
         self.stage = stage
-        self.port, self.proxied = free_port(), free_port()
+        self._taken = [_taken_port(), _taken_port()]
+        self.port, self.proxied = (taken.getsockname()[1] for taken in self._taken)
         self.address = f"http://127.0.0.1:{self.port}"
         self._serving = ExitStack()
         self._server: Server | None = None
         self._read = 0
+        self._environment = {
+            "DJANGO_SETTINGS_MODULE": SETTINGS,
+            "ORACLE_ORIGINS": f"{self.address},http://127.0.0.1:{self.proxied}",
+            "ORACLE_LLM_BASE_URL": stage.base_url,
+            "ORACLE_LLM_MODELS": SECOND_MODEL,
+            **environment,
+        }
         self.http = httpx.Client(base_url=self.address, trust_env=False, timeout=30)
 
     def start(self) -> None:
-        origins = f"{self.address},http://127.0.0.1:{self.proxied}"
         self._read = 0
         self._server = self._serving.enter_context(
             serving(
@@ -46,12 +63,16 @@ class Site:
                 *("--grace", GRACE_SECONDS),
                 port=self.port,
                 sign_in=False,
-                ORACLE_ORIGINS=origins,
-                ORACLE_LLM_BASE_URL=self.stage.base_url,
-                ORACLE_LLM_MODELS=SECOND_MODEL,
-                DJANGO_SETTINGS_MODULE=SETTINGS,
+                **self._environment,
             )
         )
+
+    @contextmanager
+    def full_disk(self) -> Iterator[None]:
+        """Nothing can be written meanwhile."""
+        assert self._server is not None
+        with full_disk(self._server):
+            yield
 
     def stop(self) -> None:
         """As a supervisor does it."""
@@ -69,6 +90,8 @@ class Site:
     def close(self) -> None:
         self._serving.close()
         self.http.close()
+        for taken in self._taken:
+            taken.close()
 
     def news(self) -> str:
         """What the server has written to its log since it was last asked."""
@@ -95,9 +118,9 @@ class Site:
 
 
 @contextmanager
-def open_site(folder: Path, stage: Stage) -> Iterator[Site]:
-    prepare(folder, DJANGO_SETTINGS_MODULE=SETTINGS)
-    site = Site(folder, stage)
+def open_site(folder: Path, stage: Stage, **environment: str) -> Iterator[Site]:
+    """Serve a site that nobody has used yet."""
+    site = Site(copy_site(folder), stage, **environment)
     try:
         site.start()
         yield site
@@ -160,6 +183,13 @@ class Person:
         """What is stored of the only run."""
         (only,) = self.runs()
         return only
+
+    def until_stored(self, words: str) -> None:
+        """Wait until a row of the only run has these words: for what no page shows."""
+        deadline = time.monotonic() + IDLE_SECONDS
+        while not any(words in row["content"] for row in self.run()["rows"]):
+            assert time.monotonic() < deadline, f"{words!r} is not stored"
+            time.sleep(0.05)
 
     def until_idle(self) -> None:
         """Wait until none of their runs is going on: for what no page shows at that moment."""

@@ -1,84 +1,20 @@
-"""A tab of the browser, as somebody who chats uses it, and what must never happen in one."""
+"""A tab of the browser, as somebody who chats uses it."""
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from playwright.sync_api import (
-    BrowserContext,
-    ConsoleMessage,
-    Dialog,
-    Error,
-    Locator,
-    Page,
-    Request,
-    WebSocket,
-    expect,
-)
+from playwright.sync_api import BrowserContext, Locator, Page, WebSocket, expect
 
+from tests.browser.profiles import Watch
 from tests.browser.site import Person, Site
-
-WATCH = """
-(() => {
-  const tell = (what) => window.tellTheTest(what);
-  for (const name of ["alert", "confirm", "prompt", "print"]) {
-    window[name] = () => { window.__pwned = true; tell("script ran: " + name); };
-  }
-  document.addEventListener("securitypolicyviolation", (event) =>
-    tell(`CSP ${event.violatedDirective}: ${event.blockedURI} ${event.sample}`));
-  for (const name of ["htmx:oobErrorNoTarget", "htmx:swapError", "htmx:responseError",
-                      "htmx:targetError", "htmx:evalDisallowedError", "htmx:onLoadError"]) {
-    document.addEventListener(name, (event) => {
-      const detail = event.detail || {};
-      const content = detail.content && detail.content.outerHTML || detail.xhr
-        && detail.xhr.responseURL || "";
-      tell(name + " " + String(content).slice(0, 200));
-    });
-  }
-})();
-"""
-"""Runs before any script of a page."""
 
 CUT_OFF = re.compile(
     r"WebSocket connection to .* failed|net::ERR_|Failed to load resource"
     r"|htmx:(sendError|afterRequest)|\[object Event\]"
 )
 """What Chromium itself writes when a network is cut; not a fault of the page."""
-
-
-@dataclass
-class Watch:
-    """Collects what must not happen: errors, scripts that run, requests to other sites."""
-
-    origins: tuple[str, ...]
-    problems: list[str] = field(default_factory=list)
-    allowed: list[re.Pattern[str]] = field(default_factory=list)
-
-    def over(self, context: BrowserContext) -> None:
-        context.expose_binding("tellTheTest", lambda _, what: self._note(what))
-        context.add_init_script(WATCH)
-        context.on("console", self._console)
-        context.on("weberror", lambda error: self._note(f"error in the page: {error.error}"))
-        context.on("request", self._request)
-        context.on("dialog", self._dialog)
-
-    def _note(self, what: str) -> None:
-        if not any(pattern.search(what) for pattern in self.allowed):
-            self.problems.append(what)
-
-    def _console(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
-            self._note(f"console {message.type}: {message.text}")
-
-    def _request(self, request: Request) -> None:
-        local = (*(f"{origin}/" for origin in self.origins), "data:", "blob:", "about:")
-        if not request.url.startswith(local):
-            self._note(f"request to another site: {request.url}")
-
-    def _dialog(self, dialog: Dialog) -> None:
-        self._note(f"dialog: {dialog.type} {dialog.message}")
-        dialog.dismiss()
 
 
 @dataclass
@@ -96,6 +32,26 @@ class Frames:
         self.opened += 1
         socket.on("framereceived", lambda data: self.received.append(_text(data)))
         socket.on("framesent", lambda data: self.sent.append(_text(data)))
+
+
+FITS = """
+([width, height]) => {
+  const probe = document.createElement("div");
+  Object.assign(probe.style, {position: "fixed", width: "100vw", height: "100dvh"});
+  document.body.append(probe);
+  const fits = probe.offsetWidth === width && probe.offsetHeight === height;
+  probe.remove();
+  window.fitting = fits ? (window.fitting || 0) + 1 : 0;
+  return window.fitting > 5;
+}
+"""
+
+
+def resize(page: Page, width: int, height: int) -> None:
+    """Wait out the frames that Chromium still lays out by the old size, wholly or in part."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate("window.fitting = 0")
+    page.wait_for_function(FITS, arg=[width, height])
 
 
 def _text(data: str | bytes) -> str:
@@ -234,6 +190,3 @@ class Visitor:
 
     def tab(self, address: str = "") -> Tab:
         return Tab(self.context.new_page(), address or self.site.address, self.watch)
-
-
-__all__ = ["CUT_OFF", "Error", "Frames", "Tab", "Visitor", "Watch"]

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.site import Person
 from tests.browser.tabs import Visitor
 from tests.support.script import call, say
-from tests.support.stage import held
+from tests.support.threaded_endpoint import held
 
 WHY = "It reads the wrong project."
 
@@ -36,7 +36,8 @@ def test_an_administrator_watches_a_run_and_stops_it_with_a_reason(
     ada.plays(call("vault_list"), held("It begins ", "and never ends.", gate), unused_ok=True)
     tab = profile().enters(ada).ask("What is it?").shows("It begins")
     page = audit(profile(), root, f"{ada.run()['id']}/change/")
-    expect(page.locator(".run-why")).to_contain_text("The model is writing its answer in turn 2.")
+    doing = "The model is writing its answer in iteration 2."
+    expect(page.locator(".run-why")).to_contain_text(doing)
     step = page.locator("details.decision-step").first
     step.locator("summary").click()
     page.get_by_label("Reason").fill(WHY)
@@ -78,7 +79,7 @@ def test_what_if_by_hand(profile: Callable[[], Visitor], ada: Person, root: Pers
     profile().enters(ada).ask("Who leads it?").ended()
     page = audit(profile(), root, f"{ada.run()['id']}/change/")
     page.get_by_role("link", name="What if").click()
-    page.get_by_label("Turns", exact=True).fill("2")
+    page.get_by_label("Max iterations", exact=True).fill("2")
     page.get_by_role("button", name="Play again").click()
     expect(page.locator("main")).to_contain_text("1 completed run would have been cut")
     assert "max_iterations=2" in page.url

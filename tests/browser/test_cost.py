@@ -2,6 +2,7 @@
 
 import statistics
 
+import pytest
 from playwright.sync_api import Response, expect
 
 from tests.browser.site import Person, Site
@@ -34,6 +35,7 @@ MEASURE = """
 """
 
 
+@pytest.mark.ci
 def test_a_48_kb_answer_costs_bytes_and_time_in_proportion(visitor: Visitor, ada: Person) -> None:
     text = long_answer()
     pieces = len(text) // 12
@@ -57,6 +59,7 @@ def test_a_48_kb_answer_costs_bytes_and_time_in_proportion(visitor: Visitor, ada
     assert last <= MOST_GROWTH * first
 
 
+@pytest.mark.ci
 def test_a_conversation_of_2000_exchanges_opens_as_fast_as_one_of_40(
     visitor: Visitor, ada: Person, site: Site
 ) -> None:

@@ -4,12 +4,22 @@ import re
 
 from playwright.sync_api import expect
 
-from agents.core.ports import Usage
+from agents.core.messages import TokenUsage
 from tests.browser.site import Person
 from tests.browser.tabs import Visitor
 from tests.support.dom import GROWN
 from tests.support.script import Call, call, calls, is_tool_free, say, when_tool_free
-from tests.support.stage import Held, held
+from tests.support.threaded_endpoint import Held, held
+
+NOTES = ("index.md", "people.md", "questions.md", "plan/budget.md", "plan/roadmap.md")
+
+
+def percent_of_window(ada: Person, tokens: int) -> str:
+    """As the meter has it."""
+    (window, *_) = (
+        c["max_context_tokens"] for c in ada.run()["chunks"] if c["type"] == "context_update"
+    )
+    return str(round(100 * tokens / window))
 
 
 def kinds(run: dict[str, object]) -> list[str]:
@@ -70,16 +80,30 @@ def test_e2e_3_parallel_tools_run_at_the_same_time_and_their_results_are_merged(
 def test_e2e_4_a_long_answer_streams_in_many_frames_and_the_context_meter_moves(
     visitor: Visitor, ada: Person
 ) -> None:
-    text = " ".join(f"word{n}" for n in range(400))
-    ada.plays(say(text, piece_delay=0.003))
-    tab = visitor.enters(ada).ask("Tell me everything.").ended()
-    tab.shows("word399")
-    frames = [f for f in tab.frames.received if GROWN.match(f)]
-    assert len(frames) > 5
-    stored = kinds(ada.run())
+    """Up with what the tools bring while the run goes on, and again with the answer."""
+    gate = ada.gate()
+    text = " ".join(f"word{n}" for n in range(1_200))
+    reads = [Call("vault_read", {"path": path}) for path in NOTES]
+    ada.plays(calls(*reads), Held(text=text, gate=gate, after=3, piece_delay=0.001))
+    tab = visitor.enters(ada).ask("Tell me everything.").shows("word2").is_running()
+    meter = tab.page.locator("#meters label", has_text="Context").locator("meter")
+    before = [c["context_tokens"] for c in ada.run()["chunks"] if c["type"] == "context_update"]
+    assert len(before) == 2
+    assert before[1] - before[0] >= 500
+    expect(meter).to_have_attribute("value", percent_of_window(ada, before[1]))
+    assert percent_of_window(ada, before[0]) != percent_of_window(ada, before[1])
+    gate.open()
+    tab.ended().shows("word1199")
+    assert len([f for f in tab.frames.received if GROWN.match(f)]) > 5
+    run = ada.run()
+    stored = kinds(run)
     assert stored.count("content") > 5
     assert stored.index("context_update") < stored.index("content") < stored.index("done")
-    expect(tab.page.locator("#meters")).to_contain_text("Context")
+    after = [c["context_tokens"] for c in run["chunks"] if c["type"] == "context_update"][-1]
+    assert after - before[1] >= 500
+    expect(meter).to_have_attribute("value", percent_of_window(ada, after))
+    tab.reload()
+    expect(meter).to_have_attribute("value", percent_of_window(ada, after))
 
 
 def test_e2e_5_the_iteration_budget_warns_at_turn_two_and_ends_at_turn_three(
@@ -112,7 +136,7 @@ def test_e2e_6_a_token_budget_of_a_thousand_warns_and_ends_gracefully(
     """The prompt with all tools takes most of a thousand tokens, so the warning comes with the
     forecast (SPEC 3.5), before 800 are used, and the answer is asked for without tools."""
     ada.limits(token_budget=1_000)
-    ada.plays(say("What I know by now.", usage=Usage(780, 40)))
+    ada.plays(say("What I know by now.", usage=TokenUsage(780, 40)))
     tab = visitor.enters(ada).ask("What is known?").ended("limited")
     warning = tab.notices("limit_warning")
     expect(warning).to_have_count(1)
@@ -127,18 +151,19 @@ def test_e2e_6_a_token_budget_of_a_thousand_warns_and_ends_gracefully(
 def test_e2e_6_with_room_for_a_turn_the_warning_comes_at_eighty_percent(
     visitor: Visitor, ada: Person
 ) -> None:
-    ada.limits(token_budget=20_000, max_iterations=50)
-    final = say("What I know by now.", usage=Usage(500, 40))
+    """Where two more iterations fit into the last fifth, the percent decides, not the forecast."""
+    ada.limits(token_budget=50_000, max_iterations=50)
+    final = say("What I know by now.", usage=TokenUsage(500, 40))
     sums = [
-        calls(Call("calculate", {"expression": f"{n} * {n}"}), usage=Usage(1_600, 50))
-        for n in range(20)
+        calls(Call("calculate", {"expression": f"{n} * {n}"}), usage=TokenUsage(1_600, 50))
+        for n in range(32)
     ]
     ada.plays(*(when_tool_free(final, otherwise=step) for step in sums), unused_ok=True)
     tab = visitor.enters(ada).ask("What is known?").ended("limited")
     warning = tab.notices("limit_warning")
     expect(warning).to_have_count(1)
-    used = int(re.search(r"\(([\d,]+)/20,000", warning.inner_text())[1].replace(",", ""))  # type: ignore[index]
-    assert used >= 16_000
+    used = int(re.search(r"\(([\d,]+)/50,000", warning.inner_text())[1].replace(",", ""))  # type: ignore[index]
+    assert 40_000 <= used < 42_000
     tab.shows("What I know by now.")
 
 
@@ -155,6 +180,24 @@ def test_e2e_7_the_same_tool_call_three_times_is_a_loop_that_user_and_model_are_
     hinted = [r.body for r in ada.requests if "Oracle:" in str(r.body["messages"][-1])]
     assert hinted
     assert is_tool_free(ada.requests[-1].body)
+
+
+def test_e2e_7_a_loop_that_is_not_in_a_row_is_told_to_user_and_model(
+    visitor: Visitor, ada: Person
+) -> None:
+    """A B A C A: nothing ends the run, but both are told, and the event is recorded once."""
+    ada.plays(
+        *(call("vault_search", query=query) for query in ("tide", "buoy", "tide", "gauge", "tide")),
+        say("I will stop looking for tides."),
+    )
+    tab = visitor.enters(ada).ask("Find it.").ended("completed")
+    expect(tab.notices("loop_warning")).to_contain_text("3 times in the last 6 iterations")
+    words = "You made the same calls 3 times in the last 6 iterations."
+    assert words in ada.requests[5].body["messages"][-1]["content"]
+    assert not any(words in str(request.body) for request in ada.requests[:5])
+    notices = [c for c in ada.run()["chunks"] if c["type"] == "system"]
+    events = [c["metadata"].get("event") for c in notices]
+    assert events.count("agent.loop.detected") == 1
 
 
 def test_e2e_8_stop_in_mid_stream_ends_the_run_and_keeps_what_was_shown(

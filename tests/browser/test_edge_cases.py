@@ -10,7 +10,7 @@ from tests.browser.site import Person, Site
 from tests.browser.tabs import CUT_OFF, Visitor
 from tests.support.proxy import Proxy
 from tests.support.script import Call, call, calls, is_tool_free, say
-from tests.support.stage import Held, held
+from tests.support.threaded_endpoint import Held, held
 
 
 def test_with_one_turn_the_agent_answers_once_and_explains(visitor: Visitor, ada: Person) -> None:
@@ -18,7 +18,7 @@ def test_with_one_turn_the_agent_answers_once_and_explains(visitor: Visitor, ada
     ada.plays(say("Without looking anything up: yes."))
     tab = visitor.enters(ada).ask("Is it so?").ended("limited")
     tab.shows("Without looking anything up: yes.")
-    expect(tab.last.locator(".explanation")).to_contain_text("1 of 1 turns")
+    expect(tab.last.locator(".explanation")).to_contain_text("1 of 1 iterations")
     expect(tab.notices("limit_warning")).to_have_count(0)
     run = ada.run()
     assert (run["reason"], run["turns"], len(ada.requests)) == ("max_iterations", 1, 1)

@@ -10,12 +10,12 @@ import pytest
 from playwright.sync_api import WebSocketRoute
 
 from agents.core.chunks import Content
-from chat import fragments
-from chat.parts import TextPart
+from chat.rendering import fragments
+from chat.rendering.parts import TextPart
 from tests.browser.site import Person
 from tests.browser.tabs import Tab, Visitor
 from tests.browser.test_hostile import looked_at
-from tests.chat.answering import a_run, an_answer
+from tests.chat.run_chunks import a_run, an_answer
 from tests.support.hostile import COLLECTIONS
 from tests.support.long import long_answer
 
@@ -76,7 +76,7 @@ class Stage:
         tab.go()
         self.run = a_run()
         self.answer = an_answer([Content(content="Begun.\n\n", seq=1)])
-        whole = fragments.answer(self.answer, self.run)
+        whole = fragments.render_answer(self.answer, self.run)
         self.send(f'<div hx-swap-oob="beforeend:#thread">{whole}</div>')
 
     def _opened(self, socket: WebSocketRoute) -> None:
@@ -87,8 +87,8 @@ class Stage:
 
     def takes(self, text: str) -> None:
         """More of the answer; the page has then what the server has."""
-        self.answer.take(Content(content=text, seq=self.answer.upto + 1))
-        frame = fragments.news(self.answer, self.run)
+        self.answer.apply(Content(content=text, seq=self.answer.last_seq + 1))
+        frame = fragments.render_update(self.answer, self.run)
         self.send(frame)
         part = self.answer.parts[-1]
         assert isinstance(part, TextPart)
@@ -106,7 +106,9 @@ def pieces(text: str, sizes: Sequence[int]) -> Iterator[str]:
         at, turn = at + size, turn + 1
 
 
-@pytest.mark.parametrize("sizes", [(1,), (7,), (2, 11, 3, 29)], ids=str)
+@pytest.mark.parametrize(
+    "sizes", [pytest.param((1,), marks=pytest.mark.ci), (7,), (2, 11, 3, 29)], ids=str
+)
 def test_a_page_has_at_every_moment_what_the_server_has(
     sizes: tuple[int, ...], visitor: Visitor, ada: Person
 ) -> None:
@@ -115,7 +117,10 @@ def test_a_page_has_at_every_moment_what_the_server_has(
         stage.takes(piece)
 
 
-@pytest.mark.parametrize("collection", COLLECTIONS)
+@pytest.mark.parametrize(
+    "collection",
+    [pytest.param(name, marks=() if name == "ours" else pytest.mark.ci) for name in COLLECTIONS],
+)
 def test_hostile_answers_are_text_in_every_split(
     collection: str, visitor: Visitor, ada: Person
 ) -> None:

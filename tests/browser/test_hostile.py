@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from agents.core.text import storable
+from agents.core.sanitize import replace_unstorable
 from tests.browser.site import Person, Site
 from tests.browser.tabs import Tab, Visitor
 from tests.support.hostile import COLLECTIONS
@@ -67,7 +67,7 @@ def batches(payloads: Sequence[str], most: int, between: str) -> Iterator[str]:
         yield between.join(batch)
 
 
-@pytest.fixture(params=["ours", "collected"])
+@pytest.fixture(params=["ours", pytest.param("collected", marks=pytest.mark.ci)])
 def payloads(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """Our own, or all that others have collected."""
     if request.param == "ours":
@@ -97,6 +97,16 @@ def test_hostile_questions_are_shown_as_text(
     assert looked_at(tab)["shape"] == live
 
 
+def show_all(tab: Tab) -> None:
+    """Long answers are shown page by page after a reload: ask for the rest of each."""
+    blocks = tab.page.locator("#thread .block")
+    more = tab.page.get_by_role("link", name="Show more of this answer")
+    while more.count():
+        before = blocks.count()
+        more.first.click()
+        expect(blocks).not_to_have_count(before)
+
+
 WAYS = {
     "paragraphs": ("", "\n\n"),
     "lines": ("", "\n"),
@@ -110,7 +120,7 @@ def test_hostile_answers_and_thoughts_are_shown_as_text(
     payloads: tuple[str, ...], visitor: Visitor, ada: Person
 ) -> None:
     answers = [opening + between.join(payloads) for opening, between in WAYS.values()]
-    slowly: dict[str, Any] = {"pieces": 100, "piece_delay": 0.01}
+    slowly: dict[str, Any] = {"pieces": 100, "piece_delay": 0.005}
     ada.plays(
         Reply(thinking="\n\n".join(payloads), text="I had better not say it.", **slowly),
         *(say(text, **slowly) for text in answers),
@@ -122,7 +132,8 @@ def test_hostile_answers_and_thoughts_are_shown_as_text(
         tab.ended()
         looked_at(tab)
     live = looked_at(tab)["shape"]
-    tab.reload()
+    tab.reload().connected()
+    show_all(tab)
     assert looked_at(tab)["shape"] == live
     expect(tab.page.locator("#composer")).to_have_count(1)
     expect(tab.exchanges).to_have_count(len(answers) + 1)
@@ -163,7 +174,7 @@ def test_hostile_tool_calls_and_results_are_shown_as_text(
 
 def as_path(payload: str) -> str:
     """The name of a note, as hostile as notes may be called; its slashes lead into folders."""
-    plain = "".join(letter for letter in storable(payload) if letter.isprintable())
+    plain = "".join(letter for letter in replace_unstorable(payload) if letter.isprintable())
     plain = plain.replace("\\", "").replace(":", "")
     parts = [part.encode()[:120].decode(errors="ignore").strip(" .") for part in plain.split("/")]
     return "/".join(filter(None, parts[:8])) + ".md"
@@ -222,7 +233,7 @@ def test_hostile_user_names_are_shown_as_text(
     payloads: tuple[str, ...], visitor: Visitor, ada: Person, site: Site
 ) -> None:
     """Where many stand on one page: the log of who changed what."""
-    kept = (storable(payload).replace("\x00", "").strip()[:130] for payload in payloads)
+    kept = (replace_unstorable(payload).replace("\x00", "").strip()[:130] for payload in payloads)
     names = [f"{name} {ada.name[-12:]}{n}" for n, name in enumerate(kept)]
     site.ask("changers", name=ada.name, names=names)
     tab = visitor.enters(ada)
@@ -265,9 +276,9 @@ def test_a_renamed_conversation_shows_its_title_as_text_in_both_tabs(
         expect(tab.page.locator("#ack")).to_have_count(1)
 
 
-def test_the_watch_sees_a_script_that_runs(profile: Callable[[], Visitor], site: Site) -> None:
+def test_the_watch_sees_a_script_that_runs(profile: Callable[..., Visitor], site: Site) -> None:
     """The harness itself: what these tests rely on is noticed."""
-    visitor = profile()
+    visitor = profile(only_here=True)
     tab = visitor.tab()
     tab.page.goto(tab.address + "/sign-in/")
     tab.page.evaluate("alert(1)")
@@ -280,6 +291,7 @@ def test_the_watch_sees_a_script_that_runs(profile: Callable[[], Visitor], site:
         if "CSP" in found:
             break
         tab.page.evaluate("new Promise((done) => setTimeout(done, 20))")
+    visitor.context.close()  # what is still on its way is heard before the list is emptied
     visitor.watch.problems.clear()
     assert "script ran: alert" in found
     assert "CSP script-src" in found

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from tests.browser.tabs import Tab, Watch
+from tests.browser.profiles import Profiles, Watch
+from tests.browser.site import Site, open_site
+from tests.browser.tabs import Tab
 from tests.support.script import Fault, Script, say
-from tests.support.server import free_port, prepare, serving
-from tests.support.stage import Stage
+from tests.support.threaded_endpoint import Stage
 
 SIZE: ViewportSize = {"width": 1000, "height": 900}
 KEY = "sk-browser-0123456789-abcd"
@@ -25,9 +25,6 @@ class Visit:
     address: str
     stage: Stage
     tab: Tab
-
-    def open(self) -> None:
-        self.page.goto(f"{self.address}/settings/models/")
 
     def enter(self, name: str, value: str) -> None:
         """Type, then leave the field."""
@@ -50,31 +47,30 @@ class Visit:
         self.saves("base_url")
 
 
+@pytest.fixture(scope="session")
+def open_to_all(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A site whose administrator lets people use endpoints on this machine, and has none."""
+    allowed = {"ORACLE_OWN_ENDPOINTS": "yes", "ORACLE_INSIDE_ENDPOINTS": "127.0.0.1"}
+    folder = tmp_path_factory.mktemp("open-site")
+    with open_site(folder, stage, ORACLE_LLM_BASE_URL="", **allowed) as site:
+        yield site
+
+
 @pytest.fixture
-def visit(browser: Browser, stage: Stage, folder: Path) -> Iterator[Visit]:
-    """A site whose administrator lets people use endpoints on this machine."""
-    prepare(folder)
-    port = free_port()
-    watch = Watch((f"http://127.0.0.1:{port}",))
-    with (
-        serving(
-            folder,
-            port=port,
-            ORACLE_OWN_ENDPOINTS="yes",
-            ORACLE_INSIDE_ENDPOINTS="127.0.0.1",
-        ) as server,
-        browser.new_context(viewport=SIZE) as context,
-    ):
-        context.set_default_timeout(8_000)
-        watch.over(context)
-        page = context.new_page()
-        page.goto(server.link)
-        made = Visit(page, server.address, stage, Tab(page, server.address, watch))
-        made.open()
-        yield made
-        log = server.log.read_text()
-        assert "Traceback" not in log
-        assert KEY not in log
+def visit(profiles: Profiles, open_to_all: Site) -> Iterator[Visit]:
+    """The page of somebody who has chosen nothing yet."""
+    site, watch = open_to_all, Watch((open_to_all.address,))
+    site.news()
+    profile = profiles.take(watch)
+    tab = Tab(profile.context.new_page(), site.address, watch)
+    tab.page.set_viewport_size(SIZE)
+    name = site.person(models=False).name
+    tab.page.goto(f"{site.address}/door/enter?name={name}&next=/settings/models/")
+    yield Visit(tab.page, site.address, site.stage, tab)
+    profiles.give_back(profile)
+    log = site.news()
+    assert "Traceback" not in log
+    assert KEY not in log
     assert watch.problems == []
 
 

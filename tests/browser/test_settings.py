@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from agents.core.config import LIMITS, Limit
+from agents.core.config import LIMITS, AgentConfigBounds
 from tests.browser.site import Person, Site
-from tests.browser.tabs import CUT_OFF, Visitor
+from tests.browser.tabs import CUT_OFF, Visitor, resize
 from tests.support.script import call, say
 
 REFUSED = re.compile(r"status of (401|409|422)|Status Error Code 401|htmx:responseError")
@@ -85,33 +85,38 @@ def test_us1_2_a_new_conversation_respects_the_limits_that_were_set(
     saved(page, "max_iterations")
     ada.plays(call("vault_read", path="people.md"), say("Mara leads it."))
     tab = visitor.enters(ada).ask("Who leads it?").ended("limited")
-    expect(tab.last.locator(".explanation")).to_contain_text("2 of 2 turns")
+    expect(tab.last.locator(".explanation")).to_contain_text("2 of 2 iterations")
     assert ada.run()["config"]["max_iterations"] == 2
 
 
-@pytest.mark.parametrize("text", ["0", "51", "-1", "1.5", "1e9", "", "words", "🙂", "9" * 10_000])
+INVALID = ("0", "51", "-1", "1.5", "1e9", "", "words", "🙂", "9" * 10_000)
+
+
 def test_us1_3_what_is_invalid_is_not_saved_and_the_message_helps(
-    visitor: Visitor, ada: Person, text: str
+    visitor: Visitor, ada: Person
 ) -> None:
-    page, before = opened(visitor, ada), ada.limits()
-    typed(page, "max_iterations", text)
-    expect(state(page, "max_iterations")).to_have_text(
-        "Not saved. Must be a whole number from 1 to 50. Still using 15."
-    )
+    page = opened(visitor, ada)
     field = number(page, "max_iterations")
-    expect(field).to_have_value(text)
-    expect(field).to_have_attribute("aria-invalid", "true")
-    expect(field).to_be_focused()
-    assert ada.limits() == before
-    typed(page, "max_iterations", "12")
-    saved(page, "max_iterations")
-    expect(field).to_have_attribute("aria-invalid", "false")
+    for using, text in enumerate(INVALID, LIMITS["max_iterations"].default):
+        before = ada.limits()
+        assert before["max_iterations"] == using
+        typed(page, "max_iterations", text)
+        expect(state(page, "max_iterations")).to_have_text(
+            f"Not saved. Must be a whole number from 1 to 50. Still using {using}."
+        )
+        expect(field).to_have_value(text)
+        expect(field).to_have_attribute("aria-invalid", "true")
+        expect(field).to_be_focused()
+        assert ada.limits() == before
+        typed(page, "max_iterations", str(using + 1))
+        saved(page, "max_iterations")
+        expect(field).to_have_attribute("aria-invalid", "false")
 
 
 # -- SC-001 ---------------------------------------------------------------------------------------
 
 
-def another(limit: Limit) -> int:
+def another(limit: AgentConfigBounds) -> int:
     """A value that is neither the default nor an end."""
     value = limit.minimum + (limit.maximum - limit.minimum) // 3
     return value if value != limit.default else value + 1
@@ -215,7 +220,7 @@ def test_a_tab_that_is_looked_at_again_takes_over_what_was_changed_elsewhere(
     ada.limits(max_iterations=20, timeout_seconds=300)
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     shows(page, "max_iterations", 20)
-    expect(page.locator("#preview")).to_contain_text("a run ends after 20 turns")
+    expect(page.locator("#preview")).to_contain_text("a run ends after 20 iterations")
     expect(number(page, "timeout_seconds")).to_have_value("9")  # somebody is at it
     typed(page, "max_iterations", "22")
     saved(page, "max_iterations")
@@ -280,9 +285,43 @@ def test_all_limits_are_reset_at_once(visitor: Visitor, ada: Person) -> None:
 
 def test_the_preview_follows_what_is_saved(visitor: Visitor, ada: Person) -> None:
     page = opened(visitor, ada)
-    expect(page.locator("#preview")).to_contain_text("About 11 turns before the first warning")
+    expect(page.locator("#preview")).to_contain_text("About 11 iterations before the first warning")
     typed(page, "max_iterations", "30")
-    expect(page.locator("#preview")).to_contain_text("About 21 turns before the first warning")
+    expect(page.locator("#preview")).to_contain_text("About 21 iterations before the first warning")
+
+
+def test_a_budget_below_which_no_tool_can_be_used_is_amber_as_soon_as_it_is_chosen(
+    visitor: Visitor, ada: Person
+) -> None:
+    page = opened(visitor, ada)
+    told = page.locator("#token_budget-meaning")
+    expect(told).to_contain_text(re.compile(r"tools can be used from about \d,\d00 tokens on"))
+    plain = told.evaluate("e => getComputedStyle(e).color")
+    typed(page, "token_budget", "1000")
+    saved(page, "token_budget")
+    expect(told).to_contain_text("1,000 tokens")
+    amber = told.locator(".amber").evaluate("e => getComputedStyle(e).color")
+    assert amber != plain
+    assert amber == page.evaluate(
+        "() => { const e = document.createElement('i'); e.style.color = 'var(--amber-ink)';"
+        " document.body.append(e); return getComputedStyle(e).color; }"
+    )
+    page.reload()
+    expect(told.locator(".amber")).to_contain_text("1,000 tokens")
+    page.get_by_role("button", name="Reset to 50,000").click()
+    expect(told.locator(".amber")).to_have_count(0)
+    expect(told).to_contain_text("tools can be used from about")
+
+
+def test_one_iteration_is_kept_for_the_answer_and_the_page_says_so(
+    visitor: Visitor, ada: Person
+) -> None:
+    page = opened(visitor, ada)
+    told = page.locator("#max_iterations-meaning")
+    expect(told).to_have_text("14 iterations with tools, and one for the answer.")
+    for value, words in {"1": "No iteration with tools", "2": "1 iteration with tools"}.items():
+        typed(page, "max_iterations", value)
+        expect(told).to_contain_text(words)
 
 
 def test_the_mode_is_chosen_and_the_composer_has_it(visitor: Visitor, ada: Person) -> None:
@@ -330,7 +369,7 @@ def test_without_javascript_every_setting_has_a_button(
         form = page.locator("#setting-max_iterations")
         number(page, "max_iterations").fill("10")
         form.get_by_role("button", name="Save").click()
-        expect(page.get_by_text("Turns: 10 is saved.")).to_be_visible()
+        expect(page.get_by_text("Max iterations: 10 is saved.")).to_be_visible()
         number(page, "max_iterations").fill("51")
         form.get_by_role("button", name="Save").click()
         expect(state(page, "max_iterations")).to_contain_text("Still using 10.")
@@ -342,7 +381,7 @@ def test_without_javascript_every_setting_has_a_button(
         form.get_by_role("button", name="Save").click()
         expect(state(page, "max_iterations")).to_contain_text("Changed elsewhere to 20.")
         form.get_by_role("button", name="Keep mine").click()
-        expect(page.get_by_text("Turns: 10 is saved.")).to_be_visible()
+        expect(page.get_by_text("Max iterations: 10 is saved.")).to_be_visible()
     assert ada.limits()["max_iterations"] == 10
 
 
@@ -379,15 +418,15 @@ def test_everything_is_downloaded(visitor: Visitor, ada: Person) -> None:
     assert ada.name in download.value.path().read_text()
 
 
-@pytest.mark.parametrize("path", PATHS)
-def test_a_page_fits_a_narrow_phone(visitor: Visitor, ada: Person, path: str) -> None:
-    page = opened(visitor, ada, path)
-    for width in (360, 320):
-        page.set_viewport_size({"width": width, "height": 740})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    expect(page.get_by_role("navigation", name="Settings").locator("[aria-current]")).to_have_count(
-        1
-    )
+def test_every_page_fits_a_narrow_phone(visitor: Visitor, ada: Person) -> None:
+    page = opened(visitor, ada)
+    here = page.get_by_role("navigation", name="Settings").locator("[aria-current]")
+    for path in PATHS:
+        page.goto(visitor.site.address + path)
+        for width in (360, 320):
+            resize(page, width, 740)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        expect(here).to_have_count(1)
 
 
 def test_the_sidebar_leads_to_the_settings(visitor: Visitor, ada: Person) -> None:

@@ -1,25 +1,26 @@
 """Acceptance scenarios of user stories 2, 3 and 5 of the second source document, by number.
 
 US1 is about the settings page (test_settings.py); US4 about decision trees, which no browser shows
-(tests/agents/core/test_third_party_tree.py and test_loop_trees.py have it).
+(tests/agents/core/decisions/test_third_party_tree.py and test_loop_trees.py have it).
 """
 
+import json
 import re
+from typing import Any, Literal
 
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
-from agents.core.ports import Usage
 from tests.browser.site import Person
 from tests.browser.tabs import Tab, Visitor
 from tests.support.script import Call, Reply, call, calls, is_tool_free, say, when_tool_free
-from tests.support.stage import Held
+from tests.support.threaded_endpoint import Held
 
 PATHS = ("index.md", "people.md", "questions.md", "plan/budget.md", "plan/roadmap.md",
          "ops/alarm-runbook.md", "data/platform.md", "hardware/gauge.md")  # fmt: skip
 
 
 def reading(number: int) -> Reply:
-    """A turn that reads one note, another one for each number."""
+    """An iteration that reads one note, another one for each number."""
     return call("vault_read", path=PATHS[number])
 
 
@@ -37,19 +38,39 @@ def test_us2_1_a_system_message_appears_at_seventy_percent_of_the_turns(
     assert "(7/10)" not in str(ada.requests[6].body["messages"])
 
 
-def test_us2_2_a_system_message_with_token_usage_appears_at_eighty_percent_of_the_budget(
+def test_us2_2_a_system_message_with_token_usage_appears_in_time_to_act_on_it(
     visitor: Visitor, ada: Person
 ) -> None:
-    ada.limits(token_budget=30_000)
-    thoughts = [
-        calls(Call("think", {"thought": f"Thought number {n}."}), usage=Usage(2_300, 100))
-        for n in range(10)
-    ]
-    ada.plays(*thoughts, say("Thought through.", usage=Usage(2_300, 100)))
-    tab = visitor.enters(ada).ask("Think hard.").ended("completed")
+    """Each prompt is larger than the one before: two notes more. Between the message and the
+    wrap-up lies an iteration with tools in which the model has been told."""
+    ada.limits(token_budget=50_000, max_iterations=50)
+    pairs = [(first, second) for first in PATHS for second in PATHS if first < second]
+    steps = [calls(*(Call("vault_read", {"path": path}) for path in pair)) for pair in pairs]
+    final = say("This is what the notes say.")
+    ada.plays(*(when_tool_free(final, otherwise=step) for step in steps), unused_ok=True)
+    tab = visitor.enters(ada).ask("Compare all notes.").ended("limited")
+    tab.shows("This is what the notes say.")
     warning = tab.notices("limit_warning")
     expect(warning).to_have_count(1)
-    expect(warning).to_contain_text("24,000/30,000")
+    expect(warning).to_contain_text(re.compile(r"[\d,]+/50,000"))
+    expect(tab.notices("limit_reached")).to_have_count(1)
+    run = ada.run()
+    assert run["reason"] == "token_budget"
+    chunks = run["chunks"]
+    warned = next(n for n, c in enumerate(chunks) if c.get("system_type") == "limit_warning")
+    metadata = chunks[warned]["metadata"]
+    assert (metadata["limit_type"], metadata["limit_value"]) == ("tokens", 50_000)
+    wrap_up = next(n for n, c in enumerate(chunks) if c["type"] == "turn" and c.get("wrap_up"))
+    between = [c for c in chunks[warned:wrap_up] if c["type"] in ("turn", "tool_result")]
+    assert [c["type"] for c in between if c["type"] == "tool_result" and c["ok"]]
+    told = [number for number, r in enumerate(ada.requests) if warned_of(r.body)]
+    assert told
+    assert not is_tool_free(ada.requests[told[0]].body)
+
+
+def warned_of(body: dict[str, Any]) -> bool:
+    """Whether the model is told of its tokens with what it was sent last."""
+    return "Approaching token limit" in str(body["messages"][-1]["content"])
 
 
 def test_us2_3_at_the_limit_everything_is_kept_and_explained_inline(
@@ -61,8 +82,8 @@ def test_us2_3_at_the_limit_everything_is_kept_and_explained_inline(
     tab = visitor.enters(ada).ask("Who leads it, and since when?").ended("limited")
     tab.shows("First I read who is there.").shows("Mara leads it; the rest is missing.")
     explanation = tab.last.locator(".explanation")
-    expect(explanation).to_contain_text("Turn limit")
-    expect(explanation).to_contain_text("2 of 2 turns")
+    expect(explanation).to_contain_text("Iteration limit")
+    expect(explanation).to_contain_text("2 of 2 iterations")
     expect(explanation).to_contain_text("vault_read")
     assert is_tool_free(ada.requests[-1].body)
     live = tab.thread_html()
@@ -82,13 +103,21 @@ def test_us2_4_and_whichever_limit_is_hit_first_wins_unfinished_work_of_a_subage
     ada.librarian_plays(Held(text="half-a-summary, the-rest", pieces=[14], gate=gate))
     tab = visitor.enters(ada).ask("Summarise everything.")
     expect(tab.tools("running")).to_have_count(1)
+    ada.until_stored("half-a-summary")  # whoever follows the run may see it
     expect(tab.notices("limit_warning")).to_contain_text("time", timeout=12_000)
     expect(tab.last.locator(".badge.limited")).to_be_visible(timeout=12_000)
     tab.ended("limited").shows("I let it be read.").shows("No summary came in time.")
     run = ada.run()
     assert run["reason"] == "timeout"
-    assert "half-a-summary" not in run["answer"] + run["explanation"]
-    assert "half-a-summary" not in tab.reload().page.locator("body").inner_text()
+    of_subagent = [row for row in run["rows"] if "parent" in row["data"]]
+    assert {"turn", "content"} <= {row["kind"] for row in of_subagent}
+    assert {row["content"] for row in of_subagent} == {""}
+    assert "half-a-summary" not in json.dumps(run)  # columns, rows, and the chunks read from them
+    live = tab.thread_html()
+    assert tab.reload().thread_html() == live
+    assert "half-a-summary" not in tab.page.content()
+    tab.tools("unknown").locator("summary").click()
+    expect(tab.tools("unknown")).to_contain_text("Unfinished work of a subagent was not kept.")
 
 
 # -- US3: intelligent termination -----------------------------------------------------------------
@@ -100,7 +129,7 @@ def test_us3_1_a_complete_answer_ends_the_run_with_no_further_turn(
     ada.plays(say("Four."))
     tab = visitor.enters(ada).ask("Two and two?").ended("completed")
     assert len(ada.requests) == 1
-    expect(tab.last.locator(".meta")).to_contain_text("Turns 1 / 15")
+    expect(tab.last.locator(".meta")).to_contain_text("Iterations 1 / 15")
     expect(tab.notices()).to_have_count(0)
 
 
@@ -117,13 +146,18 @@ def test_us3_2_three_identical_calls_with_identical_results_end_as_no_progress_a
     assert (run["reason"], len(ada.requests)) == ("no_progress", 4)
 
 
-def test_us3_3_three_failing_turns_end_with_what_was_found_and_a_summary_of_the_errors(
+def test_us3_3_three_tool_errors_end_with_what_was_found_and_a_summary_of_the_errors(
     visitor: Visitor, ada: Person
 ) -> None:
-    missing = [call("vault_read", path=f"missing-{n}.md") for n in range(3)]
-    first = calls(Call("vault_read", {"path": "missing-0.md"}), text="I try some paths.")
-    ada.plays(first, *missing[1:], say("None of these notes exist."))
-    tab = visitor.enters(ada).ask("Read three notes.").ended("limited")
+    """Call by call: a note that is there, then three that are not, over two iterations."""
+    first = calls(
+        Call("vault_read", {"path": "people.md"}),
+        Call("vault_read", {"path": "missing-0.md"}),
+        text="I try some paths.",
+    )
+    second = calls(*(Call("vault_read", {"path": f"missing-{n}.md"}) for n in (1, 2)))
+    ada.plays(first, second, say("None of these notes exist."))
+    tab = visitor.enters(ada).ask("Read four notes.").ended("limited")
     expect(tab.tools("failed")).to_have_count(3)
     expect(tab.notices("error_limit")).to_have_count(1)
     tab.shows("I try some paths.").shows("None of these notes exist.")
@@ -135,6 +169,33 @@ def test_us3_3_three_failing_turns_end_with_what_was_found_and_a_summary_of_the_
 # -- US5: the system in the chat ------------------------------------------------------------------
 
 
+AMBER: dict[Literal["light", "dark"], dict[str, str]] = {
+    "light": {
+        "background": "rgb(255, 244, 220)",
+        "ink": "rgb(122, 62, 0)",
+        "line": "rgb(180, 83, 9)",
+    },
+    "dark": {
+        "background": "rgb(44, 32, 8)",
+        "ink": "rgb(255, 213, 145)",
+        "line": "rgb(217, 144, 47)",
+    },
+}
+"""The amber of the design: #fff4dc, #7a3e00, #b45309, and #2c2008, #ffd591, #d9902f."""
+
+
+def look(element: Locator) -> dict[str, str]:
+    """Its colours, as the browser has computed them."""
+    found: dict[str, str] = element.evaluate(
+        """(e) => {
+          const s = getComputedStyle(e);
+          return {background: s.backgroundColor, ink: s.color,
+                  line: s.borderInlineStartColor, width: s.borderInlineStartWidth};
+        }"""
+    )
+    return found
+
+
 def limited(visitor: Visitor, ada: Person) -> Tab:
     """A conversation with a warning and a limit in it."""
     ada.limits(max_iterations=3)
@@ -142,24 +203,21 @@ def limited(visitor: Visitor, ada: Person) -> Tab:
     return visitor.enters(ada).ask("Look around.").ended("limited")
 
 
-def test_us5_1_a_system_message_looks_different_from_question_and_answer(
+def test_us5_1_a_system_message_is_amber_and_unlike_question_and_answer(
     visitor: Visitor, ada: Person
 ) -> None:
     tab = limited(visitor, ada)
-    warning = tab.notices("limit_warning")
-    expect(warning.locator("strong", has_text=re.compile("^System$"))).to_be_visible()
-    look = """(e) => {
-      const s = getComputedStyle(e);
-      return [s.backgroundColor, s.color, s.borderInlineStartWidth];
-    }"""
-    notice = warning.evaluate(look)
-    others = [tab.page.locator(s).first.evaluate(look) for s in (".question-text", ".prose")]
-    assert notice[2] == "3px"
-    assert all(notice[:2] != other[:2] and other[2] != "3px" for other in others)
-    amber = tab.page.evaluate(
-        "getComputedStyle(document.documentElement).getPropertyValue('--amber-bg').trim()"
-    )
-    assert amber
+    for scheme, amber in AMBER.items():
+        tab.page.emulate_media(color_scheme=scheme)
+        for notice in (tab.notices("limit_warning"), tab.notices("limit_reached")):
+            expect(notice).to_have_count(1)
+            expect(notice.locator("strong", has_text=re.compile("^System$"))).to_be_visible()
+            expect(notice).to_have_css("background-color", amber["background"])  # once it is drawn
+            assert look(notice) == {**amber, "width": "3px"}
+        for selector in (".question-text", ".answer .prose"):
+            other = look(tab.page.locator(selector).first)
+            assert other["width"] != "3px"
+            assert not {other["background"], other["ink"]} & set(amber.values())
 
 
 def test_us5_2_all_system_messages_are_kept_in_the_history_where_they_happened(

@@ -2,17 +2,19 @@
 
 from django.urls import include, path
 
-from tests.browser import doors
+from tests.browser import backdoors
+
+handler500 = "oracle_site.error_views.server_error"
 
 urlpatterns = [
-    path("door/person", doors.person),
-    path("door/enter", doors.enter),
-    path("door/change", doors.change),
-    path("door/changers", doors.changers),
-    path("door/limits", doors.limits),
-    path("door/note", doors.note),
-    path("door/runs", doors.runs),
-    path("door/talk", doors.talk),
-    path("door/titles", doors.titles),
+    path("door/person", backdoors.person),
+    path("door/enter", backdoors.enter),
+    path("door/change", backdoors.change),
+    path("door/changers", backdoors.changers),
+    path("door/limits", backdoors.limits),
+    path("door/note", backdoors.note),
+    path("door/runs", backdoors.runs),
+    path("door/talk", backdoors.talk),
+    path("door/titles", backdoors.titles),
     path("", include("oracle_site.urls")),
 ]

@@ -16,11 +16,11 @@ from django.contrib.sessions.backends.db import SessionStore
 
 from agents.models import AgentRun, Project
 from agents.runtime import Runtime
-from agents.runtime import home as home_module
+from agents.runtime import current as home_module
 from oracle_site.asgi import application
-from tests.agents.runtime.worlds import ScriptedWorld, followed
-from tests.chat.tabs import TOOLS
-from tests.chat.talks import member
+from tests.agents.runtime.fake_factory import ScriptedRunFactory, followed
+from tests.chat.factories import member
+from tests.chat.page_client import TOOLS
 from tests.support.dom import Dom, frame_problems
 from tests.support.scripted_model import ModelStep, ScriptedModel
 from tests.support.tools import FakeTools
@@ -144,13 +144,13 @@ class Site:
 @asynccontextmanager
 async def site(*steps: ModelStep, then: ModelStep | None = None) -> AsyncIterator[Site]:
     model = ScriptedModel(steps, then=then)
-    world = ScriptedWorld(model, FakeTools(TOOLS))
+    world = ScriptedRunFactory(model, FakeTools(TOOLS))
     sockets = application.application_mapping["websocket"]
     with (
-        patch.object(home_module, "SiteWorld", lambda *http: world),
+        patch.object(home_module, "SiteRunFactory", lambda *http: world),
         patch.object(sockets, "allowed_origins", [ORIGIN]),
     ):
-        async with home_module.open_home() as runtime:
+        async with home_module.open_runtime() as runtime:
             made = Site(runtime, model)
             await made.begin()
             try:

@@ -5,12 +5,12 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import RestrictedError
 from django.utils import timezone
 
-from agents import history
+from agents import context_messages
+from agents.audit.erasure import erase
 from agents.models import AgentRun
-from agents.models.erasing import erase
-from chat import conversations
+from chat.conversations import queries
 from chat.models import Conversation, Exchange
-from tests.chat.talks import Talk, grown
+from tests.chat.factories import Talk, grown
 
 pytestmark = pytest.mark.django_db
 
@@ -44,11 +44,11 @@ def test_deleted_conversations_and_pruned_exchanges_are_hidden_unless_asked_for(
     later = talk.ask()
     Exchange.objects.filter(pk=later.pk).update(pruned_at=timezone.now())
     assert list(talk.now.exchanges.all()) == [talk.first]
-    assert Exchange.everything.count() == 2
+    assert Exchange.all_objects.count() == 2
     Conversation.objects.filter(pk=talk.id).update(deleted_at=timezone.now())
     assert not Conversation.objects.exists()
     assert not talk.user.conversations.exists()
-    assert Conversation.everything.count() == 1
+    assert Conversation.all_objects.count() == 1
 
 
 def test_an_exchange_with_others_below_it_and_the_run_of_an_exchange_cannot_be_deleted() -> None:
@@ -64,14 +64,14 @@ def test_deleting_a_user_takes_a_long_conversation_along() -> None:
     talk = Talk()
     grown(talk, 1_500)
     talk.user.delete()
-    assert not Conversation.everything.exists()
-    assert not Exchange.everything.exists()
+    assert not Conversation.all_objects.exists()
+    assert not Exchange.all_objects.exists()
     assert not AgentRun.objects.exclude(user=None, question="", answer="").exists()
     assert AgentRun.objects.count() >= 1_500
 
 
 def test_the_list_is_read_from_its_index() -> None:
-    plan = conversations.newest(Talk().user).explain()
+    plan = queries.list_recent(Talk().user).explain()
     if connection.vendor == "sqlite":
         assert "newest_of_a_user" in plan
         assert "TEMP B-TREE" not in plan
@@ -86,4 +86,4 @@ def test_an_erased_conversation_has_lost_its_words_everywhere() -> None:
     erase(runs, why="retention")
     assert not Conversation.objects.exclude(title="").exists()
     assert not Exchange.objects.exclude(label="").exists()
-    assert history.messages_of(runs) == []
+    assert context_messages.build_messages(runs) == []

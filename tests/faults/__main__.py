@@ -10,15 +10,16 @@ from contextlib import ExitStack
 from typing import Any
 
 from tests.faults import (
-    away,
     cancel,
     fencing,
     hints,
     idempotence,
     kill,
     locked,
+    postgres_restart,
     reconnect,
     sigterm,
+    subagent,
 )
 from tests.faults.figures import Figures
 from tests.faults.site import Bench
@@ -33,10 +34,16 @@ BOTH: dict[str, tuple[Play, int]] = {
     "fencing": (fencing.play, 10),
     "cancel": (cancel.play, 200),
     "sigterm": (sigterm.play, 4),
+    "subagent": (subagent.play, 40),
 }
 """By name: how it is played, and how many rounds are the full number."""
 SQLITE = {**BOTH, "locked": (locked.play, len(locked.LOCKS))}
-SCALE = {**BOTH, "idle": (hints.idle, 1), "hints": (hints.play, 5), "away": (away.play, 5)}
+SCALE = {
+    **BOTH,
+    "idle": (hints.idle, 1),
+    "hints": (hints.play, 5),
+    "away": (postgres_restart.play, 5),
+}
 
 
 def main() -> int:

@@ -9,8 +9,8 @@ from tests.faults import rows
 from tests.faults.client import USERS, whole
 from tests.faults.figures import Figures, control, share
 from tests.faults.model import HANGS, HANGS_IN_A_TOOL, Script
+from tests.faults.polling import until
 from tests.faults.site import Bench, Server, Site
-from tests.faults.waiting import until
 
 CANCELLED = "user_cancelled"
 LATEST = 0.8

@@ -16,8 +16,8 @@ from tests.faults import rows
 from tests.faults.client import USERS, Viewer, is_in_order, whole
 from tests.faults.figures import Figures
 from tests.faults.model import Script
+from tests.faults.polling import until
 from tests.faults.site import Bench, Server, Site
-from tests.faults.waiting import until
 
 RUNS = 3
 LATEST = 0.5

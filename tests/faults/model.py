@@ -8,7 +8,7 @@ when its input does: when whoever started it is gone.
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -75,10 +75,14 @@ async def events(script: Script, turn: int) -> AsyncIterator[dict[str, Any]]:
     yield {"delta": {}, "finish_reason": "stop"}
 
 
-class Endpoint:
-    """One connection per request, to keep the protocol small."""
+Tell = Callable[[dict[str, Any], asyncio.StreamWriter], Coroutine[Any, Any, None]]
 
-    def __init__(self) -> None:
+
+class Endpoint:
+    """One connection per request, to keep the protocol small. `tell` writes what is answered."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
         self.open = 0
         """Answers that are under way."""
 
@@ -102,7 +106,7 @@ class Endpoint:
     ) -> None:
         """Stream, but not to somebody who has gone: a read that ends says so."""
         writer.write(b"content-type: text/event-stream\r\n\r\n")
-        telling = asyncio.create_task(_tell(request, writer))
+        telling = asyncio.create_task(self._tell(request, writer))
         gone = asyncio.create_task(reader.read())
         self.open += 1
         try:
@@ -114,7 +118,7 @@ class Endpoint:
             await asyncio.gather(telling, gone, return_exceptions=True)
 
 
-async def _tell(request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+async def tell(request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
     usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     common = {"id": "x", "object": "chat.completion.chunk", "created": 0, "model": "words"}
     async for event in events(*plan(request["messages"])):
@@ -126,8 +130,9 @@ async def _tell(request: dict[str, Any], writer: asyncio.StreamWriter) -> None:
     await writer.drain()
 
 
-async def main() -> None:
-    server = await asyncio.start_server(Endpoint().serve, "127.0.0.1", 0, backlog=500)
+async def serve(tell: Tell) -> None:
+    """Print the address, and answer until whoever started us is gone."""
+    server = await asyncio.start_server(Endpoint(tell).serve, "127.0.0.1", 0, backlog=500)
     sys.stdout.write(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await asyncio.to_thread(sys.stdin.read)  # until whoever started us is gone
@@ -135,4 +140,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(serve(tell))

@@ -7,6 +7,7 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "oracle_site.settings")
 django.setup()
 
+from django.conf import settings  # noqa: E402  # after the set-up
 from django.contrib.auth.models import User  # noqa: E402  # after the set-up
 from django.core.management import call_command  # noqa: E402  # after the set-up
 
@@ -15,6 +16,7 @@ from tests.faults.client import USERS  # noqa: E402  # after the set-up
 
 if __name__ == "__main__":
     call_command("migrate", verbosity=0)
-    call_command("collectstatic", interactive=False, verbosity=0)
+    if not any(settings.STATIC_ROOT.iterdir()):
+        call_command("collectstatic", interactive=False, verbosity=0)
     Project.objects.create(name="engine")
     User.objects.bulk_create([User(username=name) for name in USERS])

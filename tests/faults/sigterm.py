@@ -13,8 +13,8 @@ from tests.faults import rows
 from tests.faults.client import PATIENCE, USERS, Client, Viewer, is_in_order, mismatches, whole
 from tests.faults.figures import Figures
 from tests.faults.model import HANGS, HANGS_IN_A_TOOL, Script
+from tests.faults.polling import until
 from tests.faults.site import Bench, Server, Site
-from tests.faults.waiting import until
 
 PER_USER = 5
 GRACE = 2.0

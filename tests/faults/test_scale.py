@@ -4,7 +4,17 @@ import random
 
 import pytest
 
-from tests.faults import away, cancel, fencing, hints, idempotence, kill, reconnect, sigterm
+from tests.faults import (
+    cancel,
+    fencing,
+    hints,
+    idempotence,
+    kill,
+    postgres_restart,
+    reconnect,
+    sigterm,
+    subagent,
+)
 from tests.faults.site import Bench
 
 pytestmark = pytest.mark.scale
@@ -43,4 +53,8 @@ async def test_viewers_catch_up_when_redis_is_restarted(scale_bench: Bench) -> N
 
 
 async def test_runs_go_on_when_postgresql_is_restarted(scale_bench: Bench) -> None:
-    assert (await away.play(scale_bench, random.Random(1), rounds=1)).broken == []
+    assert (await postgres_restart.play(scale_bench, random.Random(1), rounds=1)).broken == []
+
+
+async def test_nothing_is_left_of_what_a_subagent_did_not_finish(scale_bench: Bench) -> None:
+    assert (await subagent.play(scale_bench, random.Random(1), rounds=2)).broken == []

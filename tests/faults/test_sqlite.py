@@ -1,9 +1,16 @@
-"""Short versions of the scenarios, on SQLite. `make faults` plays them in full."""
+"""Short versions of the scenarios, on SQLite. `make faults` plays them in full.
+
+In `make test-ci`: they measure a server that has the machine to itself.
+"""
 
 import random
 
-from tests.faults import cancel, fencing, idempotence, kill, locked, reconnect, sigterm
+import pytest
+
+from tests.faults import cancel, fencing, idempotence, kill, locked, reconnect, sigterm, subagent
 from tests.faults.site import Bench
+
+pytestmark = pytest.mark.ci
 
 
 async def test_nothing_that_was_received_is_lost_when_the_server_is_killed(bench: Bench) -> None:
@@ -32,3 +39,9 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(bench: Bench)
 
 async def test_a_server_that_is_stopped_settles_every_run(bench: Bench) -> None:
     assert (await sigterm.play(bench, random.Random(1), rounds=2)).broken == []
+
+
+async def test_a_killed_server_leaves_nothing_of_what_a_subagent_did_not_finish(
+    bench: Bench,
+) -> None:
+    assert (await subagent.play(bench, random.Random(1), rounds=2)).broken == []

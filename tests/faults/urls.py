@@ -2,12 +2,14 @@
 
 from django.urls import include, path
 
-from tests.faults import doors
+from tests.faults import backdoors
+
+handler500 = "oracle_site.error_views.server_error"
 
 urlpatterns = [
-    path("door/start", doors.start),
-    path("door/follow", doors.follow),
-    path("door/cancel", doors.cancel),
-    path("door/linger", doors.linger),
+    path("door/start", backdoors.start),
+    path("door/follow", backdoors.follow),
+    path("door/cancel", backdoors.cancel),
+    path("door/linger", backdoors.linger),
     path("", include("oracle_site.urls")),
 ]

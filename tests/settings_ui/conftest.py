@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.past import made_up
+from tests.support.history_rewriting import made_up
 
 
 @pytest.fixture(autouse=True)

@@ -5,11 +5,11 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 
-from agents.core.config import LIMITS, Limit
+from agents.core.config import LIMITS, AgentConfigBounds
 from agents.models import UserAgentConfig
-from settings_ui.fields import AGENT, save
-from tests.agents.models.people import ada as make_ada
-from tests.settings_ui.cases import Case, browser, guesses, nonsense, numbers, stored
+from settings_ui.forms.base import AGENT_FIELDS, save
+from tests.agents.models.factories import ada as make_ada
+from tests.settings_ui.input_cases import Case, browser, guesses, nonsense, numbers, stored
 
 pytestmark = pytest.mark.django_db
 each_number = pytest.mark.parametrize("case", numbers(), ids=str)
@@ -21,7 +21,7 @@ HTMX = {"HX-Request": "true"}
 @pytest.fixture
 def ada() -> User:
     user = make_ada()
-    UserAgentConfig.of(user)
+    UserAgentConfig.for_user(user)
     return user
 
 
@@ -29,7 +29,7 @@ def ada() -> User:
 
 
 def row_accepts(user: User, case: Case) -> bool:
-    row = UserAgentConfig.of(user)
+    row = UserAgentConfig.for_user(user)
     setattr(row, case.limit.name, case.typed)
     try:
         row.full_clean()
@@ -54,17 +54,17 @@ def test_the_row_refuses_what_is_no_number(ada: User, case: Case) -> None:
 def refusal(user: User, case: Case) -> str:
     """What the form says; nothing may be stored then."""
     before = stored(user)
-    form = save(user, AGENT[case.limit.name], case.typed)
+    form = save(user, AGENT_FIELDS[case.limit.name], case.typed)
     if form.saved:
-        assert getattr(UserAgentConfig.of(user), case.limit.name) == case.value
+        assert getattr(UserAgentConfig.for_user(user), case.limit.name) == case.value
         return ""
     assert stored(user) == before
     assert form.status == 422
     return form.error
 
 
-def sentence(limit: Limit) -> str:
-    return f"Must be {limit.bounds}. Still using {limit.default:,}."
+def sentence(limit: AgentConfigBounds) -> str:
+    return f"Must be {limit.range_text}. Still using {limit.default:,}."
 
 
 @each_number

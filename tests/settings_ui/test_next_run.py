@@ -5,12 +5,12 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from agents.models import UserAgentConfig
-from agents.models.changes import change_limits
 from agents.runtime import Runtime
-from chat import asking
-from chat.asking import Asking
-from tests.agents.runtime.worlds import ScriptedWorld, followed, people
-from tests.settings_ui.cases import browser
+from agents.settings_service import update_limits
+from chat.services import ask
+from chat.services.ask import PreparedRun
+from tests.agents.runtime.fake_factory import ScriptedRunFactory, followed, people
+from tests.settings_ui.input_cases import browser
 from tests.support.script import call, say
 from tests.support.scripted_model import ScriptedModel
 from tests.support.tools import FakeTools
@@ -27,7 +27,7 @@ def save(user: User, value: int) -> str:
 
 async def test_the_next_run_uses_the_new_value_and_a_run_in_progress_keeps_its_snapshot() -> None:
     user, project = await people()
-    await sync_to_async(change_limits)(user, {"max_iterations": 3})
+    await sync_to_async(update_limits)(user, {"max_iterations": 3})
     saved: list[str] = []
 
     async def lower() -> str:
@@ -41,10 +41,12 @@ async def test_the_next_run_uses_the_new_value_and_a_run_in_progress_keeps_its_s
         ]
     )
     tools = FakeTools({"lower": lower, "look": lambda: "found"})
-    async with Runtime(ScriptedWorld(model, tools)) as runtime:
+    async with Runtime(ScriptedRunFactory(model, tools)) as runtime:
 
         async def asked(question: str) -> tuple[str, int, int]:
-            ready: Asking = await sync_to_async(asking.begin)(user, project.pk, question)
+            ready: PreparedRun = await sync_to_async(ask.start_conversation)(
+                user, project.pk, question
+            )
             run = await runtime.start(ready.request, ready.attach)
             await followed(runtime, run.pk)
             await run.arefresh_from_db()

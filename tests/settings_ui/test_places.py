@@ -9,8 +9,8 @@ from django.db.models import CheckConstraint
 
 from agents.core.config import LIMITS, AgentConfig
 from agents.models import UserAgentConfig
-from settings_ui.fields import AGENT
-from tests.settings_ui.cases import browser
+from settings_ui.forms.base import AGENT_FIELDS
+from tests.settings_ui.input_cases import browser
 from tests.support.pages import Page
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -35,7 +35,7 @@ def check_constraint() -> set[str]:
 
 
 def form() -> set[str]:
-    return set(AGENT)
+    return set(AGENT_FIELDS)
 
 
 def page() -> set[str]:
@@ -68,8 +68,8 @@ def docs() -> set[str]:
 PLACES: dict[str, Callable[[], set[str]]] = {
     "the row (agents/models/settings.py)": row,
     "a check constraint (agents/models/settings.py)": check_constraint,
-    "the form (settings_ui/fields.py)": form,
-    "the page (templates/settings/form.html)": page,
+    "the form (settings_ui/forms/base.py)": form,
+    "the page (templates/settings/partials/_field.html)": page,
     "the documentation (docs/limits.md)": docs,
 }
 """Where every field of AgentConfig has to be; for API and OpenAPI see tests/chat/api."""

@@ -95,9 +95,20 @@ class Element:
         return (self.tag, self.attributes, children)
 
     def __repr__(self) -> str:
-        said = "".join(f' {name}="{escape(value)}"' for name, value in self.attributes.items())
-        inner = "".join(escape(c) if isinstance(c, str) else str(c) for c in self.children)
-        return f"<{self.tag}{said}>" + ("" if self.tag in VOID else f"{inner}</{self.tag}>")
+        """As HTML. Not by recursion: emphasis may be nested deeper than Python calls may."""
+        out: list[str] = []
+        todo: list[Element | str] = [self]
+        while todo:
+            one = todo.pop()
+            if isinstance(one, str):
+                out.append(one)
+                continue
+            said = "".join(f' {name}="{escape(value)}"' for name, value in one.attributes.items())
+            out.append(f"<{one.tag}{said}>")
+            if one.tag not in VOID:
+                todo.append(f"</{one.tag}>")
+                todo += [escape(c) if isinstance(c, str) else c for c in reversed(one.children)]
+        return "".join(out)
 
 
 class _Reader(HTMLParser):

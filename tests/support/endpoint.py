@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self, cast
 
-from .player import End, Player, Recorded, Scripts
+from .script_player import End, Player, Recorded, Scripts
 from .wire import STATUSES, Answer, Ending, Head
 
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)

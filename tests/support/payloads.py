@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from agents.core.ports import Usage
+from agents.core.messages import TokenUsage
 
 from .script import Body, Reply
 
@@ -85,7 +85,7 @@ def _usage(reply: Reply, body: Body) -> dict[str, int] | None:
     return _usage_json(usage) if usage else None
 
 
-def _usage_json(usage: Usage) -> dict[str, int]:
+def _usage_json(usage: TokenUsage) -> dict[str, int]:
     both = {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
     return both | {"total_tokens": usage.prompt_tokens + usage.completion_tokens}
 

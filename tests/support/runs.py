@@ -9,16 +9,18 @@ from typing import Any
 
 import httpx
 
-from agents.core.chunks import Chunk, Decision, Hint, System, Turn
+from agents.core.cancellation import Cancellation
+from agents.core.chunks import Decision, Hint, OracleStreamChunk, SystemMessage, Turn
 from agents.core.clock import LoopClock
 from agents.core.config import AgentConfig
-from agents.core.decision import DecisionTree
-from agents.core.loop import Conversation, run
-from agents.core.ports import Cancellation, ChatModel, Clock, Message, Timer, ToolRunner
-from agents.core.prompt import system_prompt
-from agents.core.record import RunRecord
+from agents.core.decisions.protocol import DecisionTree
+from agents.core.decisions.trees.default import DefaultDecisionTree
+from agents.core.loop import ConversationInput, run
+from agents.core.loop.prompt import system_prompt
+from agents.core.messages import Message
+from agents.core.ports import ChatModel, Clock, Timer, ToolRunner
+from agents.core.run_record import RunRecord
 from agents.core.state import AgentState
-from agents.core.trees.default import DefaultTree
 from agents.llm.client import OpenAIChatModel
 from tests.support.endpoint import ScriptedEndpoint
 from tests.support.script import Script
@@ -49,7 +51,7 @@ class FastClock:
 class Ran:
     """A run that has ended: its chunks and its record."""
 
-    chunks: list[Chunk] = field(default_factory=list)
+    chunks: list[OracleStreamChunk] = field(default_factory=list)
     record: RunRecord = field(default_factory=RunRecord)
     seconds: float = 0.0
 
@@ -85,7 +87,7 @@ class Ran:
     def decisions(self) -> list[Decision]:
         return [c for c in self.chunks if isinstance(c, Decision) and not c.parent]
 
-    def notices(self, system_type: str, limit_type: str | None = None) -> list[System]:
+    def notices(self, system_type: str, limit_type: str | None = None) -> list[SystemMessage]:
         return [
             notice
             for notice in self.record.notices
@@ -141,7 +143,7 @@ async def drive(
     history: Sequence[Message] = (),
     state: AgentState | None = None,
     cancellation: Cancellation | None = None,
-    watch: Callable[[Chunk], None] | None = None,
+    watch: Callable[[OracleStreamChunk], None] | None = None,
 ) -> Ran:
     """One run from question to `done`. `watch` sees each chunk as it comes."""
     clock = clock or LoopClock()
@@ -151,12 +153,12 @@ async def drive(
     began = clock.monotonic()
     async for chunk in run(
         state,
-        Conversation(
+        ConversationInput(
             system=system_prompt("Lighthouse", ["notes/plan.md"], ["Kick-off"]),
             question=question,
             history=history,
         ),
-        tree=tree or DefaultTree(limits),
+        tree=tree or DefaultDecisionTree(limits),
         model=model,
         tools=tools,
         clock=clock,

@@ -15,32 +15,26 @@ from typing import Any
 
 import httpx
 
+from agents.core.cancellation import Cancellation
 from agents.core.chunks import (
-    Chunk,
     Content,
     Decision,
     Done,
-    System,
-    Thinking,
+    OracleStreamChunk,
+    SystemMessage,
     ToolCalled,
     ToolResult,
     Turn,
 )
 from agents.core.config import LIMITS, AgentConfig
-from agents.core.loop import Conversation, run
-from agents.core.ports import (
-    Cancellation,
-    ToolCall,
-    ToolContext,
-    ToolOutcome,
-    ToolRunner,
-    ToolSchema,
-    Usage,
-)
-from agents.core.record import RunRecord
+from agents.core.decisions.trees.default import DefaultDecisionTree
+from agents.core.decisions.trees.quick import QuickTree
+from agents.core.loop import ConversationInput, run
+from agents.core.messages import TokenUsage, ToolCall, ToolOutcome, ToolSchema
+from agents.core.ports import ToolContext, ToolRunner
+from agents.core.run_record import RunRecord
 from agents.core.state import AgentState
-from agents.core.trees.default import DefaultTree
-from agents.core.trees.quick import QuickTree
+from agents.core.tokens import CHARS_PER_TOKEN, MIN_ANSWER_TOKENS, message_chars, schema_chars
 from agents.llm.client import OpenAIChatModel
 from agents.tools import registry
 from agents.tools.executor import ToolExecutor
@@ -98,7 +92,7 @@ UNSTEADY = (
 )
 
 
-class AlwaysYes(DefaultTree):
+class AlwaysYes(DefaultDecisionTree):
     """A tree that never wants to stop."""
 
     def should_continue(self, state: AgentState) -> tuple[bool, str]:
@@ -111,23 +105,28 @@ class Scenario:
 
     seed: int
     config: AgentConfig
-    tree: DefaultTree
+    tree: DefaultDecisionTree
     question: str
     cancel_after: float | None
     reader_pauses: bool
     """Whether the reader of the chunks lets others run in between."""
+    steady_usage: bool
+    """Whether the provider's usage follows from what was sent, so that a forecast can hold."""
+    tokens_per_char: float
     rng: random.Random
 
     @classmethod
     def of(cls, seed: int) -> "Scenario":
         rng = random.Random(seed)
         config = _config(rng)
-        tree = rng.choices([DefaultTree, QuickTree, AlwaysYes], [6, 2, 2])[0](config)
+        tree = rng.choices([DefaultDecisionTree, QuickTree, AlwaysYes], [6, 2, 2])[0](config)
         question = " ".join(rng.choices(WORDS, k=rng.choice([3, 3, 3, 30, 2_000])))
         # Delays of replies are multiples of 0.5 s: half of the cancellations meet one exactly.
         moment = rng.choice([rng.uniform(0, config.timeout_seconds), rng.randrange(20) / 2])
         cancel = min(moment, config.timeout_seconds - 1) if rng.random() < 0.15 else None
-        return cls(seed, config, tree, question, cancel, rng.random() < 0.5, rng)
+        pauses, steady = rng.random() < 0.5, rng.random() < 0.6
+        rate = rng.uniform(0.15, 0.6)
+        return cls(seed, config, tree, question, cancel, pauses, steady, rate, rng)
 
     def script(self) -> Script:
         habit = self.rng.choice(["steady", "unsteady", "stuck", "chatty", "faulty"])
@@ -150,6 +149,9 @@ class Scenario:
             )
         elif habit == "chatty":
             text = " ".join(rng.choices(WORDS, k=3_000))
+        slow_end = is_tool_free(body) and rng.random() < 0.4
+        if slow_end:
+            text = " ".join(rng.choices(WORDS, k=60))
         faulty = rng.random() < (0.3 if habit == "faulty" else 0.03)
         fault = _fault(rng) if faulty else None
         return Reply(
@@ -159,11 +161,24 @@ class Scenario:
             finish=rng.choices(["auto", None, "length", "content_filter", "odd"], [40, 2, 1, 1, 1])[
                 0
             ],
-            usage=rng.choice(["auto", "auto", None, Usage(rng.randrange(20, 2_000), 50)]),
+            usage=self._steady_usage(body, text, wanted) if self.steady_usage else _usage(rng),
             delay=rng.choice([0, 0, 0, 0.5, 5]),
-            piece_delay=rng.choice([0, 0, 0.01, 0.3]),
+            piece_delay=rng.choice([0.3, 0.9]) if slow_end else rng.choice([0, 0, 0.01, 0.3]),
             fault=fault,
         )
+
+    def _steady_usage(self, body: Body, text: str, wanted: tuple[Call, ...]) -> TokenUsage:
+        """What a tokenizer of one's own counts, always by the same measure."""
+        sent = sum(map(message_chars, body["messages"])) + schema_chars(body.get("tools", ()))
+        written = len(text) + sum(len(call.name) + len(str(call.arguments)) for call in wanted)
+        return TokenUsage(
+            round(sent * self.tokens_per_char), round(written * self.tokens_per_char) + 1
+        )
+
+
+def _usage(rng: random.Random) -> Any:
+    """Usage as it may come: true, absent, or made up."""
+    return rng.choice(["auto", "auto", None, TokenUsage(rng.randrange(20, 2_000), 50)])
 
 
 def _fault(rng: random.Random) -> Fault:
@@ -209,6 +224,8 @@ class Delivered(ScriptedTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         number = len(self.requests)
         response = await super().handle_async_request(request)
+        if request.method == "GET":  # the list of models, which an error may ask for
+            return response
         kept = self.bytes.setdefault(number, bytearray())
         assert isinstance(response.stream, httpx.AsyncByteStream)
         response.stream = _Kept(response.stream, kept)
@@ -342,7 +359,7 @@ class Verdict:
             self.problems.append(problem)
 
 
-async def play(seed: int, kept: list[Chunk] | None = None) -> Verdict:
+async def play(seed: int, kept: list[OracleStreamChunk] | None = None) -> Verdict:
     """Play a scenario and judge it. Whoever wants the chunks gives a list to keep them in."""
     scenario = Scenario.of(seed)
     clock = VirtualClock()
@@ -366,7 +383,7 @@ async def play(seed: int, kept: list[Chunk] | None = None) -> Verdict:
                     )
                 async for chunk in run(
                     AgentState(user_id="1", project_id="1", config=scenario.config),
-                    Conversation(system="You are a test.", question=scenario.question),
+                    ConversationInput(system="You are a test.", question=scenario.question),
                     tree=scenario.tree,
                     model=models["main"],
                     tools=tools,
@@ -384,10 +401,14 @@ async def play(seed: int, kept: list[Chunk] | None = None) -> Verdict:
 
 
 def judge(
-    scenario: Scenario, chunks: list[Chunk], transport: Delivered, most_at_once: int, began: float
+    scenario: Scenario,
+    chunks: list[OracleStreamChunk],
+    transport: Delivered,
+    most_at_once: int,
+    began: float,
 ) -> Verdict:
     verdict = Verdict(scenario.seed)
-    limits = scenario.config.tightened_by(scenario.tree.get_config())
+    limits = scenario.config.restrict_to(scenario.tree.get_config())
     done = chunks[-1]
     if not isinstance(done, Done):
         verdict.problems.append(f"the last chunk is {type(done).__name__}")
@@ -397,12 +418,14 @@ def judge(
     _judge_turns(verdict, chunks, limits, transport)
     _judge_tools(verdict, chunks, limits, most_at_once)
     _judge_tokens(verdict, chunks, limits, transport)
+    _judge_token_warning(verdict, scenario, chunks)
+    _judge_errors(verdict, scenario, chunks)
     _judge_text(verdict, chunks, transport)
     _judge_time(verdict, scenario, chunks, done, limits, transport, began)
     return verdict
 
 
-def _judge_form(verdict: Verdict, chunks: list[Chunk]) -> None:
+def _judge_form(verdict: Verdict, chunks: list[OracleStreamChunk]) -> None:
     verdict.expect(sum(isinstance(c, Done) for c in chunks) == 1, "not exactly one done")
     numbers = [c.seq for c in chunks]
     verdict.expect(numbers == list(range(1, len(chunks) + 1)), "numbers are not in order")
@@ -412,16 +435,21 @@ def _judge_form(verdict: Verdict, chunks: list[Chunk]) -> None:
         called == set(results) and set(results.values()) <= {1}, "not one result per call"
     )
     given = Counter(
-        (c.system_type, c.metadata.get("limit_type"))
+        (c.system_type, c.metadata.get("limit_type"), c.metadata.get("phase"))
         for c in chunks
-        if isinstance(c, System) and c.system_type.endswith("_warning") and not c.parent
+        if isinstance(c, SystemMessage) and c.system_type.endswith("_warning") and not c.parent
     )
     verdict.expect(set(given.values()) <= {1}, f"a warning came twice: {given}")
     verdict.expect(verdict.reason != "internal_error", "internal error")
+    passed = [
+        c for c in chunks if isinstance(c, SystemMessage) and c.system_message.startswith("Approac")
+    ]
+    over = [c for c in passed if c.metadata["current_value"] >= c.metadata["limit_value"]]
+    verdict.expect(not over, f"approaching what is passed: {over}")
 
 
 def _judge_turns(
-    verdict: Verdict, chunks: list[Chunk], limits: AgentConfig, transport: Delivered
+    verdict: Verdict, chunks: list[OracleStreamChunk], limits: AgentConfig, transport: Delivered
 ) -> None:
     most = limits.max_iterations
     answered = transport.answered("main")
@@ -431,7 +459,7 @@ def _judge_turns(
         warned = [
             c.metadata["current_value"]
             for c in chunks
-            if isinstance(c, System)
+            if isinstance(c, SystemMessage)
             and c.system_type == "limit_warning"
             and c.metadata["limit_type"] == "iterations"
             and not c.parent
@@ -440,7 +468,7 @@ def _judge_turns(
 
 
 def _judge_tools(
-    verdict: Verdict, chunks: list[Chunk], limits: AgentConfig, most_at_once: int
+    verdict: Verdict, chunks: list[OracleStreamChunk], limits: AgentConfig, most_at_once: int
 ) -> None:
     in_turn = 0
     for chunk in chunks:
@@ -455,7 +483,7 @@ def _judge_tools(
 
 
 def _judge_tokens(
-    verdict: Verdict, chunks: list[Chunk], limits: AgentConfig, transport: Delivered
+    verdict: Verdict, chunks: list[OracleStreamChunk], limits: AgentConfig, transport: Delivered
 ) -> None:
     used = 0
     asked: list[int] = []
@@ -487,7 +515,105 @@ def _judge_tokens(
         verdict.expect(tries[-1].body["max_tokens"] <= left, "max_tokens above what is left")
 
 
-def _judge_text(verdict: Verdict, chunks: list[Chunk], transport: Delivered) -> None:
+def _judge_token_warning(
+    verdict: Verdict, scenario: Scenario, chunks: list[OracleStreamChunk]
+) -> None:
+    """No token limit without a working turn that had heard of it, unless one step alone crossed
+    warning and limit: the first prompt, an answer, a subagent. The notice says so then."""
+    own = [chunk for chunk in chunks if not chunk.parent]
+    reached = [c for c in own if _is_about_tokens(c, "limit_reached")]
+    if not reached:
+        return
+    warned = [n for n, c in enumerate(own) if _is_about_tokens(c, "limit_warning", "approach")]
+    verdict.expect(bool(warned), "the token limit came without a warning")
+    if not warned:
+        return
+    warning = own[warned[0]]
+    assert isinstance(warning, SystemMessage)
+    between = any(
+        isinstance(c, Turn) and c.phase == "end" and c.wrap_up is None for c in own[warned[0] :]
+    )
+    if between:
+        return
+    verdict.expect(warning.metadata["at_once"], "the model had no turn to act on the warning")
+    ended = [c for c in own[: warned[0]] if isinstance(c, Turn) and c.phase == "end"]
+    alone = not ended or _took_what_nobody_foresaw(ended, scenario)
+    verdict.expect(
+        alone or not scenario.steady_usage, "no single step crossed both warning and limit"
+    )
+
+
+def _took_what_nobody_foresaw(turns: list[Turn], scenario: Scenario) -> bool:
+    """Whether the last turn alone can have crossed warning and limit: by a first prompt that is
+    large or dearer than estimated, an answer cut by the budget or longest by far, a subagent."""
+    last = turns[-1]
+    is_large = 4 * last.prompt_tokens >= scenario.config.token_budget
+    is_dear = scenario.tokens_per_char * CHARS_PER_TOKEN > 1.2
+    by_prompt = len(turns) == 1 and (is_large or is_dear)
+    was_cut = last.finish_reason == "budget"
+    return by_prompt or was_cut or last.subagent_tokens > 0 or _is_longest_by_far(turns)
+
+
+def _is_longest_by_far(turns: list[Turn]) -> bool:
+    """Whether the last answer took what nobody could have forecast from the ones before it."""
+    *earlier, last = (turn.completion_tokens for turn in turns)
+    return last > 2 * max([MIN_ANSWER_TOKENS, *earlier])
+
+
+def _is_about_tokens(chunk: OracleStreamChunk, system_type: str, phase: str | None = None) -> bool:
+    return (
+        isinstance(chunk, SystemMessage)
+        and chunk.system_type == system_type
+        and chunk.metadata.get("limit_type") == "tokens"
+        and phase in (None, chunk.metadata.get("phase"))
+    )
+
+
+def _judge_errors(verdict: Verdict, scenario: Scenario, chunks: list[OracleStreamChunk]) -> None:
+    """No run goes on after three errors in a row, counted here from the results themselves."""
+    if isinstance(scenario.tree, AlwaysYes):
+        return
+    refused: set[str] = set()
+    arguments: dict[str, str] = {}
+    streak = 0
+    batch: list[ToolResult] = []
+    shared: set[str] = set()
+    for chunk in chunks:
+        if chunk.parent:
+            continue
+        match chunk:
+            case Turn(phase="start", wrap_up=None):
+                verdict.expect(streak < 3, f"went on after {streak} errors in a row")
+                batch, shared = [], set()
+            case ToolCalled(tool_call=call):
+                runs_alone = call.name == "save" or isinstance(call.arguments, str)
+                arguments[call.id] = call.id if runs_alone else f"{call.name}:{call.arguments}"
+                if call.status == "refused" or call.name == "refuse":
+                    refused.add(call.id)
+            case ToolResult(tool_call_id=call_id) if call_id not in refused:
+                if not chunk.tool_result.startswith("Not run:"):
+                    batch.append(chunk)
+            case Turn(phase="end"):
+                streak = _errors_after(streak, batch, arguments, shared)
+
+
+def _errors_after(
+    streak: int, batch: list[ToolResult], arguments: dict[str, str], shared: set[str]
+) -> int:
+    added = 0
+    for result in sorted(batch, key=lambda result: result.order):
+        key = arguments[result.tool_call_id]
+        if key in shared:
+            continue
+        shared.add(key)
+        if result.ok:
+            streak = added = 0
+        else:
+            added += 1
+    return streak + min(added, 2)
+
+
+def _judge_text(verdict: Verdict, chunks: list[OracleStreamChunk], transport: Delivered) -> None:
     record = RunRecord()
     for chunk in chunks:
         record.add(chunk)
@@ -500,7 +626,7 @@ def _judge_text(verdict: Verdict, chunks: list[Chunk], transport: Delivered) -> 
 def _judge_time(
     verdict: Verdict,
     scenario: Scenario,
-    chunks: list[Chunk],
+    chunks: list[OracleStreamChunk],
     done: Done,
     limits: AgentConfig,
     transport: Delivered,
@@ -517,6 +643,8 @@ def _judge_time(
             verdict.lateness = max(0.0, late)
         case "max_iterations" | "token_budget":
             verdict.lateness = ended - _last_heard(chunks, transport, began)
+            told = ended - (_last_notice(chunks, "limit_reached") - began)
+            verdict.expect(told <= 0.5, f"ended {told:.2f} s after the limit was reached")
         case "no_progress" | "error_limit":
             verdict.lateness = _notice_delay(chunks, verdict.reason)
             _judge_wrap_up(verdict, chunks, _last_notice(chunks, verdict.reason))
@@ -525,15 +653,13 @@ def _judge_time(
     verdict.expect(verdict.lateness <= 0.5, f"{verdict.reason}: {verdict.lateness:.2f} s late")
 
 
-def _judge_wrap_up(verdict: Verdict, chunks: list[Chunk], told: float) -> None:
-    """After a notice that lies beyond the limit, the wrap-up comes soon or not at all."""
-    shown = [c.at for c in chunks if isinstance(c, Content | Thinking) and c.at > told]
-    first = shown[0] if shown else chunks[-1].at
-    verdict.expect(first - told <= 4.5, f"nothing for {first - told:.1f} s after the notice")
-    verdict.expect(chunks[-1].at - first <= 15.5, f"the wrap-up took {chunks[-1].at - first:.1f} s")
+def _judge_wrap_up(verdict: Verdict, chunks: list[OracleStreamChunk], told: float) -> None:
+    """After a notice that lies beyond the limit, the run has 4.5 s for its last answer."""
+    took = chunks[-1].at - told
+    verdict.expect(took <= 4.51, f"ended {took:.2f} s after the notice of its limit")
 
 
-def _last_heard(chunks: list[Chunk], transport: Delivered, began: float) -> float:
+def _last_heard(chunks: list[OracleStreamChunk], transport: Delivered, began: float) -> float:
     """When model or tools last did anything, seen from outside: the end of the last request, or
     the last result. A run without either is over at its start."""
     asked = [r.ended_at or 0.0 for r in transport.requests if r.key == "main"]
@@ -541,12 +667,12 @@ def _last_heard(chunks: list[Chunk], transport: Delivered, began: float) -> floa
     return max([0.0, *asked, *results])
 
 
-def _last_notice(chunks: list[Chunk], system_type: str) -> float:
-    notices = [c for c in chunks if isinstance(c, System) and c.system_type == system_type]
+def _last_notice(chunks: list[OracleStreamChunk], system_type: str) -> float:
+    notices = [c for c in chunks if isinstance(c, SystemMessage) and c.system_type == system_type]
     return [notice for notice in notices if not notice.parent][-1].at
 
 
-def _notice_delay(chunks: list[Chunk], system_type: str) -> float:
+def _notice_delay(chunks: list[OracleStreamChunk], system_type: str) -> float:
     """From the result that made the limit to its notice."""
     told = _last_notice(chunks, system_type)
     results = [c.at for c in chunks if isinstance(c, ToolResult) and not c.parent and c.at <= told]

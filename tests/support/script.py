@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from agents.core.ports import Usage
+from agents.core.messages import TokenUsage
 
 Body = dict[str, Any]
 """A chat-completions request, parsed."""
@@ -126,7 +126,7 @@ class Reply:
     calls: tuple[Call, ...] = ()
     finish: str | None = "auto"
     """"auto" is tool_calls or stop, as fits; None sends a null finish_reason."""
-    usage: Usage | Literal["auto"] | None = "auto"
+    usage: TokenUsage | Literal["auto"] | None = "auto"
     """"auto" is estimated, and sent when asked for; a Usage is always sent; None never."""
     pieces: int | Sequence[int] | None = None
     """How text, thinking and arguments are split: into that many, by sizes, or by word."""
@@ -148,12 +148,12 @@ class Reply:
     def split(self, text: str) -> list[str]:
         return split(text, self.pieces)
 
-    def usage_after(self, prompt: Any) -> Usage | None:
+    def usage_after(self, prompt: Any) -> TokenUsage | None:
         """What this reply costs after `prompt`, any JSON value. None when it does not say."""
         if self.usage != "auto":
             return self.usage
         written = self.text + self.thinking + "".join(c.name + c.json for c in self.calls)
-        return Usage(_tokens(json.dumps(prompt, ensure_ascii=False)), _tokens(written))
+        return TokenUsage(_tokens(json.dumps(prompt, ensure_ascii=False)), _tokens(written))
 
 
 StepFunction = Callable[[Body], Reply | Fault]

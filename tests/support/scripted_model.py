@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, Self
 
-from agents.core.ports import (
+from agents.core.messages import (
     Finished,
     ModelError,
     ModelEvent,
@@ -33,7 +33,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Text received but held back: handed over with the next event, or found in `held_back()`."""
+    """Text received but held back: handed over with the next event, or found in `undelivered()`."""
 
     text: str
 
@@ -122,7 +122,7 @@ class ScriptedStream:
         self._due = bool(self._received) or self.end is not None
         return event
 
-    def held_back(self) -> Sequence[ModelEvent]:
+    def undelivered(self) -> Sequence[ModelEvent]:
         return tuple(self._received)
 
     async def aclose(self) -> None:

@@ -18,11 +18,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_FSIZE, prlimit
+
+from tests.support.template import copy_site
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("ORACLE_", "DATABASE_URL", "REDIS_URL")
 START_SECONDS = 30.0
 STOP_SECONDS = 30.0
+LOG_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,17 @@ class Server:
         """As a supervisor does: SIGTERM, and what it answers."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(STOP_SECONDS)
+
+
+@contextmanager
+def full_disk(server: Server) -> Iterator[None]:
+    """No file of the server can grow, as on a disk without room; but for a few lines of its log."""
+    room = server.log.stat().st_size + LOG_BYTES
+    prlimit(server.process.pid, RLIMIT_FSIZE, (room, RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        prlimit(server.process.pid, RLIMIT_FSIZE, (RLIM_INFINITY, RLIM_INFINITY))
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -66,10 +81,10 @@ def manage(folder: Path, *arguments: str, **more: str) -> str:
     return done.stdout
 
 
-def prepare(folder: Path, **more: str) -> None:
-    """What `make run` does before it serves."""
-    manage(folder, "migrate", "--verbosity", "0", **more)
-    manage(folder, "collectstatic", "--noinput", "--verbosity", "0", **more)
+def prepare(folder: Path, **_more: str) -> None:
+    """Leave what `make run` leaves before it serves: tables and static files, which are the same
+    whatever else a server is told."""
+    copy_site(folder)
 
 
 def free_port() -> int:

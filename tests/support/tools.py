@@ -17,7 +17,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from agents.core.config import AgentConfig
-from agents.core.ports import ToolCall, ToolContext, ToolOutcome, ToolSchema
+from agents.core.messages import ToolCall, ToolOutcome, ToolSchema
+from agents.core.ports import ToolContext
 
 from .virtual import VirtualClock, VirtualTimeLoop
 

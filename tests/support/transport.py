@@ -16,7 +16,7 @@ from typing import Self
 
 import httpx
 
-from .player import Player, Recorded, Scripts
+from .script_player import Player, Recorded, Scripts
 from .wire import Answer, Ending
 
 _NO_RESPONSE = "Server disconnected without sending a response."

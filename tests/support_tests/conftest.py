@@ -1,6 +1,6 @@
 import pytest
 
-from .doors import Door, process_door, socket_door
+from .transports import Door, process_door, socket_door
 
 
 @pytest.fixture(params=[socket_door, process_door], ids=["socket", "process"])

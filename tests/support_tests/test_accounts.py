@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.script import Fault, Script, call, forever, say, when_tool_free
 
-from .doors import Door, ask, question
+from .transports import Door, ask, question
 
 TOOLS = [{"type": "function", "function": {"name": "look"}}]
 

@@ -8,7 +8,7 @@ import pytest
 from tests.support.endpoint import ScriptedEndpoint, refusing_base_url
 from tests.support.script import Fault, Script, forever, say
 
-from .doors import ask, question, socket_client
+from .transports import ask, question, socket_client
 
 
 async def test_the_base_url_is_what_clients_take() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.support.script import FAULTS, STREAM_FAULTS, Fault, FaultName, Reply, Script, say
 from tests.support.wire import RAW_DETAIL
 
-from .doors import Door, Seen, ask, process_door, socket_door
+from .transports import Door, Seen, ask, process_door, socket_door
 
 WORDS = "one two three"
 HANGING = ("hang", "hang_before_headers", "hang_connect")

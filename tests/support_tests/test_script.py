@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.core.ports import Usage
+from agents.core.messages import TokenUsage
 from tests.support.payloads import completion, deltas, payloads
 from tests.support.script import (
     Call,
@@ -112,7 +112,7 @@ def test_estimated_usage_grows_with_the_prompt() -> None:
 
 
 def test_given_usage_is_always_sent_and_none_never() -> None:
-    usage = chunks(say("x", usage=Usage(7, 3)))[-1]["usage"]
+    usage = chunks(say("x", usage=TokenUsage(7, 3)))[-1]["usage"]
     assert usage == {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
     assert "usage" not in chunks(say("x", usage=None), ASKING_USAGE)[-1]
 

@@ -6,18 +6,17 @@ from typing import Literal
 
 import pytest
 
-from agents.core.ports import (
-    ChatModel,
+from agents.core.messages import (
     Finished,
     ModelError,
     ModelEvent,
     ModelRequest,
-    ModelStream,
     RawCall,
     ReasoningDelta,
     TextDelta,
-    Usage,
+    TokenUsage,
 )
+from agents.core.ports import ChatModel, ModelStream
 from tests.support.script import Call, Fault, Reply, call, say
 from tests.support.scripted_model import Hold, Item, Pause, ScriptedModel
 from tests.support.virtual import VirtualDeadlock, run_virtual, virtual_time
@@ -42,13 +41,15 @@ async def test_events_are_played_as_written() -> None:
 
 
 async def test_a_reply_becomes_events() -> None:
-    reply = Reply(thinking="hm", text="a b", calls=(Call("look", {"p": 1}),), usage=Usage(7, 3))
+    reply = Reply(
+        thinking="hm", text="a b", calls=(Call("look", {"p": 1}),), usage=TokenUsage(7, 3)
+    )
     wanted = (RawCall("call_1_0", "look", '{"p": 1}'),)
     assert await events(ScriptedModel([reply])) == [
         ReasoningDelta("hm"),
         TextDelta("a "),
         TextDelta("b"),
-        Finished(wanted, "tool_calls", Usage(7, 3)),
+        Finished(wanted, "tool_calls", TokenUsage(7, 3)),
     ]
 
 
@@ -114,7 +115,7 @@ async def test_text_held_back_is_found_when_reading_stops() -> None:
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(read(stream, []), 10)
     await stream.aclose()
-    assert stream.held_back() == (TextDelta("b"),)
+    assert stream.undelivered() == (TextDelta("b"),)
     assert model.aborted == 1
 
 

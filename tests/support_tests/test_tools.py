@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from agents.core.ports import ToolCall, ToolContext, ToolOutcome, ToolRunner
+from agents.core.messages import ToolCall, ToolOutcome
+from agents.core.ports import ToolContext, ToolRunner
 from tests.support.tools import (
     Behaviour,
     FakeTools,

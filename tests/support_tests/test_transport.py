@@ -9,7 +9,7 @@ from tests.support.script import Fault, Script, forever, say
 from tests.support.transport import ScriptedTransport
 from tests.support.virtual import virtual_time
 
-from .doors import ask, process_door
+from .transports import ask, process_door
 
 
 def now() -> float:

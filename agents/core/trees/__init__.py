@@ -1,5 +1,1 @@
-"""The decision trees that come with Oracle. Importing this package registers them."""
-
-from agents.core.trees import default, librarian, quick
-
-__all__ = ["default", "librarian", "quick"]
+"""Deprecated: import from `agents.core.decisions.trees`."""

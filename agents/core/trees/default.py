@@ -1,38 +1,7 @@
-"""The tree that runs when nobody chose another: the rules of `agents.core.rules`, in order."""
+"""Deprecated: import from `agents.core.decisions.trees.default`."""
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, ClassVar
+from agents.core.deprecation import moved_to
 
-from agents.core.config import AgentConfig
-from agents.core.decision import decision_tree
-from agents.core.rules import first_fired, with_due_warnings
-from agents.core.state import AgentState
-
-
-@decision_tree("default")
-class DefaultTree:
-    """Go on until a rule fires; warn before it does."""
-
-    withholds: ClassVar[frozenset[str]] = frozenset()
-    """Tools that a run under this tree is not offered."""
-
-    def __init__(self, config: AgentConfig) -> None:
-        self.config = config
-
-    def should_continue(self, state: AgentState) -> tuple[bool, str]:
-        if state.termination_reason is not None:
-            return False, state.termination_reason
-        fired = first_fired(state)
-        return (True, "") if fired is None else (False, fired)
-
-    def on_turn_start(self, state: AgentState) -> AgentState:
-        if not self.withholds <= state.withheld_tools:
-            state = replace(state, withheld_tools=state.withheld_tools | self.withholds)
-        return with_due_warnings(state)
-
-    def on_tool_result(self, state: AgentState, result: Mapping[str, Any]) -> AgentState:
-        return state
-
-    def get_config(self) -> AgentConfig:
-        return self.config
+__getattr__ = moved_to(
+    "agents.core.decisions.trees.default", renamed={"DefaultTree": "DefaultDecisionTree"}
+)

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from agents.audit.erasure import erase
 from agents.models import AgentRun
-from agents.models.erasing import erase
 
 
 class Command(BaseCommand):

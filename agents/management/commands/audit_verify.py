@@ -8,7 +8,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from agents.audit.verify import verify_entries, verify_id
-from agents.management.commands.runs import run_named
+from agents.management.commands.runs import find_run
 from agents.models import AgentRun
 
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         names = options["run"]
         ids: Iterable[UUID] = (
-            [run_named(name).pk for name in names]
+            [find_run(name).pk for name in names]
             if names
             else AgentRun.objects.order_by("id").values_list("pk", flat=True).iterator(1_000)
         )

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from agents.management.commands.runs import run_named
+from agents.management.commands.runs import find_run
 from agents.models import AgentRun
 
 
@@ -17,7 +17,7 @@ class Command(BaseCommand):
         parser.add_argument("run", help="the id of a run, or its beginning")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        run = run_named(options["run"])
+        run = find_run(options["run"])
         active = AgentRun.objects.filter(pk=run.pk, outcome__isnull=True)
         if not active.update(cancel_requested_at=timezone.now()):
             raise CommandError(f"Run {run.pk} has ended already ({run.reason}).")

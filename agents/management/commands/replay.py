@@ -13,26 +13,31 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
-from agents.audit.recordings import recordings
 from agents.core.config import AgentConfig
-from agents.core.decision import TREES
-from agents.core.guard import TreeGuard
-from agents.core.progress import SHIPPED
+from agents.core.decisions.guard import TreeGuard
+from agents.core.decisions.protocol import TREES
 from agents.core.reasons import REASONS
-from agents.core.replay import Recording, Verdict, replay, summary
-from agents.management.commands.runs import run_named
-from agents.management.given import config_with, stuck_rules, tree_named, whole_numbers
-from agents.management.people import user_named
-from agents.management.traces import read_traces
-from agents.management.verdicts import (
-    changed_lines,
-    score_data,
-    score_lines,
-    summary_data,
-    summary_lines,
-    verdict_data,
+from agents.core.replay.engine import Recording, Verdict, replay, summarize
+from agents.core.stuck import DEFAULT_STUCK_RULES
+from agents.management.arguments import (
+    build_config,
+    check_tree_name,
+    parse_integers,
+    parse_stuck_rules,
 )
+from agents.management.commands.runs import find_run
+from agents.management.lookup import find_user
+from agents.management.replay_report import (
+    format_changed_runs,
+    format_scores,
+    format_summary,
+    serialize_scores,
+    serialize_summary,
+    serialize_verdict,
+)
+from agents.management.traces import read_traces
 from agents.models import AgentRun
+from agents.replay_source import load_recordings
 
 FILTERS = ("since", "reason", "user")
 
@@ -48,7 +53,7 @@ class Command(BaseCommand):
         parser.add_argument("--tree", help=f"another tree: {', '.join(TREES.names())}")
         parser.add_argument(
             "--stuck",
-            metavar="RULE=TURNS,...",
+            metavar="RULE=COUNT,...",
             help="other stuck rules: identical=3,writing=4,known=5 are the shipped ones, 0 is off",
         )
         parser.add_argument("--traces", type=Path, metavar="FILE", help="runs in a .jsonl(.gz)")
@@ -64,80 +69,84 @@ class Command(BaseCommand):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def _replay(self, options: dict[str, Any]) -> None:
-        limits = whole_numbers("--set", options["set"])
-        config = config_with(limits)
-        tree = tree_named(options["tree"]) if options["tree"] is not None else None
-        rules = stuck_rules(options["stuck"]) if options["stuck"] is not None else SHIPPED
+        limits = parse_integers("--set", options["set"])
+        config = build_config(limits)
+        tree = check_tree_name(options["tree"]) if options["tree"] is not None else None
+        rules = (
+            parse_stuck_rules(options["stuck"])
+            if options["stuck"] is not None
+            else DEFAULT_STUCK_RULES
+        )
         play = partial(replay, limits=limits, tree=tree, stuck=rules)
         if options["traces"] is None:
-            self._report(map(play, _stored(options, tree)), as_json=options["json"])
+            self._report(map(play, _load_recordings(options, tree)), as_json=options["json"])
             return
         if options["run"] or any(options[name] is not None for name in FILTERS):
             raise CommandError("--traces replays all runs of a file: name no runs, and no filter.")
         runs = read_traces(options["traces"], rules)
         labels = [label for _, label in runs]
-        turn_limit = _in_force(config, tree or "default").max_iterations
+        turn_limit = _get_effective_config(config, tree or "default").max_iterations
         self._report(
             (play(recording) for recording, _ in runs),
             as_json=options["json"],
-            scores=score_data(labels, turn_limit)
+            scores=serialize_scores(labels, turn_limit)
             if options["json"]
-            else score_lines(labels, rules, turn_limit),
+            else format_scores(labels, rules, turn_limit),
         )
 
     def _report(self, verdicts: Iterable[Verdict], *, as_json: bool, scores: Any = ()) -> None:
         """What was found, in words, or as JSON: a line for every run, then the sums."""
         if as_json:
-            found = summary(self._lines(verdicts))
-            for data in filter(None, (summary_data(found), scores)):
+            found = summarize(self._write_json_lines(verdicts))
+            for data in filter(None, (serialize_summary(found), scores)):
                 self.stdout.write(json.dumps(data, ensure_ascii=False))
             return
         changed: list[Verdict] = []
-        found = summary(_noting_changes(verdicts, changed))
-        for line in (*summary_lines(found), *scores, *changed_lines(changed)):
+        found = summarize(_collect_changes(verdicts, changed))
+        for line in (*format_summary(found), *scores, *format_changed_runs(changed)):
             self.stdout.write(line)
 
-    def _lines(self, verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
+    def _write_json_lines(self, verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
         for verdict in verdicts:
-            self.stdout.write(json.dumps(verdict_data(verdict), ensure_ascii=False))
+            self.stdout.write(json.dumps(serialize_verdict(verdict), ensure_ascii=False))
             yield verdict
 
 
-def _noting_changes(verdicts: Iterable[Verdict], changed: list[Verdict]) -> Iterator[Verdict]:
+def _collect_changes(verdicts: Iterable[Verdict], changed: list[Verdict]) -> Iterator[Verdict]:
     for verdict in verdicts:
         if verdict.changes:
             changed.append(verdict)
         yield verdict
 
 
-def _in_force(config: AgentConfig, tree: str) -> AgentConfig:
+def _get_effective_config(config: AgentConfig, tree: str) -> AgentConfig:
     return TreeGuard(TREES.get(tree)(config), config).config  # type: ignore[call-arg]
 
 
-def _stored(options: dict[str, Any], tree: str | None) -> Iterator[Recording]:
+def _load_recordings(options: dict[str, Any], tree: str | None) -> Iterator[Recording]:
     """The runs that were named, or those that have ended and pass the filters."""
     if options["run"]:
         if any(options[name] is not None for name in FILTERS):
             raise CommandError("Name runs, or filter them, not both.")
-        return recordings([run_named(name).pk for name in options["run"]], tree=tree)
-    return recordings(_filtered(options), tree=tree)
+        return load_recordings([find_run(name).pk for name in options["run"]], tree=tree)
+    return load_recordings(_filter_runs(options), tree=tree)
 
 
-def _filtered(options: dict[str, Any]) -> "QuerySet[AgentRun]":
+def _filter_runs(options: dict[str, Any]) -> "QuerySet[AgentRun]":
     runs = AgentRun.objects.filter(outcome__isnull=False)
     if (since := options["since"]) is not None:
-        runs = runs.filter(started_at__gte=_moment(since))
+        runs = runs.filter(started_at__gte=_parse_moment(since))
     if (reason := options["reason"]) is not None:
         if reason not in REASONS:
             known = ", ".join(REASONS.names())
             raise CommandError(f"There is no reason {reason!r}. Known: {known}.")
         runs = runs.filter(reason=reason)
     if options["user"] is not None:
-        runs = runs.filter(user=user_named(options["user"]))
+        runs = runs.filter(user=find_user(options["user"]))
     return runs
 
 
-def _moment(text: str) -> datetime:
+def _parse_moment(text: str) -> datetime:
     """A day or a moment in ISO 8601; UTC unless it says otherwise."""
     try:
         moment = datetime.fromisoformat(text)

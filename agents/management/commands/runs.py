@@ -9,7 +9,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from agents.core.reasons import REASONS
-from agents.ledger import store
+from agents.ledger import queries
 from agents.management.terminal import Terminal
 from agents.models import AgentRun
 
@@ -24,24 +24,25 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["run"] is None:
             for run in AgentRun.objects.select_related("user")[: options["most"]]:
-                self.stdout.write(_line(run))
+                self.stdout.write(_format_run(run))
             return
-        run = run_named(options["run"])
-        self.stdout.write(f"{_line(run)}\n? {run.question}\n")
+        run = find_run(options["run"])
+        self.stdout.write(f"{_format_run(run)}\n? {run.question}\n")
         terminal = Terminal(sys.stdout)
-        for page in store.pages(run.pk):
+        for page in queries.iter_pages(run.pk):
             for chunk in page.chunks:
                 terminal.show(chunk)
 
 
-def _line(run: AgentRun) -> str:
+def _format_run(run: AgentRun) -> str:
     label = REASONS.get(run.reason).label if run.reason in REASONS else "Running"
     when = run.started_at.strftime("%Y-%m-%d %H:%M:%S")
     question = " ".join(run.question.split())[:60]
-    return f"{run.pk}  {when}  {run.user}  {label:14}  {run.turns:2} turns  {question}"
+    iterations = f"{run.turns:2} iteration{' ' if run.turns == 1 else 's'}"
+    return f"{run.pk}  {when}  {run.user}  {label:15}  {iterations}  {question}"
 
 
-def run_named(name: str) -> AgentRun:
+def find_run(name: str) -> AgentRun:
     """The run of that id. The beginning of an id will do while it is the only one."""
     try:
         found = list(AgentRun.objects.filter(pk=UUID(name)))

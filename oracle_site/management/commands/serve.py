@@ -11,11 +11,15 @@ from channels.routing import get_default_application
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
+from django.db import Error as DatabaseError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from chat.accounts import first_user, sign_in_link
-from chat.errors import CannotDo
+from agents.ledger.db_errors import NO_ANSWER, describe_database_error
+from chat.accounts.bootstrap import get_or_create_first_user
+from chat.accounts.links import build_sign_in_link
+from chat.errors import InvalidAction
+from oracle_site.write_probe import try_to_write
 
 
 class Command(BaseCommand):
@@ -34,19 +38,22 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from oracle_site.server import OracleServer  # installs a reactor: only where it serves
+        from oracle_site.server.server import (
+            OracleServer,  # installs a reactor: only where it serves
+        )
 
-        _refuse_old_database()
         _refuse_missing_files()
+        _refuse_old_database()
+        _refuse_unwritable_database()
         self._port: int = options["port"]
-        self._comes: User | None = self._who_comes() if options["sign_in"] else None
+        self._sign_in_user: User | None = self._find_sign_in_user() if options["sign_in"] else None
         server = OracleServer(
             get_default_application(),
             host=options["host"],
             port=options["port"],
             grace=options["grace"],
-            ready=self._ready,
-            failed=lambda why: self.stderr.write(self.style.ERROR(f"Cannot serve: {why}")),
+            on_ready=self._on_ready,
+            on_failed=lambda why: self.stderr.write(self.style.ERROR(f"Cannot serve: {why}")),
         )
         gc.collect()
         gc.freeze()  # what is here stays: looking through it again and again would cost a tenth
@@ -57,14 +64,14 @@ class Command(BaseCommand):
         sys.stdout.flush()
         os._exit(server.exit_code)
 
-    def _ready(self, address: str) -> None:
+    def _on_ready(self, address: str) -> None:
         self.stdout.write(f"Serving on {address} (process {os.getpid()})")
-        if self._comes is not None:
-            link = sign_in_link(self._comes, self._public(address))
+        if self._sign_in_user is not None:
+            link = build_sign_in_link(self._sign_in_user, self._public_url(address))
             self.stdout.write(f"Sign in (once, within an hour): {link}")
         self.stdout.flush()
 
-    def _who_comes(self) -> User | None:
+    def _find_sign_in_user(self) -> User | None:
         """Whom to print a link for. Asked before serving: the loop's thread asks no database."""
         if settings.HTTPS and not settings.ORIGINS:
             self._warn(
@@ -72,14 +79,14 @@ class Command(BaseCommand):
                 "ORACLE_ORIGINS=http://127.0.0.1:PORT, as `make run` does."
             )
         try:
-            return first_user()
-        except CannotDo as error:
+            return get_or_create_first_user()
+        except InvalidAction as error:
             self._warn(f"No sign-in link. {error}")
             return None
         finally:
             connection.close()
 
-    def _public(self, address: str) -> str:
+    def _public_url(self, address: str) -> str:
         """Where people find this server: the first origin, unless the port was left to chance."""
         return settings.ORIGINS[0] if settings.ORIGINS and self._port else address
 
@@ -88,10 +95,26 @@ class Command(BaseCommand):
 
 
 def _refuse_old_database() -> None:
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+    try:
+        executor = MigrationExecutor(connection)
+        is_old = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    except DatabaseError as error:
+        raise CommandError(
+            _unusable_message(describe_database_error(error) or NO_ANSWER)
+        ) from error
+    if is_old:
         raise CommandError("The database is not up to date. Run `manage.py migrate` first.")
     connection.close()
+
+
+def _refuse_unwritable_database() -> None:
+    """A server that can keep nothing should not begin to answer."""
+    if trouble := try_to_write():
+        raise CommandError(_unusable_message(trouble))
+
+
+def _unusable_message(trouble: str) -> str:
+    return f"Cannot serve: nothing can be stored. {trouble} Mend that, then start again."
 
 
 def _refuse_missing_files() -> None:

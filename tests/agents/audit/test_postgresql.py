@@ -10,15 +10,23 @@ import pytest
 from tests.support.services import Missing, Postgres
 
 ROOT = Path(__file__).resolve().parents[3]
-FILES = (
-    "tests/agents/audit/test_recordings.py",
-    "tests/agents/audit/test_verify.py",
-    "tests/agents/models/test_immutable.py",
-)
+FILES = {
+    "audit": (
+        "tests/agents/test_replay_source.py",
+        "tests/agents/audit/test_verify.py",
+        "tests/agents/audit/test_db_triggers.py",
+    ),
+    "subagents": (
+        "tests/agents/ledger/test_subagents.py",
+        "tests/agents/runtime/test_recovery.py",
+    ),
+    "migrations": ("tests/agents/migrations/test_from_a11961e.py",),
+}
 
 
 @pytest.mark.scale
-def test_what_was_recorded_is_kept_on_postgresql_too() -> None:
+@pytest.mark.parametrize("name", FILES)
+def test_what_was_recorded_is_kept_on_postgresql_too(name: str) -> None:
     """The same tests, in a process whose database is one."""
     try:
         service = Postgres()
@@ -26,7 +34,7 @@ def test_what_was_recorded_is_kept_on_postgresql_too() -> None:
         pytest.skip(str(missing))
     with service as postgres:
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FILES],
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FILES[name]],
             cwd=ROOT,
             env={**os.environ, "DATABASE_URL": postgres.create("audit")},
             capture_output=True,

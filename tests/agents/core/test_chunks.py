@@ -10,20 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.core.chunks import (
+    BaseChunk,
     CallView,
     Check,
-    Chunk,
     Content,
     ContextUpdate,
     Decision,
     Done,
     Error,
     Hint,
+    OracleStreamChunk,
     Source,
     SourceRef,
-    Stamp,
     Status,
-    System,
+    SystemMessage,
     SystemType,
     Thinking,
     ToolCalled,
@@ -33,7 +33,7 @@ from agents.core.chunks import (
     to_dict,
 )
 
-KINDS: tuple[type[Any], ...] = get_args(Chunk)
+KINDS: tuple[type[Any], ...] = get_args(OracleStreamChunk)
 
 # The fields that section 4 names, besides `type`, `seq` and `at`.
 TABLE = {
@@ -121,7 +121,7 @@ OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
         "order": counts,
     },
     Source: {"source": references},
-    System: {
+    SystemMessage: {
         "system_type": st.sampled_from(get_args(SystemType)),
         "system_message": words,
         "severity": severities,
@@ -144,6 +144,7 @@ OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
         "results_normalised": words,
         "writes": st.booleans(),
         "failed": st.none() | st.booleans(),
+        "errors": st.none() | st.integers(0, 2),
     },
     Decision: {
         "checkpoint": words,
@@ -184,7 +185,7 @@ def test_the_union_holds_every_type_of_the_specification() -> None:
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.type))
 def test_these_tests_fill_in_every_field(kind: type[Any]) -> None:
-    own = {f.name for f in fields(kind)} - {f.name for f in fields(Stamp)} - {"role"}
+    own = {f.name for f in fields(kind)} - {f.name for f in fields(BaseChunk)} - {"role"}
     assert set(OWN[kind]) == own
 
 
@@ -260,7 +261,7 @@ def test_a_decision_says_continue_on_the_wire() -> None:
 
 
 def test_a_system_chunk_has_the_role_system() -> None:
-    chunk = System(system_type="provider", system_message="m", severity="info", metadata={})
+    chunk = SystemMessage(system_type="provider", system_message="m", severity="info", metadata={})
     assert to_dict(chunk)["role"] == "system"
 
 
@@ -300,7 +301,7 @@ def test_a_field_of_a_newer_writer_is_ignored(chunk: Any) -> None:
         (Source(source=SourceRef("a", "vault")), "source"),
     ],
 )
-def test_a_nested_field_of_a_newer_writer_is_ignored(chunk: Chunk, nested: str) -> None:
+def test_a_nested_field_of_a_newer_writer_is_ignored(chunk: OracleStreamChunk, nested: str) -> None:
     data = to_dict(chunk)
     assert from_dict({**data, nested: {**data[nested], "mood": "good"}}) == chunk
 

@@ -126,7 +126,7 @@ def test_a_configuration_cannot_be_edited() -> None:
 
 @given(configs, configs)
 def test_a_tree_can_only_tighten(user: AgentConfig, tree: AgentConfig) -> None:
-    effective = user.tightened_by(tree).model_dump()
+    effective = user.restrict_to(tree).model_dump()
     for name, value in effective.items():
         if name in PERCENTS:
             assert value == getattr(tree, name)

@@ -3,8 +3,8 @@
 import asyncio
 import threading
 
-from agents.core.inbox import Inbox
-from agents.core.ports import Cancellation
+from agents.core.cancellation import Cancellation
+from agents.core.loop.inbox import Inbox
 from tests.support.virtual import VirtualClock
 
 

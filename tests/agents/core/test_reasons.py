@@ -2,10 +2,10 @@
 
 import pytest
 
+from agents.core.decisions.endings import measure_conditions
 from agents.core.reasons import REASONS, Outcome, Reason
-from agents.core.registry import RegistrationError, UnknownName
-from agents.core.rules import checks
-from tests.agents.core.runs import fresh
+from agents.core.registry import NotRegistered, RegistrationError
+from tests.agents.core.factories import fresh
 
 TABLE = [
     ("user_cancelled", "cancelled"),
@@ -58,7 +58,7 @@ def test_only_limits_that_leave_room_ask_for_a_last_answer() -> None:
 
 def test_the_rules_come_in_the_order_of_the_reasons() -> None:
     order = list(REASONS.names())
-    rules = [check.rule for check in checks(fresh())]
+    rules = [check.rule for check in measure_conditions(fresh())]
     assert rules == sorted(rules, key=order.index)
 
 
@@ -70,7 +70,7 @@ def test_a_reason_is_registered_once() -> None:
 
 
 def test_an_unknown_reason_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(UnknownName) as refusal:
+    with pytest.raises(NotRegistered) as refusal:
         REASONS.get("bored")
     assert [code for code, _ in TABLE if code not in str(refusal.value)] == []
 

@@ -1,6 +1,7 @@
 """What a decision tree sees: frozen facts, and how a turn changes them."""
 
 import math
+import time
 from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any
 
@@ -9,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.core.chunks import Turn
-from agents.core.progress import Step
 from agents.core.state import AgentState, Notice
-from tests.agents.core.runs import fresh, limits, turn_end
+from agents.core.stuck import TurnAction, count_errors_at_end
+from tests.agents.core.factories import fresh, limits, turn_end
 
 turn_ends = st.builds(
     turn_end,
@@ -23,6 +24,7 @@ turn_ends = st.builds(
     finish_reason=st.sampled_from(["stop", "tool_calls", "length", "empty", "cut"]),
     action=st.sampled_from(["", "look:{}", "find:{}"]),
     failed=st.sampled_from([None, True, False]),
+    errors=st.sampled_from([None, 0, 1, 2]),
     wrap_up=st.sampled_from([None, "timeout"]),
 )
 
@@ -36,16 +38,23 @@ turn_ends = st.builds(
         {"turn": -1},
         {"tokens_used": -1},
         {"start_time": 10.0, "now": 9.0},
+        {"start_time": 9e9, "now": None},
         {"recent_actions": ("a", "b", "c", "d")},
     ],
     ids=str,
 )
 def test_an_impossible_state_cannot_be_built(broken: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"must not|at most"):
+    with pytest.raises(ValueError, match=r"must not|at most|must be"):
         fresh(**broken)
-    for change in (replace, AgentState.changed):
-        with pytest.raises(ValueError, match=r"must not|at most"):
+    for change in (replace, AgentState.replace):
+        with pytest.raises(ValueError, match=r"must not|at most|must be"):
             change(fresh(), **broken)
+
+
+@pytest.mark.parametrize("config", [None, {}, "default"], ids=repr)
+def test_a_state_without_a_configuration_is_refused_in_words(config: Any) -> None:
+    with pytest.raises(ValueError, match="config must be an AgentConfig, not"):
+        AgentState(user_id="ada", project_id="engine", config=config)
 
 
 def test_a_state_is_frozen_and_keyword_only() -> None:
@@ -65,6 +74,14 @@ def test_a_state_begins_at_nothing() -> None:
     )
     assert (state.cancelled, state.is_terminal, state.wrap_up_reason) == (False, False, None)
     assert (state.recent_actions, state.fired, state.notices) == ((), frozenset(), ())
+
+
+def test_a_state_built_by_hand_has_begun_now() -> None:
+    before = time.time()
+    state = AgentState(user_id="ada", project_id="engine", config=limits())
+    assert before <= state.start_time <= time.time()
+    earlier = replace(state, start_time=before - 60)
+    assert 60 <= earlier.elapsed_seconds <= 60 + time.time() - before
 
 
 def test_the_configuration_sets_the_limits_unless_a_share_was_given() -> None:
@@ -188,20 +205,23 @@ def test_a_turn_leaves_what_trees_own_alone(turn: Turn) -> None:
     assert after.extensions == {"m": [1]}
 
 
-def test_the_last_three_actions_are_kept() -> None:
+def test_the_last_three_actions_are_kept_until_a_turn_without_any() -> None:
     state = fresh()
     for action in "abcd":
-        state = state.after_turn(turn_end(action=action))
+        state = state.with_action(action).after_turn(turn_end(action=action))
     assert state.recent_actions == ("b", "c", "d")
+    assert state.after_turn(turn_end(action="")).recent_actions == ()
 
 
 def test_the_track_follows_the_turns() -> None:
     turn = turn_end(action="look:{}", results="r", results_normalised="n", writes=True)
     state = fresh().after_turn(turn)
-    assert state.track == fresh().track.after(Step("look:{}", "r", "n", writes=True))
+    assert state.progress == fresh().progress.with_step(
+        TurnAction("look:{}", "r", "n", writes=True)
+    )
     for _ in range(2):
         state = state.after_turn(turn)
-    assert state.track.stuck == "identical"
+    assert state.progress.stuck_rule == "identical"
 
 
 @pytest.mark.parametrize(
@@ -236,16 +256,47 @@ def test_a_turn_that_cost_nothing_says_nothing_about_the_source() -> None:
         ([False, None], 0),
     ],
 )
-def test_failing_turns_in_a_row_are_counted(failed: list[bool | None], streak: int) -> None:
+def test_recordings_from_before_are_counted_by_failing_turns(
+    failed: list[bool | None], streak: int
+) -> None:
     state = fresh()
     for outcome in failed:
         state = state.after_turn(turn_end(action="look:{}", failed=outcome))
     assert state.error_streak == streak
 
 
-def test_a_turn_without_calls_ends_a_row_of_failures() -> None:
+def test_in_recordings_from_before_a_turn_without_calls_ends_a_row() -> None:
     state = fresh(error_streak=2).after_turn(turn_end(action="", failed=None))
     assert state.error_streak == 0
+
+
+@pytest.mark.parametrize(
+    ("batches", "streak"),
+    [
+        (["x"], 1),
+        (["xxx"], 2),
+        (["xxxxx", "x"], 3),
+        (["x", "x", "x"], 3),
+        (["ox", "x", "x"], 3),
+        (["x", "x", "xo"], 0),
+        (["xx", "o", "x"], 1),
+        (["xx", "", "x"], 3),
+        (["x", "-", "x"], 2),
+    ],
+)
+def test_errors_are_counted_call_by_call(batches: list[str], streak: int) -> None:
+    """x fails, o does well, - is refused by a limit; an empty batch is a turn without calls."""
+    state = fresh()
+    for batch in batches:
+        ran = [call == "o" for call in batch if call != "-"]
+        state = state.after_turn(
+            turn_end(
+                action="look:{}" if batch else "",
+                failed=not any(ran) if ran else None,
+                errors=count_errors_at_end(ran),
+            )
+        )
+    assert state.error_streak == streak
 
 
 def test_empty_answers_are_counted_in_a_row() -> None:
@@ -258,10 +309,10 @@ def test_empty_answers_are_counted_in_a_row() -> None:
 def test_a_changed_state_is_a_replaced_one() -> None:
     state = fresh(turn=2, extensions={"m": 1})
     values: dict[str, Any] = {"turn": 3, "recent_actions": ("a",), "extensions": {"m": 2}}
-    assert state.changed(**values) == replace(state, **values)
+    assert state.replace(**values) == replace(state, **values)
     assert (state.turn, state.extensions) == (2, {"m": 1})
     with pytest.raises(FrozenInstanceError):
-        state.changed(turn=3).turn = 4  # type: ignore[misc]
+        state.replace(turn=3).turn = 4  # type: ignore[misc]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,7 +326,7 @@ def test_a_subclass_keeps_its_own_fields_through_every_transition() -> None:
         state.after_turn(turn_end(action="a")),
         state.with_notice(Notice(key="k", system_type="notification")),
         state.with_extension("m", 1),
-        state.changed(turn=1),
+        state.replace(turn=1),
         replace(state, turn=1),
     ):
         assert isinstance(after, Reflective)

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from agents.core.tasks import spawn, stop, strays
+from agents.core.tasks import abandoned_tasks, spawn, stop
 from tests.support.virtual import virtual_time
 
 
@@ -36,7 +36,7 @@ async def test_a_task_that_can_be_cancelled_ends_at_once() -> None:
     await asyncio.sleep(0)
     await stop([task], 0.2)
     assert task.cancelled()
-    assert (now(), strays()) == (0, 0)
+    assert (now(), abandoned_tasks()) == (0, 0)
 
 
 @virtual_time
@@ -49,11 +49,11 @@ async def test_a_task_that_swallows_cancellation_is_waited_for_no_longer_than_th
         await stop([task], 0.2)
     assert now() == pytest.approx(0.2)
     assert not task.done()
-    assert strays() == 1
+    assert abandoned_tasks() == 1
     assert "task deaf ignores its cancellation" in caplog.text
     await asyncio.sleep(100)
     assert task.done()
-    assert strays() == 0
+    assert abandoned_tasks() == 0
 
 
 @virtual_time
@@ -64,7 +64,7 @@ async def test_a_stray_that_fails_in_the_end_is_logged_and_forgotten(
     await asyncio.sleep(0)
     await stop([task], 0.2)
     await asyncio.sleep(10)
-    assert strays() == 0
+    assert abandoned_tasks() == 0
     assert "ended with KeyError" in caplog.text
 
 
@@ -74,7 +74,7 @@ async def test_one_deaf_task_does_not_cost_more_than_many() -> None:
     await asyncio.sleep(0)
     await stop(tasks, 0.2)
     assert now() == pytest.approx(0.2)
-    assert strays() == 10
+    assert abandoned_tasks() == 10
     await asyncio.wait(tasks)
 
 

@@ -10,19 +10,19 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import OperationalError
 
-from agents.core.chunks import Chunk, Content, Done
-from agents.ledger import reader, store
-from agents.ledger.database import Database
+from agents.core.chunks import Content, Done, OracleStreamChunk
+from agents.ledger import queries, reader
+from agents.ledger.db_executor import DatabaseExecutor
 from agents.ledger.reader import Reader
 from agents.models import AgentRun
-from tests.agents.models.people import ada, engine, run_of
+from tests.agents.models.factories import ada, engine, run_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 T = TypeVar("T")
 AT = 1_700_000_000.0
 
 
-class GatedDatabase(Database):
+class GatedDatabase(DatabaseExecutor):
     """Counts the queries, lets them through when told, and fails as often as told."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ async def database() -> GatedDatabase:
 @pytest.fixture(autouse=True)
 def no_look(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody looks without a hint, unless a test wants it."""
-    monkeypatch.setattr(reader, "LOOK_SECONDS", 60.0)
+    monkeypatch.setattr(reader, "POLL_SECONDS", 60.0)
 
 
 @sync_to_async
@@ -61,16 +61,16 @@ def made(count: int) -> list[AgentRun]:
 
 
 @sync_to_async
-def stored(run: AgentRun, chunks: Iterable[Chunk]) -> None:
-    commit = store.Commit(store.Hold(run.pk, run.fence), list(chunks))
-    store.write([commit], timedelta(seconds=90))
+def stored(run: AgentRun, chunks: Iterable[OracleStreamChunk]) -> None:
+    commit = queries.Commit(queries.Lease(run.pk, run.fence), list(chunks))
+    queries.write([commit], timedelta(seconds=90))
 
 
-def words(first: int, last: int) -> list[Chunk]:
+def words(first: int, last: int) -> list[OracleStreamChunk]:
     return [Content(content=f"w{seq} ", seq=seq, at=AT) for seq in range(first, last + 1)]
 
 
-def end(seq: int) -> Chunk:
+def end(seq: int) -> OracleStreamChunk:
     return Done(
         termination_reason="completed",
         outcome="completed",
@@ -108,8 +108,8 @@ async def test_those_who_ask_while_a_query_runs_share_the_next_one(
     page = await soon(first)
     pages = await soon(asyncio.gather(*others))
     assert page is not None
-    assert (len(page.chunks), page.upto) == (3, 3)
-    assert [found.upto for found in pages if found] == [3] * 20
+    assert (len(page.chunks), page.last_seq) == (3, 3)
+    assert [found.last_seq for found in pages if found] == [3] * 20
     assert database.queries == 2
     await database.close()
 
@@ -139,13 +139,13 @@ async def test_one_who_goes_away_does_not_disturb_those_who_share_the_query(
     database.gate.set()
     page = await soon(staying)
     assert page is not None
-    assert page.upto == 3
+    assert page.last_seq == 3
     await database.close()
 
 
 async def test_a_run_longer_than_one_read_is_followed_to_its_end(database: GatedDatabase) -> None:
     (run,) = await made(1)
-    last = 2 * store.MOST_READ + 7
+    last = 2 * queries.PAGE_SIZE + 7
     await stored(run, [*words(1, last - 1), end(last)])
     assert await soon(followed(Reader(database), run)) == list(range(1, last + 1))
     assert await soon(followed(Reader(database), run, after=last - 2)) == [last - 1, last]
@@ -168,7 +168,7 @@ async def test_a_hint_wakes_who_waits(database: GatedDatabase) -> None:
     following = asyncio.create_task(follow())
     await soon(both.wait())
     await stored(run, [*words(3, 4), end(5)])
-    rows.tell({run.pk: 5})
+    rows.notify({run.pk: 5})
     await soon(following)
     assert got == [1, 2, 3, 4, 5]
     await database.close()
@@ -177,7 +177,7 @@ async def test_a_hint_wakes_who_waits(database: GatedDatabase) -> None:
 async def test_a_lost_hint_only_costs_until_the_next_look(
     database: GatedDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(reader, "POLL_SECONDS", 0.05)
     (run,) = await made(1)
     rows = Reader(database)
     following = asyncio.create_task(followed(rows, run))
@@ -190,7 +190,7 @@ async def test_a_lost_hint_only_costs_until_the_next_look(
 async def test_a_database_that_is_away_is_asked_again(
     database: GatedDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(reader, "POLL_SECONDS", 0.02)
     (run,) = await made(1)
     await stored(run, [*words(1, 2), end(3)])
     database.failures = [OperationalError("gone"), OperationalError("still gone")]
@@ -210,7 +210,7 @@ async def test_what_is_no_fault_of_the_database_is_passed_on_and_the_reader_goes
         await soon(rows.read(run.pk, 0))
     page = await soon(rows.read(run.pk, 0))
     assert page is not None
-    assert page.upto == 2
+    assert page.last_seq == 2
     await database.close()
 
 

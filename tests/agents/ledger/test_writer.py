@@ -12,11 +12,12 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 from django.utils import timezone
 
-from agents.core.chunks import Chunk, Content, Turn
-from agents.ledger import store, writer
-from agents.ledger.writer import LedgerClosed, OwnRun, Writer
+from agents.core.chunks import Content, OracleStreamChunk, Turn
+from agents.ledger import queries, writer
+from agents.ledger.db_errors import LOCKED
+from agents.ledger.writer import LedgerClosed, OwnedRun, Writer
 from agents.models import AgentRun, RunEvent
-from tests.agents.models.people import ada, engine, run_of
+from tests.agents.models.factories import ada, engine, run_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LEASE = timedelta(seconds=90)
@@ -38,16 +39,16 @@ class Told:
         self.heard = asyncio.Event()
         self.stalled = asyncio.Event()
 
-    def own(self, row: AgentRun) -> OwnRun:
-        return OwnRun(
-            store.Hold(row.pk, row.fence),
+    def own(self, row: AgentRun) -> OwnedRun:
+        return OwnedRun(
+            queries.Lease(row.pk, row.fence),
             on_cancel=lambda note: self.heard.set(),
             on_lost=lambda: self.lost.append(row.pk),
             on_stalled=self.stalled.set,
         )
 
 
-def text(seq: int) -> Chunk:
+def text(seq: int) -> OracleStreamChunk:
     return Content(content=f"word{seq} ", seq=seq, at=1_700_000_000.0)
 
 
@@ -63,12 +64,12 @@ async def test_events_of_several_runs_share_commits_and_keep_their_order() -> No
     ledger.start()
     owned = [told.own(row) for row in made]
     for own in owned:
-        ledger.adopt(own)
+        ledger.add_run(own)
     for seq in range(1, 51):
         for own in owned:
             ledger.append(own, text(seq))
     for own in owned:
-        await ledger.settled(own, 50)
+        await ledger.wait_committed(own, 50)
     await ledger.close()
     for row in made:
         assert await numbers(row) == list(range(1, 51))
@@ -88,10 +89,10 @@ async def test_a_reader_is_told_only_of_what_is_stored() -> None:
     ledger = Writer(LEASE, tell)
     ledger.start()
     own = told.own(row)
-    ledger.adopt(own)
+    ledger.add_run(own)
     for seq in range(1, 6):
         ledger.append(own, Turn(number=1, phase="start", seq=seq, at=1_700_000_000.0))
-        await ledger.settled(own, seq)
+        await ledger.wait_committed(own, seq)
     await ledger.close()
     assert seen == [(seq, seq) for seq in range(1, 6)]
 
@@ -103,11 +104,11 @@ async def test_a_run_that_was_taken_over_is_refused_and_the_others_are_not() -> 
     ledger.start()
     owned = [told.own(mine), told.own(stolen)]
     for own in owned:
-        ledger.adopt(own)
+        ledger.add_run(own)
     await AgentRun.objects.filter(pk=stolen.pk).aupdate(fence=2)
     for own in owned:
         ledger.append(own, text(1))
-    await ledger.settled(owned[0], 1)
+    await ledger.wait_committed(owned[0], 1)
     await ledger.close()
     assert await numbers(mine) == [1]
     assert await numbers(stolen) == []
@@ -119,7 +120,7 @@ async def test_a_quiet_run_keeps_its_lease_and_hears_of_a_cancellation() -> None
     told = Told()
     ledger = Writer(LEASE, told.commits.append)
     ledger.start()
-    ledger.adopt(told.own(row))
+    ledger.add_run(told.own(row))
     await AgentRun.objects.filter(pk=row.pk).aupdate(cancel_requested_at=timezone.now())
     async with asyncio.timeout(5):
         await told.heard.wait()
@@ -143,14 +144,14 @@ def locked() -> Iterator[sqlite3.Connection]:
 @pytest.fixture
 def impatient_database(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lock is an error at once, so that the writer's own patience is seen."""
-    original = store.write
+    original = queries.write
 
-    def write(commits: list[store.Commit], lease: timedelta) -> store.Held:
+    def write(commits: list[queries.Commit], lease: timedelta) -> queries.LeaseStatuses:
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA busy_timeout = 20")
         return original(commits, lease)
 
-    monkeypatch.setattr(store, "write", write)
+    monkeypatch.setattr(queries, "write", write)
 
 
 async def test_a_locked_database_is_waited_for_and_nothing_is_lost(
@@ -161,14 +162,14 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(
     ledger = Writer(LEASE, told.commits.append)
     ledger.start()
     own = told.own(row)
-    ledger.adopt(own)
+    ledger.add_run(own)
     with locked() as other:
         for seq in range(1, 4):
             ledger.append(own, text(seq))
         await asyncio.sleep(0.3)
         assert told.commits == []
         other.execute("ROLLBACK")
-        await ledger.settled(own, 3)
+        await ledger.wait_committed(own, 3)
     await ledger.close()
     assert await numbers(row) == [1, 2, 3]
     assert told.lost == []
@@ -179,18 +180,20 @@ async def test_a_run_hears_that_the_database_stays_locked_and_keeps_what_it_wrot
 ) -> None:
     (row,) = await rows(1)
     told = Told()
-    ledger = Writer(LEASE, told.commits.append, patience=0.2)
+    ledger = Writer(LEASE, told.commits.append, stall_seconds=0.2)
     ledger.start()
     own = told.own(row)
-    ledger.adopt(own)
+    ledger.add_run(own)
     with locked() as other:
         ledger.append(own, text(1))
         async with asyncio.timeout(10):
             await told.stalled.wait()
+        assert ledger.last_error == LOCKED
         ledger.append(own, text(2))
         other.execute("ROLLBACK")
-    await ledger.settled(own, 2)
+    await ledger.wait_committed(own, 2)
     assert not ledger.is_stalled  # any more
+    assert ledger.last_error == ""
     await ledger.close()
     assert await numbers(row) == [1, 2]
     assert told.lost == []
@@ -202,39 +205,39 @@ async def test_rows_that_the_database_refuses_end_their_run_and_no_other() -> No
     ledger = Writer(LEASE, told.commits.append)
     owned = [told.own(good), told.own(bad)]
     for own in owned:
-        ledger.adopt(own)
+        ledger.add_run(own)
     ledger.append(owned[0], text(1))
     ledger.append(owned[1], text(1))
     ledger.append(owned[1], text(1))  # the same number twice: the database says no
     ledger.start()
-    await ledger.settled(owned[0], 1)
+    await ledger.wait_committed(owned[0], 1)
     with pytest.raises(LedgerClosed):
-        await ledger.settled(owned[1], 1)
+        await ledger.wait_committed(owned[1], 1)
     ledger.append(owned[0], text(2))
-    await ledger.settled(owned[0], 2)
+    await ledger.wait_committed(owned[0], 2)
     with pytest.raises(LedgerClosed):
         ledger.append(owned[1], text(2))
     await ledger.close()
     assert await numbers(good) == [1, 2]
-    assert await numbers(bad) == []
+    assert await numbers(bad) == [1, 2]  # kept, under numbers that are free
     assert told.lost == [bad.pk]
 
 
 async def test_a_run_waits_when_too_much_is_waiting(
     impatient_database: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "MOST_PENDING", 10)
+    monkeypatch.setattr(writer, "MAX_PENDING", 10)
     (row,) = await rows(1)
     told = Told()
     ledger = Writer(LEASE, told.commits.append)
     ledger.start()
     own = told.own(row)
-    ledger.adopt(own)
+    ledger.add_run(own)
 
     async def much() -> None:
         for seq in range(1, 101):
             ledger.append(own, text(seq))
-            await ledger.room(own)
+            await ledger.wait_for_capacity(own)
 
     with locked() as other:
         writing = asyncio.create_task(much())
@@ -242,6 +245,6 @@ async def test_a_run_waits_when_too_much_is_waiting(
         assert not writing.done()
         other.execute("ROLLBACK")
         await writing
-    await ledger.settled(own, 100)
+    await ledger.wait_committed(own, 100)
     await ledger.close()
     assert await numbers(row) == list(range(1, 101))

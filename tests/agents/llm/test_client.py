@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from agents.core.ports import ChatModel, Finished, ModelStream, Retrying, TextDelta, Usage
+from agents.core.messages import Finished, Retrying, TextDelta, TokenUsage
+from agents.core.ports import ChatModel, ModelStream
 from agents.llm.client import build_http_client
 from agents.llm.errors import BadResponse, EndpointError
 
@@ -46,7 +47,7 @@ async def test_an_answer_is_streamed_to_its_end() -> None:
     assert await ask(endpoint) == [
         TextDelta("Hello "),
         TextDelta("world"),
-        Finished((), "stop", Usage(7, 3)),
+        Finished((), "stop", TokenUsage(7, 3)),
     ]
 
 
@@ -108,7 +109,7 @@ async def test_thinking_is_switched_on_when_wanted() -> None:
 async def test_without_streaming_the_whole_answer_is_read() -> None:
     endpoint = MemoryEndpoint(Reply([json.dumps(WHOLE).encode()], headers=JSON))
     events = await ask(endpoint, streaming=False)
-    assert events == [TextDelta("hello"), Finished((), "stop", Usage(7, 3))]
+    assert events == [TextDelta("hello"), Finished((), "stop", TokenUsage(7, 3))]
     assert {"stream", "stream_options"}.isdisjoint(endpoint.bodies[0])
 
 
@@ -170,7 +171,7 @@ def test_the_model_knows_its_name_and_size() -> None:
 
 async def test_a_stream_is_what_the_loop_expects() -> None:
     stream: ModelStream = model_at(MemoryEndpoint()).stream(request())
-    assert stream.held_back() == []
+    assert stream.undelivered() == []
     await stream.aclose()
 
 

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from agents.core.ports import ModelError
+from agents.core.messages import ModelError
 from agents.llm import errors
 from agents.llm.errors import EndpointError, OptionRefused
 

@@ -5,15 +5,13 @@ import json
 import httpx
 import pytest
 
-from agents.core.ports import (
-    Finished,
-    ModelEvent,
-    Retrying,
-    TextDelta,
-    Usage,
-)
+from agents.core.messages import Finished, ModelEvent, Retrying, TextDelta, TokenUsage
+from agents.llm.decoding.sse import MAX_EVENT_LENGTH
 from agents.llm.errors import EndpointError
-from agents.llm.sse import LONGEST
+from tests.support.runs import drive, served
+from tests.support.script import Reply as ScriptedReply
+from tests.support.script import Script, say
+from tests.support.tools import FakeTools
 
 from .wire import (
     DONE,
@@ -40,7 +38,7 @@ from .wire import (
 
 HTML = {"content-type": "text/html"}
 IN_STREAM = data({"error": {"code": 502, "message": SECRET}})
-LONG = b"data: " + b"x" * (LONGEST + 1) + b"\n\n"
+LONG = b"data: " + b"x" * (MAX_EVENT_LENGTH + 1) + b"\n\n"
 
 FAULTS: dict[str, tuple[Reply | Exception, str]] = {
     "400": (refusing(400), "bad_request"),
@@ -83,6 +81,7 @@ FAULTS: dict[str, tuple[Reply | Exception, str]] = {
     "invalid utf-8": (Reply([b"data: \xff\xfe\n\n"]), "bad_response"),
     "over-long line": (Reply([LONG]), "bad_response"),
     "error in the stream": (Reply([IN_STREAM]), "overloaded"),
+    "an error as the end": (Reply([delta("error"), DONE]), "broken_stream"),
     "garbage as json": (
         Reply([SECRET.encode()], headers={"content-type": "application/json"}),
         "bad_response",
@@ -115,7 +114,7 @@ async def test_a_passing_fault_is_survived(reply: Reply | Exception) -> None:
     retrying, *rest = await ask(MemoryEndpoint(reply, answering(text("hello"))))
     assert isinstance(retrying, Retrying)
     assert (retrying.attempt, retrying.wait) == (1, 0.5)
-    assert rest == [TextDelta("hello"), Finished((), "stop", Usage(7, 3))]
+    assert rest == [TextDelta("hello"), Finished((), "stop", TokenUsage(7, 3))]
 
 
 # -- after the first content ----------------------------------------------------------------------
@@ -123,12 +122,14 @@ async def test_a_passing_fault_is_survived(reply: Reply | Exception) -> None:
 LATE: dict[str, tuple[list[Piece], str]] = {
     "half-closed": ([], "broken_stream"),
     "reset": ([httpx.ReadError(KEY)], "broken_stream"),
-    "time-out": ([httpx.ReadTimeout(KEY)], "timeout"),
+    "time-out": ([httpx.ReadTimeout(KEY)], "broken_stream"),
     "truncated": ([b'data: {"choi'], "broken_stream"),
     "garbage": ([b"data: " + SECRET.encode() + b"\n\n", STOP], "bad_response"),
     "invalid utf-8": ([b"data: \xff\n\n", STOP], "bad_response"),
     "over-long": ([LONG], "bad_response"),
     "error": ([IN_STREAM, STOP], "overloaded"),
+    "an error as the end": ([delta("error"), USAGE, DONE], "broken_stream"),
+    "no resources as the end": ([delta("insufficient_system_resource"), DONE], "broken_stream"),
 }
 
 
@@ -144,3 +145,17 @@ async def test_after_content_all_text_is_handed_over_and_nothing_tried_again(
     assert raised.value.code == code
     assert keeps_secrets(raised.value)
     assert len(endpoint.requests) == 1
+
+
+async def test_an_answer_that_ends_with_an_error_is_kept_and_the_user_is_told() -> None:
+    async with served(Script([say("Half of it", finish="error")])) as bench:
+        ran = await drive(bench.model(), FakeTools({}))
+    assert (ran.outcome, ran.reason, ran.answer) == ("failed", "provider_error", "Half of it")
+    assert ran.record.error is not None
+    assert "What arrived is kept" in ran.record.error.error
+
+
+async def test_an_error_instead_of_an_answer_is_tried_again() -> None:
+    async with served(Script([ScriptedReply(finish="error"), say("There.")])) as bench:
+        ran = await drive(bench.model(), FakeTools({}))
+    assert (ran.reason, ran.answer) == ("completed", "There.")

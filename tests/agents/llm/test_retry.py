@@ -10,7 +10,7 @@ from agents.llm.errors import (
     OptionRefused,
     RateLimited,
 )
-from agents.llm.retry import RetryPolicy, retry_after
+from agents.llm.retry import MAX_RETRY_AFTER_SECONDS, RetryPolicy, parse_retry_after
 
 NOW = 1_750_000_000.0
 
@@ -70,11 +70,40 @@ def test_a_wait_beyond_the_deadline_is_given_up_at_once(error: EndpointError, le
         *(("inf", None), ("nan", None), ("soon", None), ("Mon, 99 Foo 2025", None)),
         (formatdate(NOW + 12, usegmt=True), 12.0),
         (formatdate(NOW - 12, usegmt=True), None),
+        *(
+            ("31536000", 31_536_000.0),
+            ("1e300", MAX_RETRY_AFTER_SECONDS),
+            ("9" * 400, MAX_RETRY_AFTER_SECONDS),
+            ("-1e300", None),
+        ),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", MAX_RETRY_AFTER_SECONDS),
+        ("Fri, 31 Dec 99999 23:59:59 GMT", None),
+        ("Fri, 31 Dec 9999 23:59:59 -2359", MAX_RETRY_AFTER_SECONDS),
+        ("9" * 5_000, MAX_RETRY_AFTER_SECONDS),
     ],
 )
 def test_retry_after_is_read_as_seconds_or_as_a_date(value: str, seconds: float | None) -> None:
-    assert retry_after({"retry-after": value}, NOW) == seconds
+    assert parse_retry_after({"retry-after": value}, NOW) == seconds
 
 
 def test_no_header_asks_for_nothing() -> None:
-    assert retry_after({}, NOW) is None
+    assert parse_retry_after({}, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.7, "wait a second, longer"),
+        (30.0, "wait 31 seconds, longer"),
+        (3_000.0, "wait 51 minutes, longer"),
+        (86_400.0, "wait 25 hours, longer"),
+        (31_536_000.0, "until much later."),
+        (MAX_RETRY_AFTER_SECONDS, "until much later."),
+    ],
+)
+def test_how_long_it_would_take_is_said_so_that_a_person_has_use_of_it(
+    seconds: float, words: str
+) -> None:
+    with pytest.raises(NoTimeToRetry) as raised:
+        wait(RateLimited(retry_after=seconds), left=0.1)
+    assert str(raised.value).endswith(words + " than this run has left." * words.endswith("longer"))

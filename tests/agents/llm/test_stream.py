@@ -7,14 +7,9 @@ from email.utils import formatdate
 import httpx
 import pytest
 
-from agents.core.ports import (
-    Finished,
-    ReasoningDelta,
-    Retrying,
-    TextDelta,
-)
+from agents.core.messages import Finished, ReasoningDelta, Retrying, TextDelta
 from agents.llm.errors import EndpointError
-from agents.llm.stream import GOODBYE
+from agents.llm.stream import DRAIN_SECONDS
 
 from .wire import (
     DONE,
@@ -120,7 +115,7 @@ async def test_closing_early_closes_the_response() -> None:
         break
     await stream.aclose()
     assert reply.closed
-    assert stream.held_back() == []
+    assert stream.undelivered() == []
     await stream.aclose()
 
 
@@ -148,8 +143,8 @@ async def test_what_was_held_back_can_be_had_after_leaving_early() -> None:
         assert event == ReasoningDelta("I ")
         break
     await stream.aclose()
-    assert stream.held_back() == [ReasoningDelta("vault")]
-    assert stream.held_back() == []
+    assert stream.undelivered() == [ReasoningDelta("vault")]
+    assert stream.undelivered() == []
 
 
 async def test_events_of_a_read_that_were_not_taken_can_be_had_after_leaving_early() -> None:
@@ -158,7 +153,7 @@ async def test_events_of_a_read_that_were_not_taken_can_be_had_after_leaving_ear
     async for event in stream:
         assert event == ReasoningDelta("hm")
         break
-    assert stream.held_back() == [TextDelta("yes "), TextDelta("<tool_call>")]
+    assert stream.undelivered() == [TextDelta("yes "), TextDelta("<tool_call>")]
     await stream.aclose()
 
 
@@ -175,8 +170,8 @@ async def test_leaving_during_the_wait_for_a_retry_asks_nothing_more() -> None:
 async def test_a_server_that_does_not_hang_up_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("agents.llm.stream.GOODBYE", 0.0)
+    monkeypatch.setattr("agents.llm.stream.DRAIN_SECONDS", 0.0)
     reply = Reply([text("a"), STOP, DONE], hangs=True)
     assert await ask(MemoryEndpoint(reply)) == [TextDelta("a"), Finished((), "stop")]
     assert reply.closed
-    assert GOODBYE < 0.5
+    assert DRAIN_SECONDS < 0.5

@@ -11,7 +11,8 @@ import httpx
 import pytest
 from hypothesis import settings
 
-from agents.core.ports import Clock, ModelEvent, ModelRequest, ModelStream, TextDelta
+from agents.core.messages import ModelEvent, ModelRequest, TextDelta
+from agents.core.ports import Clock, ModelStream
 from agents.llm.client import OpenAIChatModel, build_http_client
 from agents.llm.errors import EndpointError
 
@@ -40,12 +41,18 @@ class MemoryEndpoint(httpx.AsyncBaseTransport):
     def __init__(self, *replies: Reply | Exception) -> None:
         self.replies = list(replies)
         self.requests: list[httpx.Request] = []
+        self.listed = 0
+        """How often it was asked for its models."""
+        self.models = Reply(status=404)
 
     @property
     def bodies(self) -> list[dict[str, Any]]:
         return [json.loads(request.content) for request in self.requests]
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.method == "GET":
+            self.listed += 1
+            return httpx.Response(self.models.status, stream=ReplyStream(self.models))
         self.requests.append(request)
         reply = self.replies.pop(0)
         if isinstance(reply, Exception):

@@ -17,9 +17,9 @@ from django.utils import timezone
 from agents.core.chunks import Turn
 from agents.core.config import AgentConfig
 from agents.models import AgentRun
-from tests.agents.audit.stored import FIVE_TURNS, STUCK, kept, stored
-from tests.agents.core.recorded import chunks_of
-from tests.agents.core.test_progress import recorded as turns_of
+from tests.agents.audit.stored_runs import FIVE_TURNS, STUCK, kept, stored
+from tests.agents.core.recorded_runs import chunks_of
+from tests.agents.core.test_stuck import recorded as turns_of
 
 pytestmark = pytest.mark.django_db
 
@@ -60,11 +60,11 @@ def test_other_limits_are_told_in_sums_and_run_by_run() -> None:
     stored(STUCK)
     output = said("--set", "max_iterations=3")
     assert count(output, "earlier") == 2
-    assert "Turns saved: 3 of 9 (33.3 %)." in output
+    assert "Iterations saved: 3 of 9 (33.3 %)." in output
     assert "Tokens saved: about" in output
     assert "Completed runs that would have been cut: 1." in output
     assert "1  completed -> max_iterations" in output
-    assert f"{run.pk}  completed, 5 turns -> max_iterations, 3 turns  (cut)" in output
+    assert f"{run.pk}  completed, 5 iterations -> max_iterations, 3 iterations  (cut)" in output
 
 
 def test_what_is_not_known_is_said_and_why() -> None:
@@ -73,7 +73,7 @@ def test_what_is_not_known_is_said_and_why() -> None:
     assert count(output, "later") == 1
     assert "1  no_progress -> not known" in output
     assert "what it would have done next was not recorded" in output
-    assert f"{run.pk}  no_progress, 4 turns -> later, not known" in output
+    assert f"{run.pk}  no_progress, 4 iterations -> later, not known" in output
 
 
 def test_another_tree_is_tried() -> None:
@@ -148,9 +148,9 @@ def test_a_file_of_runs_is_replayed_and_scored(tmp_path: Path, name: str) -> Non
     fine = trace("fine", *"abcdef", label="progress", success=True)
     output = said("--traces", file_of(tmp_path, stuck, "", fine, name=name))
     assert "2 runs replayed" in output
-    assert "stuck  completed, 9 turns -> no_progress, 4 turns  (cut)" in output
-    assert "loops: 7 with a limit of 30 turns, 1 with these rules and 15: 85.7 % fewer" in output
-    assert "of 1 successful runs the rules stop 0; 0 take more than 15 turns" in output
+    assert "stuck  completed, 9 iterations -> no_progress, 4 iterations  (cut)" in output
+    assert "loops: 7 with a limit of 30, 1 with these rules and 15: 85.7 % fewer" in output
+    assert "of 1 successful runs the rules stop 0; 0 take more than 15 iterations" in output
     assert "loops: accuracy 100.0 %, false positives 0.0 %, recall 100.0 %" in output
     assert "token_budget is not applied to 2 runs" in output
 
@@ -162,7 +162,7 @@ def test_runs_without_labels_are_not_scored(tmp_path: Path) -> None:
 def test_names_in_a_file_cannot_steer_the_terminal(tmp_path: Path) -> None:
     name = "a\x1b[2Jb"
     output = said("--traces", file_of(tmp_path, trace(name, *["same"] * 9)))
-    assert "a?[2Jb  completed, 9 turns" in output
+    assert "a?[2Jb  completed, 9 iterations" in output
     assert "\x1b" not in output
 
 
@@ -171,9 +171,9 @@ def test_the_figures_of_the_stuck_rules_are_reproduced() -> None:
     output = said("--traces", str(TRACES))
     assert "2,225 runs replayed" in output
     for line in (
-        "loops: 631 with a limit of 30 turns, 63 with these rules and 15: 90.0 % fewer",
-        "all kinds: 907 with a limit of 30 turns, 162 with these rules and 15: 82.1 % fewer",
-        "of 858 successful runs the rules stop 6; 411 take more than 15 turns",
+        "loops: 631 with a limit of 30, 63 with these rules and 15: 90.0 % fewer",
+        "all kinds: 907 with a limit of 30, 162 with these rules and 15: 82.1 % fewer",
+        "of 858 successful runs the rules stop 6; 411 take more than 15 iterations",
         "loops: accuracy 97.4 %, false positives 1.5 %, recall 88.6 %",
         "all kinds: accuracy 92.7 %, false positives 1.5 %, recall 62.5 %",
     ):

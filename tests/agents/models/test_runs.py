@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from agents.models import AgentRun, RunEvent
-from tests.agents.models.people import ada, engine, run_of
+from tests.agents.models.factories import ada, engine, run_of
 
 pytestmark = pytest.mark.django_db
 

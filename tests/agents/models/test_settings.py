@@ -8,9 +8,9 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import IntegrityError, transaction
 from django.db.models import Field
 
-from agents.core.config import LIMITS, AgentConfig, Limit
+from agents.core.config import LIMITS, AgentConfig, AgentConfigBounds
 from agents.models import ModelSettings, UserAgentConfig
-from tests.agents.models.people import ada
+from tests.agents.models.factories import ada
 
 pytestmark = pytest.mark.django_db
 each_limit = pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
@@ -18,19 +18,19 @@ each_limit = pytest.mark.parametrize("limit", LIMITS.values(), ids=LIMITS)
 
 def test_whoever_has_set_nothing_has_the_defaults() -> None:
     user = ada()
-    assert UserAgentConfig.of(user).to_config() == AgentConfig()
-    assert ModelSettings.of(user).librarian_timeout == 1_200
-    assert ModelSettings.of(user).max_context_nodes == 30
+    assert UserAgentConfig.for_user(user).to_config() == AgentConfig()
+    assert ModelSettings.for_user(user).librarian_timeout == 1_200
+    assert ModelSettings.for_user(user).max_context_nodes == 30
 
 
 def test_there_is_one_row_however_often_it_is_asked_for() -> None:
     user = ada()
-    assert UserAgentConfig.of(user) == UserAgentConfig.of(user)
+    assert UserAgentConfig.for_user(user) == UserAgentConfig.for_user(user)
     assert UserAgentConfig.objects.count() == 1
 
 
 def test_what_is_set_is_what_the_loop_gets() -> None:
-    row = UserAgentConfig.of(ada())
+    row = UserAgentConfig.for_user(ada())
     row.max_iterations, row.token_budget = 7, 9_000
     row.save()
     config = UserAgentConfig.objects.get().to_config()
@@ -38,7 +38,7 @@ def test_what_is_set_is_what_the_loop_gets() -> None:
 
 
 @each_limit
-def test_the_row_has_every_limit_as_it_is_defined(limit: Limit) -> None:
+def test_the_row_has_every_limit_as_it_is_defined(limit: AgentConfigBounds) -> None:
     field = UserAgentConfig._meta.get_field(limit.name)
     assert isinstance(field, Field)
     assert field.default == limit.default
@@ -50,8 +50,8 @@ def test_the_row_has_every_limit_as_it_is_defined(limit: Limit) -> None:
 
 
 @each_limit
-def test_a_form_refuses_what_is_out_of_bounds(limit: Limit) -> None:
-    row = UserAgentConfig.of(ada())
+def test_a_form_refuses_what_is_out_of_bounds(limit: AgentConfigBounds) -> None:
+    row = UserAgentConfig.for_user(ada())
     for value in (limit.minimum, limit.maximum):
         setattr(row, limit.name, value)
         row.full_clean()
@@ -63,8 +63,8 @@ def test_a_form_refuses_what_is_out_of_bounds(limit: Limit) -> None:
 
 
 @each_limit
-def test_the_database_refuses_it_too(limit: Limit) -> None:
-    row = UserAgentConfig.of(ada())
+def test_the_database_refuses_it_too(limit: AgentConfigBounds) -> None:
+    row = UserAgentConfig.for_user(ada())
     for value in (limit.minimum - 1, limit.maximum + 1):
         with pytest.raises(IntegrityError), transaction.atomic():
             UserAgentConfig.objects.filter(pk=row.pk).update(**{limit.name: value})
@@ -72,7 +72,7 @@ def test_the_database_refuses_it_too(limit: Limit) -> None:
 
 def test_the_tree_of_a_run_that_names_none_is_the_users_or_the_sites(settings: Any) -> None:
     settings.ORACLE_DEFAULT_TREE = "quick"
-    row = UserAgentConfig.of(ada())
+    row = UserAgentConfig.for_user(ada())
     assert row.tree == "quick"
     row.default_tree = "default"
     row.full_clean()
@@ -80,7 +80,7 @@ def test_the_tree_of_a_run_that_names_none_is_the_users_or_the_sites(settings: A
 
 
 def test_an_unknown_tree_is_refused_with_the_known_names() -> None:
-    row = UserAgentConfig.of(ada())
+    row = UserAgentConfig.for_user(ada())
     row.default_tree = "nonsense"
     with pytest.raises(ValidationError, match="Known: default"):
         row.full_clean()
@@ -91,7 +91,7 @@ def test_an_unknown_tree_is_refused_with_the_known_names() -> None:
     [("librarian_timeout", 59), ("librarian_timeout", 3_601), ("max_context_nodes", 4)],
 )
 def test_model_settings_have_bounds_as_well(name: str, value: int) -> None:
-    row = ModelSettings.of(ada())
+    row = ModelSettings.for_user(ada())
     setattr(row, name, value)
     with pytest.raises(ValidationError):
         row.full_clean()

@@ -1,22 +1,26 @@
 """Runs that are stored as they happen, by the process that owns them."""
 
 import asyncio
+import time
 import uuid
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connection
 from django.utils import timezone
 
-from agents import history
+from agents import context_messages
 from agents.audit.verify import verify_run
-from agents.core.chunks import Content, Done, System, ToolCalled, ToolResult
-from agents.core.ports import TextDelta
+from agents.core.chunks import Content, Done, SystemMessage, ToolCalled, ToolResult
+from agents.core.messages import TextDelta
 from agents.models import AgentRun, RunEvent
 from agents.runtime import RunRefused, Runtime
-from agents.runtime.settling import sweep
-from tests.agents.runtime.worlds import ScriptedWorld, asked, followed
+from agents.runtime import runtime as runtime_module
+from agents.runtime.recovery import sweep
+from tests.agents.runtime.fake_factory import ScriptedRunFactory, asked, followed
 from tests.support.script import call, say
 from tests.support.scripted_model import Item, ScriptedModel
 from tests.support.tools import FakeTools, hangs
@@ -27,7 +31,9 @@ LEASE = timedelta(seconds=90)
 
 async def test_a_run_is_stored_and_can_be_followed_to_its_end() -> None:
     request = await asked()
-    async with Runtime(ScriptedWorld(ScriptedModel([call("look"), say("It is so.")]))) as runtime:
+    async with Runtime(
+        ScriptedRunFactory(ScriptedModel([call("look"), say("It is so.")]))
+    ) as runtime:
         row = await runtime.start(request)
         chunks = await followed(runtime, row.pk)
     assert [chunk.seq for chunk in chunks] == list(range(1, len(chunks) + 1))
@@ -43,7 +49,9 @@ async def test_a_run_is_stored_and_can_be_followed_to_its_end() -> None:
 @pytest.mark.parametrize("after", [0, 1, 5, 10])
 async def test_following_from_a_cursor_gives_exactly_the_rest(after: int) -> None:
     request = await asked()
-    async with Runtime(ScriptedWorld(ScriptedModel([call("look"), say("It is so.")]))) as runtime:
+    async with Runtime(
+        ScriptedRunFactory(ScriptedModel([call("look"), say("It is so.")]))
+    ) as runtime:
         row = await runtime.start(request)
         whole = await followed(runtime, row.pk)
         rest = await followed(runtime, row.pk, after)
@@ -53,7 +61,7 @@ async def test_following_from_a_cursor_gives_exactly_the_rest(after: int) -> Non
 async def test_a_reader_that_goes_away_does_not_end_the_run() -> None:
     request = await asked()
     slowly = say("one two three four", piece_delay=0.01)
-    async with Runtime(ScriptedWorld(ScriptedModel([slowly]))) as runtime:
+    async with Runtime(ScriptedRunFactory(ScriptedModel([slowly]))) as runtime:
         row = await runtime.start(request)
         async for chunk in runtime.follow(row.pk):
             if isinstance(chunk, Content):
@@ -65,7 +73,7 @@ async def test_a_reader_that_goes_away_does_not_end_the_run() -> None:
 async def test_a_cancellation_in_the_database_reaches_the_run() -> None:
     """As another process would ask for it."""
     request = await asked()
-    async with Runtime(ScriptedWorld(ScriptedModel([call("wait")]), waiting())) as runtime:
+    async with Runtime(ScriptedRunFactory(ScriptedModel([call("wait")]), waiting())) as runtime:
         row = await runtime.start(request)
         await until_a_tool_runs(runtime, row)
         await AgentRun.objects.filter(pk=row.pk).aupdate(cancel_requested_at=timezone.now())
@@ -78,13 +86,13 @@ async def test_a_cancellation_in_the_database_reaches_the_run() -> None:
 async def test_an_administrator_can_say_why_they_stop_a_run() -> None:
     """Through another process: only the row is written."""
     request = await asked()
-    async with Runtime(ScriptedWorld(ScriptedModel([call("wait")]), waiting())) as runtime:
+    async with Runtime(ScriptedRunFactory(ScriptedModel([call("wait")]), waiting())) as runtime:
         row = await runtime.start(request)
         await until_a_tool_runs(runtime, row)
         asked_for = {"cancel_requested_at": timezone.now(), "cancel_note": "The quota is used up"}
         await AgentRun.objects.filter(pk=row.pk).aupdate(**asked_for)
         chunks = await followed(runtime, row.pk)
-    told = [chunk for chunk in chunks if isinstance(chunk, System)]
+    told = [chunk for chunk in chunks if isinstance(chunk, SystemMessage)]
     assert told[-1].system_type == "cancelled"
     assert "Stopped by an administrator: The quota is used up. " in told[-1].system_message
     stored = await AgentRun.objects.aget(pk=row.pk)
@@ -104,7 +112,7 @@ def waiting() -> FakeTools:
 
 async def test_the_same_message_sent_twice_is_one_run() -> None:
     request = await asked(client_message_id="m1")
-    async with Runtime(ScriptedWorld(ScriptedModel([say("Once.")]))) as runtime:
+    async with Runtime(ScriptedRunFactory(ScriptedModel([say("Once.")]))) as runtime:
         rows = await asyncio.gather(*(runtime.start(request) for _ in range(20)))
         await followed(runtime, rows[0].pk)
     assert len({row.pk for row in rows}) == 1
@@ -113,7 +121,7 @@ async def test_the_same_message_sent_twice_is_one_run() -> None:
 
 async def test_a_conversation_has_one_run_at_a_time_and_the_others_are_told_so() -> None:
     request = await asked(conversation_key=uuid.uuid4())
-    async with Runtime(ScriptedWorld(ScriptedModel([call("wait")]), waiting())) as runtime:
+    async with Runtime(ScriptedRunFactory(ScriptedModel([call("wait")]), waiting())) as runtime:
         row = await runtime.start(request)
         with pytest.raises(RunRefused, match="has a run going"):
             await runtime.start(request)
@@ -124,7 +132,7 @@ async def test_a_conversation_has_one_run_at_a_time_and_the_others_are_told_so()
 async def test_a_user_may_have_only_so_many_runs_going() -> None:
     request = await asked()
     model = ScriptedModel([], then=call("wait"))
-    async with Runtime(ScriptedWorld(model, waiting())) as runtime:
+    async with Runtime(ScriptedRunFactory(model, waiting())) as runtime:
         rows = [await runtime.start(request) for _ in range(5)]
         with pytest.raises(RunRefused, match="5 runs going"):
             await runtime.start(request)
@@ -136,7 +144,7 @@ async def test_a_user_may_have_only_so_many_runs_going() -> None:
 async def test_stopping_the_process_ends_its_runs_as_interrupted_with_what_they_wrote() -> None:
     request = await asked()
     script: list[Item] = [TextDelta("half an answer"), asyncio.Event()]
-    async with Runtime(ScriptedWorld(ScriptedModel([script]))) as runtime:
+    async with Runtime(ScriptedRunFactory(ScriptedModel([script]))) as runtime:
         row = await runtime.start(request)
         async for chunk in runtime.follow(row.pk):
             if isinstance(chunk, Content):
@@ -149,7 +157,7 @@ async def test_stopping_the_process_ends_its_runs_as_interrupted_with_what_they_
 
 async def test_a_run_of_a_dead_process_is_settled_with_its_open_calls() -> None:
     request = await asked()
-    async with Runtime(ScriptedWorld(ScriptedModel([call("wait")]), waiting())) as runtime:
+    async with Runtime(ScriptedRunFactory(ScriptedModel([call("wait")]), waiting())) as runtime:
         row = await runtime.start(request)
         await until_a_tool_runs(runtime, row)
         expired = timezone.now() - timedelta(seconds=1)
@@ -162,18 +170,19 @@ async def test_a_run_of_a_dead_process_is_settled_with_its_open_calls() -> None:
     results = [c for c in chunks if isinstance(c, ToolResult)]
     assert len(results) == 1
     assert results[0].tool_result.startswith("Outcome unknown")
-    assert [c for c in chunks if isinstance(c, System) and c.system_type == "interrupted"]
+    assert [c for c in chunks if isinstance(c, SystemMessage) and c.system_type == "interrupted"]
 
 
 async def test_a_process_that_lost_its_run_writes_nothing_more() -> None:
     request = await asked()
     going_on = say("word " * 200, piece_delay=0.005)
-    async with Runtime(ScriptedWorld(ScriptedModel([going_on]))) as runtime:
+    async with Runtime(ScriptedRunFactory(ScriptedModel([going_on]))) as runtime:
         row = await runtime.start(request)
         async for chunk in runtime.follow(row.pk):
             if isinstance(chunk, Content):
                 break
-        await AgentRun.objects.filter(pk=row.pk).aupdate(fence=99)
+        taken_over = {"fence": 99, "owner": "elsewhere:1:x"}
+        await AgentRun.objects.filter(pk=row.pk).aupdate(**taken_over)
         before = await RunEvent.objects.filter(run=row.pk).acount()
         await asyncio.sleep(0.3)
         after = await RunEvent.objects.filter(run=row.pk).acount()
@@ -184,11 +193,11 @@ async def test_a_process_that_lost_its_run_writes_nothing_more() -> None:
 async def test_a_run_goes_on_from_an_earlier_one_with_its_tool_turns_in_full() -> None:
     request = await asked()
     first = ScriptedModel([call("look"), say("So far.")])
-    async with Runtime(ScriptedWorld(first)) as runtime:
+    async with Runtime(ScriptedRunFactory(first)) as runtime:
         row = await runtime.start(request)
         await followed(runtime, row.pk)
     second = ScriptedModel([say("And so on.")])
-    async with Runtime(ScriptedWorld(second)) as runtime:
+    async with Runtime(ScriptedRunFactory(second)) as runtime:
         again = replace(request, question="Go on.", continued_from=row.pk)
         next_row = await runtime.start(again)
         await followed(runtime, next_row.pk)
@@ -200,11 +209,33 @@ async def test_a_run_goes_on_from_an_earlier_one_with_its_tool_turns_in_full() -
 
 async def test_an_interrupted_run_is_a_valid_history() -> None:
     request = await asked()
-    async with Runtime(ScriptedWorld(ScriptedModel([call("wait")]), waiting())) as runtime:
+    async with Runtime(ScriptedRunFactory(ScriptedModel([call("wait")]), waiting())) as runtime:
         row = await runtime.start(request)
         await until_a_tool_runs(runtime, row)
-    messages = await sync_to_async(history.messages_of)([row.pk])
+    messages = await sync_to_async(context_messages.build_messages)([row.pk])
     asked_for = [c["id"] for m in messages for c in m.get("tool_calls", ())]
     told = [m["tool_call_id"] for m in messages if m["role"] == "tool"]
     assert asked_for == told
     assert messages[-1]["role"] == "assistant"
+
+
+async def test_what_sqlite_logged_is_moved_into_its_file_apart_from_commits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A commit that does it is a commit that everybody waits for."""
+    monkeypatch.setattr(runtime_module, "CHECKPOINT_SECONDS", 0.0)
+    file = Path(connection.settings_dict["NAME"])
+    words = f"Only here: {uuid.uuid4().hex}."
+    request = await asked()
+    async with Runtime(ScriptedRunFactory(ScriptedModel([say(words, pieces=1)]))) as runtime:
+        row = await runtime.start(request)
+        await followed(runtime, row.pk)
+        assert await asyncio.to_thread(holds, file, words.encode())
+
+
+def holds(file: Path, words: bytes, patience: float = 10.0) -> bool:
+    """Whether a file has these words, soon."""
+    until = time.monotonic() + patience
+    while not (found := words in file.read_bytes()) and time.monotonic() < until:
+        time.sleep(0.01)
+    return found

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from agents.core.ports import ToolContext
-from agents.tools.definition import DEFAULT_TIMEOUT, Service, ToolFailed, define
+from agents.core.ports import Service, ToolContext
+from agents.tools.definition import DEFAULT_TIMEOUT, ToolFailed, define
 
 
 class Vault(Service):
@@ -75,7 +75,7 @@ def test_the_schema_comes_from_the_types() -> None:
 
 def test_what_is_handed_in_is_not_the_models_business() -> None:
     tool = define(search)
-    assert dict(tool.handed_in) == {"vault": Vault, "context": ToolContext}
+    assert dict(tool.injected) == {"vault": Vault, "context": ToolContext}
     assert "Vault" not in str(tool.schema)
     with pytest.raises(ToolFailed):
         tool.validate({"query": "x", "vault": {}})

@@ -7,11 +7,12 @@ import pytest
 from pydantic import BaseModel
 
 from agents.core.chunks import SourceRef
-from agents.core.ports import ToolContext, ToolOutcome, ToolRunner
-from agents.core.tasks import strays
-from agents.tools.definition import Service, Tool, ToolFailed, ToolOutput, ToolRefused, define
+from agents.core.messages import ToolOutcome
+from agents.core.ports import Service, ToolContext, ToolRunner
+from agents.core.tasks import abandoned_tasks
+from agents.tools.definition import Tool, ToolFailed, ToolOutput, ToolRefused, define
 from agents.tools.executor import ToolExecutor
-from tests.agents.tools.contexts import call, context
+from tests.agents.tools.factories import call, context
 from tests.support.virtual import virtual_time
 
 
@@ -182,9 +183,9 @@ async def test_a_failure_tells_the_model_its_message() -> None:
     assert outcome == ToolOutcome(ok=False, content="There is no note 'a.md'.")
 
 
-async def test_a_refusal_is_no_failure() -> None:
+async def test_a_refusal_by_a_tool_is_a_failure() -> None:
     outcome = await given(raising(ToolRefused("'/etc' is outside the vault.")))
-    assert (outcome.ok, outcome.refused) == (False, True)
+    assert (outcome.ok, outcome.refused) == (False, False)
     assert outcome.content == "Refused: '/etc' is outside the vault."
 
 
@@ -260,10 +261,10 @@ async def test_a_tool_that_swallows_its_cancellation_is_not_waited_for() -> None
     outcome = await given(define(give, timeout=10))
     assert not outcome.ok
     assert now() < 10.5
-    assert strays() == 1
+    assert abandoned_tasks() == 1
     await ended.wait()
     await asyncio.sleep(0)
-    assert strays() == 0
+    assert abandoned_tasks() == 0
 
 
 @pytest.mark.parametrize("seconds", [10, None])

@@ -8,31 +8,31 @@ from typing import Any
 
 import pytest
 
+from agents.core.cancellation import Cancellation
 from agents.core.chunks import (
-    Chunk,
     Content,
     ContextUpdate,
     Done,
     Error,
+    OracleStreamChunk,
     ToolCalled,
     ToolResult,
     Turn,
 )
-from agents.core.ports import (
-    Cancellation,
+from agents.core.messages import (
     Finished,
     ModelError,
     ModelRequest,
     TextDelta,
+    TokenUsage,
     ToolOutcome,
-    Usage,
 )
-from agents.core.tasks import strays
+from agents.core.tasks import abandoned_tasks
 from agents.tools import registry
 from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import TOKEN_SHARE, Librarian
-from tests.agents.core.runs import done, ends, limits, own, play, reason, results, text
-from tests.agents.tools.contexts import context
+from tests.agents.core.factories import done, ends, limits, own, play, reason, results, text
+from tests.agents.tools.factories import context
 from tests.support.script import Call, Reply, call, calls, say
 from tests.support.scripted_model import Answer, Item, Pause, ScriptedModel
 from tests.support.tools import FakeTools, fails, hangs, returns, slow, swallows_cancellation
@@ -58,10 +58,10 @@ async def report(
 ) -> ToolOutcome:
     """What a librarian hands back, without a parent's run."""
     librarian = Librarian(model=model, tools=tools or FakeTools(LOOK), seconds=seconds)
-    return await librarian.work(TASK, context(**facts))
+    return await librarian.run_task(TASK, context(**facts))
 
 
-def of_subagents(chunks: list[Chunk]) -> list[Chunk]:
+def of_subagents(chunks: list[OracleStreamChunk]) -> list[OracleStreamChunk]:
     return [chunk for chunk in chunks if chunk.parent]
 
 
@@ -156,12 +156,15 @@ async def test_with_no_tokens_left_it_asks_nothing() -> None:
 @virtual_time
 async def test_its_tokens_are_charged_to_the_parents_turn_and_run() -> None:
     sub = ScriptedModel(
-        [Reply(calls=(Call("look", {}),), usage=Usage(300, 30)), say("So.", usage=Usage(400, 40))]
+        [
+            Reply(calls=(Call("look", {}),), usage=TokenUsage(300, 30)),
+            say("So.", usage=TokenUsage(400, 40)),
+        ]
     )
     main = ScriptedModel(
         [
-            Reply(calls=(Call("delegate_librarian", {"task": TASK}),), usage=Usage(100, 10)),
-            say("Good.", usage=Usage(200, 20)),
+            Reply(calls=(Call("delegate_librarian", {"task": TASK}),), usage=TokenUsage(100, 10)),
+            say("Good.", usage=TokenUsage(200, 20)),
         ]
     )
     chunks = await play(main, delegating(sub))
@@ -172,8 +175,10 @@ async def test_its_tokens_are_charged_to_the_parents_turn_and_run() -> None:
 
 @virtual_time
 async def test_what_it_used_is_not_left_for_the_parents_next_answer() -> None:
-    sub = ScriptedModel([say("So.", usage=Usage(4_000, 100))])
-    delegation = Reply(calls=(Call("delegate_librarian", {"task": TASK}),), usage=Usage(100, 10))
+    sub = ScriptedModel([say("So.", usage=TokenUsage(4_000, 100))])
+    delegation = Reply(
+        calls=(Call("delegate_librarian", {"task": TASK}),), usage=TokenUsage(100, 10)
+    )
     main = ScriptedModel([delegation, say("Good.")], max_output=10**6, window=10**6)
     await play(main, delegating(sub), config=limits(token_budget=10_000))
     assert main.requests[1].max_tokens < 10_000 - 4_100 - 110
@@ -184,8 +189,8 @@ async def test_an_estimate_of_its_tokens_makes_the_runs_usage_mixed() -> None:
     sub = ScriptedModel([say("So.", usage=None)])
     main = ScriptedModel(
         [
-            Reply(calls=(Call("delegate_librarian", {"task": TASK}),), usage=Usage(100, 10)),
-            say("Good.", usage=Usage(200, 20)),
+            Reply(calls=(Call("delegate_librarian", {"task": TASK}),), usage=TokenUsage(100, 10)),
+            say("Good.", usage=TokenUsage(200, 20)),
         ]
     )
     chunks = await play(main, delegating(sub))
@@ -198,7 +203,7 @@ async def test_librarians_side_by_side_do_not_get_more_than_there_is() -> None:
     again as the run has."""
 
     def long_answer(request: ModelRequest) -> Reply:
-        return say("word " * 50, usage=Usage(200, request.max_tokens - 1), finish="stop")
+        return say("word " * 50, usage=TokenUsage(200, request.max_tokens - 1), finish="stop")
 
     sub = ScriptedModel([], then=long_answer, max_output=10**6, window=10**6)
     three = calls(*[Call("delegate_librarian", {"task": f"{TASK} {n}"}) for n in range(3)])
@@ -287,7 +292,9 @@ async def test_it_keeps_time_for_a_last_answer_of_its_own() -> None:
 # -- cancellation ---------------------------------------------------------------------------------
 
 
-async def cancelled_after(seconds: float, sub: ScriptedModel, tools: FakeTools) -> list[Chunk]:
+async def cancelled_after(
+    seconds: float, sub: ScriptedModel, tools: FakeTools
+) -> list[OracleStreamChunk]:
     cancellation = Cancellation()
     asyncio.get_running_loop().call_later(seconds, cancellation.request)
     return await play(ScriptedModel([DELEGATE]), delegating(sub, tools), cancellation=cancellation)
@@ -320,7 +327,7 @@ async def test_a_cancel_ends_it_while_its_tool_hangs(tool: Any) -> None:
     assert reason(chunks) == "user_cancelled"
     assert now() < 5.5
     await asyncio.sleep(60)
-    assert (tools.in_flight, strays()) == (0, 0)
+    assert (tools.in_flight, abandoned_tasks()) == (0, 0)
     assert len(asyncio.all_tasks()) == 1
 
 
@@ -334,9 +341,9 @@ async def test_its_last_chunks_do_not_come_after_the_parents_done() -> None:
 
 @virtual_time
 async def test_a_cancelled_call_leaves_no_task_behind() -> None:
-    emitted: list[Chunk] = []
+    emitted: list[OracleStreamChunk] = []
     librarian = Librarian(model=ScriptedModel([[Pause(1_000)]]), tools=FakeTools(LOOK))
-    working = asyncio.create_task(librarian.work(TASK, context(emitted)))
+    working = asyncio.create_task(librarian.run_task(TASK, context(emitted)))
     await asyncio.sleep(5)
     working.cancel()
     await asyncio.wait([working])

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from agents.core.cancellation import Cancellation
 from agents.core.chunks import Content, Done, Error, ToolCalled, Turn
-from agents.core.ports import Cancellation, ChatModel, ToolRunner, Usage
+from agents.core.messages import TokenUsage
+from agents.core.ports import ChatModel, ToolRunner
 from agents.tools import registry
 from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import Librarian
-from tests.agents.core.test_limits import assert_sound, cancel_on, looking, pages
+from tests.agents.core.loop.test_limits import assert_sound, cancel_on, looking, pages
 from tests.support.runs import Bench, FastClock, Ran, drive, served
 from tests.support.script import Reply, Script, call, say, when_tool_free
 from tests.support.tools import FakeTools, fails, hangs
@@ -63,10 +65,12 @@ async def test_its_chunks_carry_the_call_that_started_it_and_its_done_is_not_the
 
 
 async def test_its_tokens_are_charged_to_the_run() -> None:
-    first = replace(DELEGATE, usage=Usage(100, 10))
-    final = say("Reported.", usage=Usage(200, 5))
+    first = replace(DELEGATE, usage=TokenUsage(100, 10))
+    final = say("Reported.", usage=TokenUsage(200, 5))
     script = Script([first, final])
-    async with served(oracle=script, librarian=Script([say("Good.", usage=Usage(1_000, 50))])) as b:
+    async with served(
+        oracle=script, librarian=Script([say("Good.", usage=TokenUsage(1_000, 50))])
+    ) as b:
         ran = await run_with(b, looking())
     assert ran.record.done is not None
     assert ran.record.done.tokens_used == 110 + 1_050 + 205
@@ -93,7 +97,7 @@ async def test_cut_by_its_turns() -> None:
 
 
 async def test_cut_by_its_tokens() -> None:
-    costly = replace(call("look", page=1), usage=Usage(4_000, 100))
+    costly = replace(call("look", page=1), usage=TokenUsage(4_000, 100))
     async with served(oracle=oracle(), librarian=Script([costly], then=pages())) as bench:
         ran = await run_with(bench, looking(), config={"token_budget": 10_000})
     assert "librarian" in report(ran)
@@ -137,7 +141,7 @@ async def test_cut_for_no_progress() -> None:
 async def test_cut_for_tool_errors() -> None:
     async with served(oracle=oracle(), librarian=Script(then=pages())) as bench:
         ran = await run_with(bench, FakeTools({"look": fails("gone")}))
-    assert "failed three turns in a row" in report(ran)
+    assert "failed three times in a row" in report(ran)
     assert ran.reason == "completed"
 
 

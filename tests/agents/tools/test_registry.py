@@ -2,9 +2,8 @@
 
 import pytest
 
-import agents.tools.librarian
-import agents.tools.plain  # noqa: F401  importing registers
-from agents.core.registry import RegistrationError, UnknownName
+import agents.tools.builtin  # noqa: F401  importing registers
+from agents.core.registry import NotRegistered, RegistrationError
 from agents.tools import registry
 from agents.tools.definition import Tool
 
@@ -37,7 +36,7 @@ def test_a_duplicate_is_refused() -> None:
 
 
 def test_an_unknown_tool_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match=r"no tool 'door'.*calculate"):
+    with pytest.raises(NotRegistered, match=r"no tool 'door'.*calculate"):
         registry.get("door")
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from agents.core.ports import ToolCall, ToolOutcome
+from agents.core.messages import ToolCall, ToolOutcome
 from agents.tools.catalogue import TOOLS
 from agents.tools.executor import ToolExecutor
-from agents.tools.notes import SAMPLE_PROJECT, FolderNotes
-from tests.agents.tools.contexts import context
+from agents.vault.store import SAMPLE_PROJECT, FolderNotes
+from tests.agents.tools.factories import context
 
 NAMES = ("vault_search", "vault_read", "vault_list", "vault_write")
 
@@ -60,14 +60,14 @@ async def test_a_note_comes_with_line_numbers_and_as_a_source(sample: FolderNote
     assert [(s.path, s.source_type) for s in outcome.sources] == [("people.md", "vault")]
 
 
-async def test_refusals_are_refusals_and_failures_are_failures(sample: FolderNotes) -> None:
+async def test_what_a_tool_refuses_has_failed(sample: FolderNotes) -> None:
     outside = await call("vault_read", sample, path="../../x.md")
-    assert (outside.ok, outside.refused) == (False, True)
+    assert (outside.ok, outside.refused) == (False, False)
     assert "pass a path relative to its root" in outside.content
     missing = await call("vault_read", sample, path="missing.md")
     assert (missing.ok, missing.refused) == (False, False)
     unwritten = await call("vault_write", sample, path="new.md", content="x")
-    assert (unwritten.ok, unwritten.refused) == (False, True)
+    assert (unwritten.ok, unwritten.refused) == (False, False)
 
 
 async def test_arguments_out_of_bounds_are_explained(sample: FolderNotes) -> None:

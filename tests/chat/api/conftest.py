@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from agents.runtime import home as home_module
-from chat.api import limits
-from tests.chat.api.calling import Caller
+from agents.runtime import current as home_module
+from chat.api import throttling
+from tests.chat.api.api_client import Caller
 from tests.chat.api.site import Program, Site
-from tests.chat.tabs import Chat
+from tests.chat.page_client import Chat
 from tests.support.script import say
-from tests.support.stage import Stage
+from tests.support.threaded_endpoint import Stage
 
 
 @pytest.fixture(scope="package")
@@ -32,8 +32,8 @@ def program(site: Site) -> Iterator[Program]:
 @pytest.fixture
 async def ada(monkeypatch: pytest.MonkeyPatch, transactional_db: None) -> AsyncIterator[Caller]:
     """Ada's program, with all scopes, in this process; her model says "It is so."."""
-    limits.forget()
+    throttling.reset()
     async with Chat(then=say("It is so.")) as chat:
-        monkeypatch.setattr(home_module, "_homes", [chat.runtime])
+        monkeypatch.setattr(home_module, "_runtimes", [chat.runtime])
         async with Caller.of(chat, chat.user) as caller:
             yield caller

@@ -12,7 +12,7 @@ import httpx
 
 from tests.support.script import Script, Step
 from tests.support.server import Server, prepare, serving
-from tests.support.stage import Stage
+from tests.support.threaded_endpoint import Stage
 
 SETTINGS = "tests.chat.api.settings"
 PATIENCE = httpx.Timeout(30)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from agents.core.config import LIMITS, AgentConfig
-from tests.chat.api.calling import CONFIG, Caller, refusal
+from tests.chat.api.api_client import CONFIG, Caller, refusal
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -83,7 +83,7 @@ async def test_what_is_no_limit_is_refused_with_bounds_and_what_is_in_force(
         for (method, path), body in bodies.items():
             (problem,) = refusal(await ada(method, path, json=body), 422)
             assert problem["loc"][-1] == name
-            assert problem["msg"] == f"Must be {limit.bounds}. Still using {limit.default:,}."
+            assert problem["msg"] == f"Must be {limit.range_text}. Still using {limit.default:,}."
     assert await ada.stored() == before
 
 

@@ -7,12 +7,12 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agents.models import AgentRun
-from chat import asking
 from chat.export import json_document, markdown_document
 from chat.models import Conversation
-from tests.chat.api.calling import Caller, refusal
-from tests.chat.tabs import Valve
-from tests.chat.talks import started
+from chat.services import ask
+from tests.chat.api.api_client import Caller, refusal
+from tests.chat.factories import started
+from tests.chat.page_client import Valve
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def talks(caller: Caller, number: int) -> list[str]:
     """Conversations, newest first."""
     made = [
-        started(asking.begin(caller.user, caller.chat.project.pk, f"Question {n}?"))
+        started(ask.start_conversation(caller.user, caller.chat.project.pk, f"Question {n}?"))
         for n in range(number)
     ]
     return [str(each.conversation_id) for each in reversed(made)]
@@ -30,11 +30,11 @@ def talks(caller: Caller, number: int) -> list[str]:
 @sync_to_async
 def long_talk(caller: Caller, number: int) -> list[str]:
     """The exchanges of one conversation, oldest first."""
-    first = started(asking.begin(caller.user, caller.chat.project.pk, "Question 0?"))
+    first = started(ask.start_conversation(caller.user, caller.chat.project.pk, "Question 0?"))
     rows = [first]
     for n in range(1, number):
         key = first.conversation_id
-        asked = asking.ask(caller.user, f"Question {n}?", conversation_id=key)
+        asked = ask.ask(caller.user, f"Question {n}?", conversation_id=key)
         rows.append(started(asked))
     return [str(row.pk) for row in rows]
 

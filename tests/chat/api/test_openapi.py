@@ -11,19 +11,19 @@ import jsonschema_rs
 import pytest
 from django.urls import URLPattern
 
-from agents.core.chunks import Chunk, to_dict
-from agents.core.config import LIMITS, Limit
-from agents.models.tokens import Scope
+from agents.core.chunks import OracleStreamChunk, to_dict
+from agents.core.config import LIMITS, AgentConfigBounds
+from agents.models.api_tokens import Scope
 from chat.api import schemas
-from chat.api.endpoints import Endpoint
-from chat.api.openapi import MEANING, address, document
+from chat.api.framework import Endpoint
+from chat.api.openapi import STATUS_DESCRIPTIONS, build_document, openapi_path
 from chat.api.urls import ENDPOINTS, urlpatterns
-from tests.chat.api.calling import Caller, refusal
+from tests.chat.api.api_client import Caller, refusal
 from tests.support.script import call, say
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
-DOCUMENT = json.loads(json.dumps(document(ENDPOINTS)))
+DOCUMENT = json.loads(json.dumps(build_document(ENDPOINTS)))
 COMPONENTS = DOCUMENT["components"]["schemas"]
 MODELS: dict[str, Any] = {
     "AgentConfigView": schemas.AgentConfigView,
@@ -33,7 +33,7 @@ MODELS: dict[str, Any] = {
 }
 
 
-def lacking(limit: Limit, place: str, about: Any) -> str:
+def lacking(limit: AgentConfigBounds, place: str, about: Any) -> str:
     """What is missing of a limit at a place of the document, if anything."""
     if about is None:
         return f"{limit.name} is missing in {place}"
@@ -46,7 +46,7 @@ def lacking(limit: Limit, place: str, about: Any) -> str:
 
 
 @pytest.mark.parametrize("limit", LIMITS.values(), ids=lambda limit: limit.name)
-def test_every_limit_is_everywhere_as_it_is_defined(limit: Limit) -> None:
+def test_every_limit_is_everywhere_as_it_is_defined(limit: AgentConfigBounds) -> None:
     missing = [
         lacking(limit, f"OpenAPI {name}", COMPONENTS[name]["properties"].get(limit.name))
         for name in MODELS
@@ -113,7 +113,7 @@ async def test_every_method_that_is_not_documented_is_refused(ada: Caller) -> No
 
 @pytest.mark.parametrize("found", ENDPOINTS, ids=lambda found: found.name)
 def test_an_operation_says_all_there_is_to_know(found: Endpoint) -> None:
-    told = DOCUMENT["paths"][address(found)][found.method.lower()]
+    told = DOCUMENT["paths"][openapi_path(found)][found.method.lower()]
     assert told["operationId"] == found.name
     assert told["summary"]
     named = {each["name"] for each in told["parameters"]}
@@ -125,6 +125,17 @@ def test_an_operation_says_all_there_is_to_know(found: Endpoint) -> None:
     assert ("requestBody" in told) is (found.takes is not None)
     assert set(told["responses"]) == {str(each) for each in (*found.answers, *found.statuses)}
     assert told["security"] == [{"token": [scope]} for scope in found.scopes]
+
+
+def test_a_stream_is_a_string_that_no_client_reads_as_json() -> None:
+    streams = [
+        content["text/event-stream"]["schema"]["type"]
+        for operations in DOCUMENT["paths"].values()
+        for told in operations.values()
+        for response in told["responses"].values()
+        if "text/event-stream" in (content := response.get("content", {}))
+    ]
+    assert streams == ["string", "string"]
 
 
 def test_names_of_operations_are_their_own() -> None:
@@ -152,7 +163,7 @@ def test_scopes_and_refusals_are_explained() -> None:
     said = DOCUMENT["components"]["securitySchemes"]["token"]["description"]
     assert all(f"`{scope}`" in said for scope in Scope.values)
     used = {status for each in ENDPOINTS for status in each.statuses}
-    assert used == set(MEANING)
+    assert used == set(STATUS_DESCRIPTIONS)
 
 
 # -- the document itself --------------------------------------------------------------------------
@@ -184,7 +195,7 @@ async def test_chunks_are_as_the_document_says(ada: Caller) -> None:
 
 def test_every_kind_of_chunk_is_in_the_document() -> None:
     mapping = COMPONENTS["Chunk"]["discriminator"]["mapping"]
-    assert set(mapping) == {kind.type for kind in get_args(Chunk)}
+    assert set(mapping) == {kind.type for kind in get_args(OracleStreamChunk)}
 
 
 # -- the page for people --------------------------------------------------------------------------
@@ -193,9 +204,9 @@ def test_every_kind_of_chunk_is_in_the_document() -> None:
 def test_the_page_names_every_address_with_its_method() -> None:
     page = (DOCS / "api.md").read_text()
     missing = [
-        f"{each.method} {address(each)}"
+        f"{each.method} {openapi_path(each)}"
         for each in ENDPOINTS
-        if f"`{each.method} {address(each)}`" not in page
+        if f"`{each.method} {openapi_path(each)}`" not in page
     ]
     assert missing == []
 
@@ -203,4 +214,4 @@ def test_the_page_names_every_address_with_its_method() -> None:
 def test_the_page_explains_every_scope_and_every_refusal() -> None:
     page = (DOCS / "api.md").read_text()
     assert [scope for scope in Scope.values if f"| `{scope}` |" not in page] == []
-    assert [status for status in MEANING if f"| {status} |" not in page] == []
+    assert [status for status in STATUS_DESCRIPTIONS if f"| {status} |" not in page] == []

@@ -11,7 +11,7 @@ import pytest
 from tests.chat.api.site import Event, Program, Site, events, text_of
 from tests.support.script import call, say
 from tests.support.server import free_port
-from tests.support.stage import Stage, held
+from tests.support.threaded_endpoint import Stage, held
 
 READERS = 100
 PATIENCE = 20.0

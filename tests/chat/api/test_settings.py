@@ -8,12 +8,12 @@ from asgiref.sync import sync_to_async
 
 from agents.core.config import LIMITS, AgentConfig
 from agents.models import AgentRun, SettingChange, UserAgentConfig
-from agents.models.changes import change_limits
-from chat.api import limits
-from tests.chat.api.calling import CONFIG, Caller, refusal
-from tests.chat.tabs import Valve
-from tests.chat.talks import member
-from tests.settings_ui.cases import guesses, nonsense, numbers
+from agents.settings_service import update_limits
+from chat.api import throttling
+from tests.chat.api.api_client import CONFIG, Caller, refusal
+from tests.chat.factories import member
+from tests.chat.page_client import Valve
+from tests.settings_ui.input_cases import guesses, nonsense, numbers
 from tests.support.script import call, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -64,7 +64,7 @@ async def test_the_same_again_changes_nothing(ada: Caller) -> None:
 async def test_a_stale_version_is_a_conflict_that_tells_what_is_in_force(
     ada: Caller, how: str
 ) -> None:
-    await sync_to_async(change_limits)(ada.user, {"max_iterations": 30})
+    await sync_to_async(update_limits)(ada.user, {"max_iterations": 30})
     before = await ada.stored()
     mine: dict[str, Any] = {"max_iterations": 10}
     for method, path, body in (
@@ -160,12 +160,12 @@ async def test_one_persons_limits_are_not_anothers(ada: Caller) -> None:
 async def test_the_one_table_of_good_and_bad_input_holds_here_too(ada: Caller) -> None:
     """Numbers as numbers; everything else as the text that it is, and as JSON where it is some."""
     for case in numbers():
-        limits.forget()
+        throttling.reset()
         got = await ada("PATCH", CONFIG, json={case.limit.name: case.value})
         assert got.status_code == (200 if case.ok else 422), str(case)
     before = await ada.stored()
     for case in [*nonsense(), *guesses()]:
-        limits.forget()  # so many requests are not allowed in a minute
+        throttling.reset()  # so many requests are not allowed in a minute
         (problem,) = refusal(await ada("PATCH", CONFIG, json={case.limit.name: case.typed}), 422)
         assert problem["loc"] == ["body", case.limit.name]
         assert f"from {case.limit.minimum:,} to {case.limit.maximum:,}" in problem["msg"]

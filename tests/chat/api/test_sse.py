@@ -8,13 +8,13 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import OperationalError
 
-from agents.core.chunks import Chunk, Content, to_dict
-from agents.ledger.store import Page
+from agents.core.chunks import Content, OracleStreamChunk, to_dict
+from agents.ledger.queries import ChunkPage
 from agents.models import AgentRun
-from chat.api import limits, sse
-from chat.api.errors import Refused
-from tests.chat.api.calling import Caller
-from tests.chat.tabs import Valve
+from chat.api import sse, throttling
+from chat.api.errors import ApiError
+from tests.chat.api.api_client import Caller
+from tests.chat.page_client import Valve
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,21 +43,21 @@ async def until(stream: AsyncIterator[bytes], wanted: bytes) -> bytes:
 async def test_silence_is_filled_with_comments(
     ada: Caller, going: AgentRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sse, "BEAT_SECONDS", 0.05)
-    stream = sse.events(ada.row, going.pk, 0)
+    monkeypatch.setattr(sse, "HEARTBEAT_SECONDS", 0.05)
+    stream = sse.iter_events(ada.row, going.pk, 0)
     for _ in range(3):
-        await until(stream, sse.BEAT)
+        await until(stream, sse.HEARTBEAT)
     await stream.aclose()
 
 
 async def test_a_stream_ends_when_its_token_is_revoked(
     ada: Caller, going: AgentRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sse, "BEAT_SECONDS", 0.05)
-    stream = sse.events(ada.row, going.pk, 0)
-    await until(stream, sse.BEAT)
+    monkeypatch.setattr(sse, "HEARTBEAT_SECONDS", 0.05)
+    stream = sse.iter_events(ada.row, going.pk, 0)
+    await until(stream, sse.HEARTBEAT)
     await sync_to_async(ada.row.revoke)()
-    await until(stream, sse.GONE)
+    await until(stream, sse.REVOKED_COMMENT)
     assert [part async for part in stream] == []
 
 
@@ -66,34 +66,34 @@ async def test_a_database_that_is_away_ends_no_stream(
 ) -> None:
     real, failures = ada.chat.runtime.read, iter([True, True])
 
-    async def read(run_id: object, after: int) -> Page | None:
+    async def read(run_id: object, after: int) -> ChunkPage | None:
         if next(failures, False):
             raise OperationalError("away")
         return await real(run_id, after)  # type: ignore[arg-type]
 
     monkeypatch.setattr(ada.chat.runtime, "read", read)
-    monkeypatch.setattr(sse, "LOOK_SECONDS", 0.05)
-    stream = sse.events(ada.row, going.pk, 0)
+    monkeypatch.setattr(sse, "POLL_SECONDS", 0.05)
+    stream = sse.iter_events(ada.row, going.pk, 0)
     await until(stream, b"id: 1\n")
     await stream.aclose()
 
 
 async def test_a_reader_that_leaves_is_forgotten(ada: Caller, going: AgentRun) -> None:
-    stream = sse.events(ada.row, going.pk, 0)
+    stream = sse.iter_events(ada.row, going.pk, 0)
     await until(stream, b"id: 1\n")
-    assert limits._streams[ada.user.pk] == 1
+    assert throttling._streams[ada.user.pk] == 1
     await stream.aclose()
-    assert ada.user.pk not in limits._streams
+    assert ada.user.pk not in throttling._streams
 
 
 async def test_so_many_streams_and_no_more(
     ada: Caller, going: AgentRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "MOST_STREAMS", 1)
-    stream = sse.events(ada.row, going.pk, 0)
+    monkeypatch.setattr(throttling, "MAX_STREAMS", 1)
+    stream = sse.iter_events(ada.row, going.pk, 0)
     await anext(stream)
-    with pytest.raises(Refused) as refused:
-        sse.response(ada.row, going.pk, 0)
+    with pytest.raises(ApiError) as refused:
+        sse.stream_response(ada.row, going.pk, 0)
     assert refused.value.status == 429
     await stream.aclose()
 
@@ -102,8 +102,10 @@ async def test_so_many_streams_and_no_more(
     "text", ["a\nb", "a\r\nb", "\n\nid: 99\ndata: x\n\n", "\u2028\x85\x0b", ""]
 )
 def test_text_cannot_break_out_of_its_event(text: str) -> None:
-    chunk: Chunk = Content(content=text, seq=3, at=0.0)
-    lines = sse.event(chunk).decode().splitlines()  # by every mark that anybody takes for a break
+    chunk: OracleStreamChunk = Content(content=text, seq=3, at=0.0)
+    lines = (
+        sse.format_event(chunk).decode().splitlines()
+    )  # by every mark that anybody takes for a break
     assert lines[:2] == ["id: 3", "event: content"]
     assert lines[3:] == [""]
     assert json.loads(lines[2].removeprefix("data: ")) == to_dict(chunk)

@@ -10,10 +10,10 @@ from django.test import Client
 from django.utils import timezone
 
 from agents.models import ApiToken, Membership, Project
-from chat.api import oracle
+from chat.api import runs
 from chat.api.urls import ENDPOINTS
-from tests.chat.api.calling import CONFIG, Caller, refusal
-from tests.chat.talks import member
+from tests.chat.api.api_client import CONFIG, Caller, refusal
+from tests.chat.factories import member
 
 pytestmark = pytest.mark.django_db(transaction=True)
 GUARDED = [each for each in ENDPOINTS if each.scopes]
@@ -124,13 +124,13 @@ async def test_a_message_sent_before_does_not_open_a_project_that_was_left(ada: 
 async def test_what_took_a_while_is_not_told_to_a_token_that_was_revoked(
     ada: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = oracle._ended
+    real = runs._wait_until_ended
 
     async def ended(run_id: UUID) -> None:
         await real(run_id)
         await sync_to_async(ada.row.revoke)()
 
-    monkeypatch.setattr(oracle, "_ended", ended)
+    monkeypatch.setattr(runs, "_wait_until_ended", ended)
     refusal(await ada("POST", "oracle", json={"question": "What is it?"}), 401)
 
 

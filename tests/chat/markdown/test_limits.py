@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from chat.markdown import Stream, render, rendering
-from chat.markdown.blocks import LIMIT, MOST, PART
-from tests.chat.markdown.answers import ANSWER, problems, streamed, text_of, tokens
+from chat.markdown import MarkdownStream, render, rendering
+from chat.markdown.blocks import HARD_LIMIT_CHARS, PART_CHARS, SOFT_LIMIT_CHARS
+from tests.chat.markdown.samples import ANSWER, problems, streamed, text_of, tokens
 from tests.support.dom import read
 
 SENTENCE = "The quarter closed with a small surplus, because the hire moved. "
@@ -46,21 +46,21 @@ long = pytest.mark.parametrize("name", LONG)
 @long
 def test_the_work_of_a_long_answer_grows_with_its_length(name: str) -> None:
     """By the characters that the parser reads: each of a block once, of a tail a bounded many."""
-    text = LONG[name](MOST + LIMIT)
-    stream, tails = Stream(), list[str]()
+    text = LONG[name](HARD_LIMIT_CHARS + SOFT_LIMIT_CHARS)
+    stream, tails = MarkdownStream(), list[str]()
 
     def live() -> None:
         for at in range(0, len(text), 500):
             stream.feed(text[at : at + 500])
-            tails.append(stream.tail())
-        stream.finish()
+            tails.append(stream.render_open_block())
+        stream.flush()
 
     once, _ = _read(lambda: render(text))
     whole, longest = _read(live)
     assert once <= 1.2 * len(text)
-    assert longest <= MOST + LIMIT
-    assert (whole - once) / len(tails) <= 2 * LIMIT
-    assert max(len(re.sub(r"<[^>]*>", "", tail)) for tail in tails) <= 2 * LIMIT + 10
+    assert longest <= HARD_LIMIT_CHARS + SOFT_LIMIT_CHARS
+    assert (whole - once) / len(tails) <= 2 * SOFT_LIMIT_CHARS
+    assert max(len(re.sub(r"<[^>]*>", "", tail)) for tail in tails) <= 2 * SOFT_LIMIT_CHARS + 10
 
 
 def _read(work: Callable[[], object]) -> tuple[int, int]:
@@ -95,7 +95,7 @@ def test_four_times_the_answer_takes_about_four_times_the_time(name: str) -> Non
 
 @long
 def test_a_long_answer_in_deltas_is_the_answer_in_one(name: str) -> None:
-    text = LONG[name](MOST + LIMIT)
+    text = LONG[name](HARD_LIMIT_CHARS + SOFT_LIMIT_CHARS)
     assert streamed(tokens(text), tails=False) == render(text)
 
 
@@ -105,9 +105,9 @@ def test_a_million_characters_in_one_line_come_out_again() -> None:
 
 
 def test_a_token_of_plain_text_is_only_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = Stream()
+    stream = MarkdownStream()
     stream.feed("first ")
-    monkeypatch.setattr(stream._splitter, "_fit", pytest.fail)
+    monkeypatch.setattr(stream._splitter, "_close_and_cut", pytest.fail)
     for token in tokens("some more words, and [marks]**"):
         assert stream.feed(token) == []
 
@@ -171,17 +171,17 @@ def test_pieces_of_code_are_the_code_to_the_letter() -> None:
 
 
 def test_a_long_line_of_code_is_code_to_its_end() -> None:
-    code = "x" * LIMIT + "```\n  y\n"
+    code = "x" * SOFT_LIMIT_CHARS + "```\n  y\n"
     blocks = render(f"  ```\n{code}  ```\nafter")
     assert "".join(read(block).elements[0].elements[-1].text for block in blocks[:-1]) == (
-        "x" * LIMIT + "```\ny\n"
+        "x" * SOFT_LIMIT_CHARS + "```\ny\n"
     )
     assert blocks[-1] == "<p>after</p>\n"
 
 
 def test_the_end_of_code_that_was_just_cut_leaves_no_empty_piece() -> None:
-    blocks = render("```\n" + "x" * (LIMIT * 2) + "\n```\n")
-    assert [len(text_of(block).strip()) for block in blocks] == [LIMIT, LIMIT]
+    blocks = render("```\n" + "x" * (SOFT_LIMIT_CHARS * 2) + "\n```\n")
+    assert [len(text_of(block).strip()) for block in blocks] == [SOFT_LIMIT_CHARS, SOFT_LIMIT_CHARS]
 
 
 def test_the_tail_of_a_long_list_or_table_is_one_list_or_table() -> None:
@@ -189,10 +189,10 @@ def test_the_tail_of_a_long_list_or_table_is_one_list_or_table() -> None:
         "1. some words\n" * 150 + "1. last",
         "|a|\n|-|\n" + "| some words |\n" * 150 + "| last",
     ):
-        assert len(text) > 3 * PART
-        stream = Stream()
+        assert len(text) > 3 * PART_CHARS
+        stream = MarkdownStream()
         stream.feed(text)
-        tail = read(stream.tail())
+        tail = read(stream.render_open_block())
         rows = [e for e in tail.walk() if e.tag in ("li", "tr")]
         assert len(tail.elements) == 1
         assert len(rows) == text.count("\n") + (1 if text[0] == "1" else 0)
@@ -203,9 +203,9 @@ def test_the_tail_of_a_long_list_or_table_is_one_list_or_table() -> None:
     "last", ["- x\n" + "  - nested\n" * 600, "- " + "[" * 500, "- " * 20 + "x"]
 )
 def test_a_long_or_odd_last_item_leaves_the_tail_whole(last: str) -> None:
-    stream = Stream()
+    stream = MarkdownStream()
     stream.feed("- some words\n" * 60 + last)
-    tail = stream.tail()
+    tail = stream.render_open_block()
     assert problems(tail) == []
     assert [e.tag for e in read(tail).elements] == ["ul", "p"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 
-from chat.markdown import Stream, render, rendering
-from chat.markdown.rendering import clean
-from tests.chat.markdown.answers import problems, texts
+from chat.markdown import MarkdownStream, render, rendering
+from chat.markdown.rendering import sanitize
+from tests.chat.markdown.samples import problems, texts
 from tests.support.dom import read
 from tests.support.hostile import OURS, lines, naughty
 
@@ -57,11 +57,11 @@ def test_hostile_text_is_text_in_every_place(place: str) -> None:
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_hostile_text_is_text_while_it_streams(collection: str) -> None:
     for text in _some(collection, 15):
-        stream = Stream(lambda path, line: f"/library/{path}#{line}")
+        stream = MarkdownStream(lambda path, line: f"/library/{path}#{line}")
         for letter in text[:200]:
-            html = "".join(stream.feed(letter)) + stream.tail()
+            html = "".join(stream.feed(letter)) + stream.render_open_block()
             assert problems(html) == [], text
-        assert problems("".join(stream.finish())) == [], text
+        assert problems("".join(stream.flush())) == [], text
 
 
 def _some(collection: str, count: int) -> list[str]:
@@ -98,7 +98,7 @@ def test_anything_is_safe_and_balanced(text: str) -> None:
     ],
 )
 def test_the_sanitiser_lets_nothing_else_through(html: str) -> None:
-    kept = clean(html)
+    kept = sanitize(html)
     assert problems(kept) == []
     assert not {e.attributes.get("class", "") for e in read(kept).walk()} - {"", "code", "k"}
 
@@ -107,14 +107,16 @@ def test_the_sanitiser_sees_what_the_parser_made(monkeypatch: pytest.MonkeyPatch
     """Even if markdown-it let HTML through."""
     evil = '<p id="x" onclick="y">a<script>b</script></p>'
     monkeypatch.setattr(rendering._md, "render", lambda text, env: evil)
-    stream = Stream()
+    stream = MarkdownStream()
     stream.feed("words")
-    assert problems(stream.tail()) == []
-    assert stream.finish() == ["<p>ab</p>"]
+    assert problems(stream.render_open_block()) == []
+    assert stream.flush() == ["<p>ab</p>"]
 
 
 def test_the_sanitiser_sees_what_the_lexer_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chat.markdown.code.coloured", lambda code, name: "<img src=x onerror=y>")
+    monkeypatch.setattr(
+        "chat.markdown.highlight.highlight_code", lambda code, name: "<img src=x onerror=y>"
+    )
     assert problems("".join(render("```py\na\n```"))) == []
 
 
@@ -139,6 +141,13 @@ def test_text_nested_beyond_what_is_read_is_shown_as_written(mark: str) -> None:
     assert "level29" in read("".join(render(lines))).text
 
 
+@pytest.mark.parametrize(("depth", "is_plain"), [(8, False), (12, True), (300, True)])
+def test_emphasis_nested_beyond_sense_is_shown_as_written(depth: int, is_plain: bool) -> None:
+    html = "".join(render("*a _" * depth + "the end" + "_ a*" * depth))
+    assert ("<em>" not in html) is is_plain
+    assert "the end" in html
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -152,9 +161,9 @@ def test_text_nested_beyond_what_is_read_is_shown_as_written(mark: str) -> None:
 @pytest.mark.parametrize("place", ["{}", "`{}`", "```\n{}\n```", "- {}"])
 def test_odd_characters_are_shown_or_marked(text: str, shown: str, place: str) -> None:
     deltas = place.replace("{}", text)
-    stream = Stream()
+    stream = MarkdownStream()
     blocks = [block for letter in deltas for block in stream.feed(letter)]
-    html = "".join(blocks + stream.finish())
+    html = "".join(blocks + stream.flush())
     assert read(html).text.strip() == shown
     assert html == "".join(render(deltas))
 
@@ -166,7 +175,7 @@ def test_a_block_that_cannot_be_rendered_is_shown_as_written(
         raise LookupError(path)
 
     assert render("<b> [a.md]\nmore *words*\n\nnext", broken) == [
-        "<p>&lt;b&gt; [a.md]<br>\nmore *words*</p>\n",
+        '<p class="plain">&lt;b&gt; [a.md]\nmore *words*</p>\n',
         "<p>next</p>\n",
     ]
     assert "could not be rendered" in caplog.text
@@ -176,5 +185,5 @@ def test_a_lexer_that_fails_leaves_the_code_plain(monkeypatch: pytest.MonkeyPatc
     def broken(language: str) -> None:
         raise RecursionError
 
-    monkeypatch.setattr("chat.markdown.code._lexer", broken)
+    monkeypatch.setattr("chat.markdown.highlight._get_lexer", broken)
     assert '<code class="language-python">a &lt; b\n</code>' in render("```py\na < b\n```")[0]

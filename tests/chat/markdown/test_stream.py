@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat.markdown import Stream, blocks, render
-from chat.markdown.blocks import Block, Prose
-from chat.markdown.rendering import block_html
+from chat.markdown import MarkdownStream, blocks, render
+from chat.markdown.blocks import Block, ProseBlock
+from chat.markdown.rendering import render_block
 from chat.markdown.splitter import Splitter
-from tests.chat.markdown.answers import ANSWER, LINES, cut, streamed, text_of
+from tests.chat.markdown.samples import ANSWER, LINES, cut, streamed, text_of
 
 
 @contextmanager
@@ -20,7 +20,12 @@ def limits(tiny: bool) -> Iterator[None]:
     """With tiny limits, examples of a few words reach every cut that long answers reach."""
     with pytest.MonkeyPatch.context() as patch:
         if tiny:
-            for name, value in {"LIMIT": 20, "MOST": 50, "PART": 8, "HEAD": 20}.items():
+            for name, value in {
+                "SOFT_LIMIT_CHARS": 20,
+                "HARD_LIMIT_CHARS": 50,
+                "PART_CHARS": 8,
+                "MAX_HEAD_CHARS": 20,
+            }.items():
                 patch.setattr(blocks, name, value)
         yield
 
@@ -52,7 +57,7 @@ def test_an_answer_cut_in_two_anywhere_is_the_same_blocks(tiny: bool) -> None:
     def split(*deltas: str) -> list[Block]:
         splitter = Splitter()
         closed = [block for delta in deltas for block in splitter.feed(delta)]
-        return closed + splitter.finish()
+        return closed + splitter.flush()
 
     with limits(tiny):
         whole = split(ANSWER)
@@ -86,7 +91,7 @@ def apart(text: str) -> str:
 
 
 def together(text: str) -> str:
-    return AT_END.sub("", block_html(Prose(text + "\n")))
+    return AT_END.sub("", render_block(ProseBlock(text + "\n")))
 
 
 @given(st.lists(st.tuples(st.sampled_from(BLOCKS), st.sampled_from(["\n", "\n\n"])), max_size=8))
@@ -131,7 +136,7 @@ def test_a_case_parsed_apart_reads_as_it_does_together(text: str) -> None:
     ],
 )
 def test_a_block_closes_with_the_first_delta_that_leaves_no_doubt(before: str, delta: str) -> None:
-    stream = Stream()
+    stream = MarkdownStream()
     early = stream.feed(before)
     assert early == []
     assert stream.feed(delta) != []
@@ -141,9 +146,9 @@ def test_a_block_closes_with_the_first_delta_that_leaves_no_doubt(before: str, d
     "text", ["a", "a\n", "- a\n\n", "- a\n\n- ", "```\na\n\n", "> a\n", "a|b\n"]
 )
 def test_a_block_that_may_go_on_stays_open(text: str) -> None:
-    stream = Stream()
+    stream = MarkdownStream()
     assert stream.feed(text) == []
-    assert stream.finish() != []
+    assert stream.flush() != []
 
 
 def test_each_top_level_block_is_one_of_its_own() -> None:
@@ -153,10 +158,10 @@ def test_each_top_level_block_is_one_of_its_own() -> None:
 
 
 def test_after_the_end_there_is_nothing() -> None:
-    stream = Stream()
+    stream = MarkdownStream()
     stream.feed("a\r")
-    assert stream.finish() == ["<p>a</p>\n"]
-    assert (stream.finish(), stream.tail()) == ([], "")
+    assert stream.flush() == ["<p>a</p>\n"]
+    assert (stream.flush(), stream.render_open_block()) == ([], "")
 
 
 @pytest.mark.parametrize("text", ["", "\n", " \n\t\n", "\r"])

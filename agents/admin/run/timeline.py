@@ -1,0 +1,327 @@
+"""A run's timeline as SVG: numbers for a template, colours by class, no script and no style.
+
+Bounded whatever the run did: what falls on the same spot is drawn once, with a count in its title;
+the table behind it has everything up to its own bounds, and says what it leaves out.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from agents.admin.run.history import (
+    DONE,
+    FAILED,
+    QUEUED,
+    REFUSED,
+    RUNNING,
+    UNKNOWN,
+    HistoryCall,
+    HistoryNotice,
+    HistoryTurn,
+    RunHistory,
+)
+from agents.web.notice_levels import notice_level
+
+LEFT, PLOT, RIGHT = 84, 716, 10
+"""Names of the rows, what happened, and room for the last number below."""
+ROW, GAP, AXIS = 18, 5, 22
+MAX_LANES = 6
+"""Rows for tools; more calls at one moment share a bar."""
+MIN_BAR_WIDTH = 2.5
+MIN_NUMBER_WIDTH = 16
+"""A turn narrower than this has no number."""
+MAX_TURNS = 120
+MAX_CALLS = 20
+"""Of one turn in the table."""
+_MAX_TITLES = 5
+_STATUS_PRECEDENCE = (FAILED, RUNNING, QUEUED, UNKNOWN, REFUSED, DONE)
+"""Bars that share a spot have the first of these that one of them has."""
+
+
+@dataclass(slots=True, eq=False)
+class TimelineBar:
+    """A rectangle, from `left` for `width`. Its numbers are told as text, with a point."""
+
+    left: float
+    width: float
+    row: int
+    css_class: str
+    titles: list[str] = field(default_factory=list)
+    label: str = ""
+
+    @property
+    def x(self) -> str:
+        return _format_number(LEFT + self.left)
+
+    @property
+    def w(self) -> str:
+        return _format_number(self.width)
+
+    @property
+    def y(self) -> str:
+        return _format_number(get_row_top(self.row))
+
+    @property
+    def height(self) -> str:
+        return str(ROW)
+
+    @property
+    def text_x(self) -> str:
+        return _format_number(LEFT + self.left + 4)
+
+    @property
+    def text_y(self) -> str:
+        return _format_number(get_row_top(self.row) + ROW - 5)
+
+    @property
+    def middle_x(self) -> str:
+        return _format_number(LEFT + self.left + self.width / 2)
+
+    @property
+    def middle_y(self) -> str:
+        return _format_number(get_row_top(self.row) + ROW / 2)
+
+    @property
+    def title(self) -> str:
+        more = len(self.titles) - _MAX_TITLES
+        said = "; ".join(self.titles[:_MAX_TITLES])
+        return f"{said}; and {more} more" if more > 0 else said
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A moment below the rows."""
+
+    x: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowName:
+    """What a row shows."""
+
+    text: str
+    y: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineRow:
+    """A turn in the table."""
+
+    turn: HistoryTurn
+    at: str
+    model: str
+    calls: Sequence[HistoryCall]
+    more_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    names: Sequence[RowName]
+    turns: Sequence[TimelineBar]
+    bars: Sequence[TimelineBar]
+    notices: Sequence[TimelineBar]
+    decisions: Sequence[TimelineBar]
+    ticks: Sequence[Tick]
+    rows: int
+    lines: Sequence[TimelineRow]
+    more_turns: int
+    summary: str
+
+    @property
+    def view_box(self) -> str:
+        return f"0 0 {LEFT + PLOT + RIGHT} {self.floor + AXIS}"
+
+    @property
+    def floor(self) -> int:
+        return int(get_row_top(self.rows))
+
+    @property
+    def tick_y(self) -> int:
+        return self.floor + AXIS - 7
+
+
+def get_row_top(row: int) -> float:
+    return GAP + row * (ROW + GAP)
+
+
+def build_timeline(history: RunHistory, began: float, until: float) -> Timeline:
+    """`began` and `until` are the ends of its axis, in seconds since the epoch."""
+    seconds = max(until - began, 0.001)
+
+    def place(at: float) -> float:
+        return PLOT * min(max((at - began) / seconds, 0.0), 1.0)
+
+    drawn = history.turns[:MAX_TURNS]
+    tools, lanes = _build_tool_bars(drawn, until, place)
+    first = 2 + lanes
+    names = ["Iterations", "Model", *(["Tools"] if lanes else []), *[""] * (lanes - 1)]
+    names += ["Notices", "Decisions"]
+    return Timeline(
+        names=[
+            RowName(text, _format_number(get_row_top(row) + ROW - 5))
+            for row, text in enumerate(names)
+            if text
+        ],
+        turns=[_build_turn_bar(turn, until, place) for turn in drawn],
+        bars=[*(_build_model_bar(turn, until, place) for turn in drawn), *tools],
+        notices=_build_marks(
+            ((n.at, _notice_css_class(n), n.title) for n in history.notices), first, place
+        ),
+        decisions=_build_marks(_iter_decisions(history), first + 1, place),
+        ticks=build_ticks(seconds),
+        rows=len(names),
+        lines=[_build_row(turn, began) for turn in drawn],
+        more_turns=len(history.turns) - len(drawn),
+        summary=_summarise(history, seconds),
+    )
+
+
+# -- rows -----------------------------------------------------------------------------------------
+
+
+def _build_turn_bar(
+    turn: HistoryTurn, until: float, place: Callable[[float], float]
+) -> TimelineBar:
+    bar = _build_bar(
+        turn.began, turn.ended or until, 0, "wrap-up" if turn.wrap_up else "turn", place
+    )
+    bar.titles.append(f"Iteration {turn.number}" + (", the wrap-up" if turn.wrap_up else ""))
+    bar.label = str(turn.number) if bar.width >= MIN_NUMBER_WIDTH else ""
+    return bar
+
+
+def _build_model_bar(
+    turn: HistoryTurn, until: float, place: Callable[[float], float]
+) -> TimelineBar:
+    """The model is asked when a turn starts. While it answers nobody knows how long it will."""
+    if turn.ended is None:
+        waits = min((call.began for call in turn.calls), default=until)
+        bar = _build_bar(turn.began, waits, 1, "model", place)
+        bar.titles.append(f"Iteration {turn.number}: the model")
+    else:
+        bar = _build_bar(turn.began, turn.began + turn.model_seconds, 1, "model", place)
+        bar.titles.append(f"Iteration {turn.number}: the model, {turn.model_seconds:.1f} s")
+    return bar
+
+
+def _build_tool_bars(
+    turns: Iterable[HistoryTurn], until: float, place: Callable[[float], float]
+) -> tuple[list[TimelineBar], int]:
+    """A bar for each call, in as few rows as keep them apart, and how many rows those are."""
+    ends: list[TimelineBar] = []
+    """The last bar of each row."""
+    bars: list[TimelineBar] = []
+    for turn in turns:
+        for call in turn.calls:
+            bar = _build_bar(call.began, call.ended or until, 0, call.status, place)
+            bar.titles.append(f"Iteration {turn.number}: {call.name}: {call.display}")
+            if _place_in_lane(bar, ends):
+                bars.append(bar)
+    return bars, len(ends)
+
+
+def _place_in_lane(bar: TimelineBar, ends: list[TimelineBar]) -> bool:
+    """Whether the bar found a row; else it has become part of another."""
+    for lane, last in enumerate(ends):
+        if last.left + last.width <= bar.left:
+            bar.row, ends[lane] = 2 + lane, bar
+            return True
+    if len(ends) < MAX_LANES:
+        bar.row = 2 + len(ends)
+        ends.append(bar)
+        return True
+    _merge_bars(min(ends, key=lambda last: last.left + last.width), bar)
+    return False
+
+
+def _merge_bars(kept: TimelineBar, bar: TimelineBar) -> None:
+    end = max(kept.left + kept.width, bar.left + bar.width)
+    kept.left = min(kept.left, bar.left)
+    kept.width = end - kept.left
+    kept.css_class = min(
+        kept.css_class, bar.css_class, key=lambda tone: _STATUS_PRECEDENCE.index(tone)
+    )
+    kept.titles += bar.titles
+
+
+def _build_marks(
+    moments: Iterable[tuple[float, str, str]], row: int, place: Callable[[float], float]
+) -> list[TimelineBar]:
+    """Points in time. One that is no further than its own size from the last joins it."""
+    marks: list[TimelineBar] = []
+    for at, tone, title in moments:
+        left = place(at)
+        if marks and left - marks[-1].left < 2 * MIN_BAR_WIDTH and marks[-1].css_class == tone:
+            marks[-1].titles.append(title)
+        else:
+            marks.append(TimelineBar(left, 0, row, tone, [title]))
+    return marks
+
+
+def _iter_decisions(history: RunHistory) -> Iterable[tuple[float, str, str]]:
+    for point in history.checkpoints:
+        said = "the run goes on" if point.goes_on else f"the run is stopped: {point.reason}"
+        yield (
+            point.at,
+            "goes-on" if point.goes_on else "stops",
+            f"After iteration {point.after_turn}, {said}",
+        )
+
+
+def _notice_css_class(notice: HistoryNotice) -> str:
+    """Its colour, and whether it ends the run by a limit."""
+    ends = notice.kind in ("limit_reached", "no_progress", "error_limit")
+    return notice_level(notice.kind, notice.severity) + (" ends" if ends else "")
+
+
+def _build_bar(
+    began: float, ended: float, row: int, css_class: str, place: Callable[[float], float]
+) -> TimelineBar:
+    left, right = place(began), place(max(began, ended))
+    width = max(right - left, MIN_BAR_WIDTH)
+    return TimelineBar(min(left, PLOT - width), width, row, css_class)
+
+
+# -- the axis, the table, the words ---------------------------------------------------------------
+
+
+def build_ticks(seconds: float) -> list[Tick]:
+    """Round moments, five to ten of them."""
+    rough = seconds / 8
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough)
+    found = [n * step for n in range(int(seconds / step) + 1)]
+    return [Tick(_format_number(LEFT + PLOT * at / seconds), f"{at:.6g} s") for at in found]
+
+
+def _build_row(turn: HistoryTurn, began: float) -> TimelineRow:
+    shown = turn.calls[:MAX_CALLS]
+    return TimelineRow(
+        turn,
+        f"{max(turn.began - began, 0.0):.1f} s",
+        f"{turn.model_seconds:.1f} s" if turn.ended is not None else "",
+        shown,
+        len(turn.calls) - len(shown),
+    )
+
+
+def _summarise(history: RunHistory, seconds: float) -> str:
+    calls, failed = history.calls, sum(call.status == FAILED for call in history.calls)
+    parts = [
+        _format_count(len(history.turns), "iteration"),
+        _format_count(len(calls), "tool call") + (f", {failed} failed" if failed else ""),
+        _format_count(len(history.notices), "notice"),
+        _format_count(len(history.checkpoints), "decision"),
+    ]
+    return (
+        f"Timeline of {seconds:.1f} seconds: {'; '.join(parts)}. The table below has the details."
+    )
+
+
+def _format_count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def _format_number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")

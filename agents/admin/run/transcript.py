@@ -1,0 +1,254 @@
+"""What was said in a run: for those who may read it, and every opening is recorded.
+
+GET asks first; POST writes down who opens it, then shows it. Plain text, escaped, each part cut to
+its beginning; "show all" of one part is an opening too.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from django.contrib.admin import AdminSite
+from django.db import DatabaseError
+from django.db.models.functions import Left
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+
+from agents.admin.permissions import CONTENT_PERMISSION, require_permissions
+from agents.admin.run import event_rows
+from agents.admin.run.event_rows import Event
+from agents.admin.run.lookup import UnreadableRun, run_or_404
+from agents.audit.log import log_action
+from agents.models import AgentRun, RunEvent
+from agents.models.audit import AuditEntry
+
+PREVIEW_CHARS = 2_000
+"""Characters of one part."""
+PAGE_SIZE = 200
+"""Of one page."""
+MAX_ROWS = 100_000
+KINDS = ("thinking", "content", "tool_call", "tool_result", "system", "hint", "source", "error")
+LABELS = {
+    "question": "Question",
+    "thinking": "Thinking",
+    "content": "Answer",
+    "tool_call": "Tool call",
+    "tool_result": "Result",
+    "system": "Notice",
+    "hint": "Hint to the model",
+    "source": "Source",
+    "error": "Error",
+    "explanation": "Explanation",
+    "unfinished": "Unfinished work",
+}
+STREAMED_KINDS = frozenset({"thinking", "content"})
+"""Kinds that come in pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptPart:
+    """One thing that was said. Pieces of text that follow one another are one."""
+
+    key: str
+    kind: str
+    text: str
+    size: int
+    first: int = 0
+    last: int = 0
+    name: str = ""
+    """Of a tool."""
+    parent: str = ""
+
+    @property
+    def label(self) -> str:
+        said = LABELS.get(self.kind, self.kind)
+        said = f"{said} of a subagent" if self.parent else said
+        return f"{said}: {self.name}" if self.name else said
+
+    @property
+    def is_truncated(self) -> bool:
+        return self.size > len(self.text)
+
+
+def transcript(admin_site: AdminSite, request: HttpRequest, object_id: UUID) -> HttpResponse:
+    user = require_permissions(request, CONTENT_PERMISSION)
+    try:
+        run = run_or_404(object_id)
+    except UnreadableRun:
+        return redirect("admin:agents_agentrun_change", object_id)
+    context = {**admin_site.each_context(request), "title": "Transcript", "run": run}
+    if request.method != "POST":
+        return TemplateResponse(request, "admin/agents/run/transcript_ask.html", context)
+    part, page = request.POST.get("part", "")[:20], _parse_page_number(request.POST.get("page", ""))
+    more = {"part": part} if part else {"page": page} if page > 1 else {}
+    log_action(AuditEntry.Verb.TRANSCRIPT, by=user, run=run, **more)
+    parts = list(iter_parts(run))
+    if part:
+        context |= {"whole": True, "parts": [_load_full_part(run, _get_part(parts, part))]}
+    else:
+        context |= _build_page(parts, page)
+    return TemplateResponse(request, "admin/agents/run/transcript.html", context)
+
+
+def _parse_page_number(asked: str) -> int:
+    return max(1, int(asked)) if asked.isascii() and asked.isdecimal() and len(asked) < 9 else 1
+
+
+def _build_page(parts: Sequence[TranscriptPart], asked: int) -> dict[str, Any]:
+    pages = max(1, -(-len(parts) // PAGE_SIZE))
+    number = min(asked, pages)
+    return {
+        "parts": parts[(number - 1) * PAGE_SIZE : number * PAGE_SIZE],
+        "page": number,
+        "pages": pages,
+        "previous": number - 1,
+        "next": number + 1 if number < pages else 0,
+    }
+
+
+def _get_part(parts: Iterable[TranscriptPart], key: str) -> TranscriptPart:
+    found = next((part for part in parts if part.key == key), None)
+    if found is None:
+        raise Http404("There is no such part of the run.")
+    return found
+
+
+# -- parts ----------------------------------------------------------------------------------------
+
+
+def iter_parts(run: AgentRun) -> Iterator[TranscriptPart]:
+    """Everything that was said, in order, each part as much as is shown of it."""
+    texts = AgentRun.objects.filter(pk=run.pk).values_list("question", "explanation")
+    question, explanation = texts.first() or ("", "")
+    yield TranscriptPart("question", "question", question[:PREVIEW_CHARS], len(question))
+    yield from _merge_parts(_iter_events(run.pk), _find_unfinished(run.pk))
+    if explanation:
+        yield TranscriptPart(
+            "explanation", "explanation", explanation[:PREVIEW_CHARS], len(explanation)
+        )
+
+
+def _iter_events(run_id: UUID) -> Iterator[tuple[Event, str]]:
+    rows = (
+        event_rows.query_rows(run_id)
+        .filter(kind__in=KINDS)
+        .annotate(head=Left("content", PREVIEW_CHARS))
+    )
+    columns = rows.values_list(*event_rows.COLUMNS, "head")
+    try:
+        for *row, head in columns[:MAX_ROWS].iterator(2_000):
+            yield event_rows.parse_event(*row), str(head)
+    except (DatabaseError, ValueError, TypeError):
+        yield Event(0, "error", None, {}), "The rest cannot be read."
+
+
+def _find_unfinished(run_id: UUID) -> dict[str, bool]:
+    """The calls whose subagents did not finish, so that their words were erased; whether it has
+    been said of each."""
+    entries = AuditEntry.objects.filter(run=run_id, verb=AuditEntry.Verb.ERASE_UNFINISHED)
+    try:
+        calls = list(entries.values_list("detail__call", flat=True))
+    except (DatabaseError, ValueError, TypeError):
+        return {}
+    return {str(call)[: event_rows.MAX_TEXT_LENGTH]: False for call in calls}
+
+
+def _merge_parts(
+    rows: Iterable[tuple[Event, str]], unkept: dict[str, bool]
+) -> Iterator[TranscriptPart]:
+    """Pieces of text put together; of a tool call that is told of more than once, the first; of a
+    subagent that did not finish, one part for all that is gone."""
+    last: TranscriptPart | None = None
+    names: dict[tuple[str, str], str] = {}
+    for event, head in rows:
+        part = (
+            _build_unfinished(event, unkept)
+            if event.parent in unkept
+            else _build_part(event, head, names)
+        )
+        if part is None:
+            continue
+        if (
+            last is not None
+            and part.kind in STREAMED_KINDS
+            and (part.kind, part.parent) == _get_group_key(last)
+        ):
+            text = (
+                (last.text + part.text)[:PREVIEW_CHARS]
+                if len(last.text) < PREVIEW_CHARS
+                else last.text
+            )
+            last = replace(last, text=text, size=last.size + part.size, last=part.last)
+            continue
+        if last is not None:
+            yield last
+        last = part
+    if last is not None:
+        yield last
+
+
+def _get_group_key(part: TranscriptPart) -> tuple[str, str]:
+    return part.kind, part.parent
+
+
+def _build_unfinished(event: Event, unkept: dict[str, bool]) -> TranscriptPart | None:
+    """One part for everything that a subagent wrote and did not finish."""
+    if unkept[event.parent]:
+        return None
+    unkept[event.parent] = True
+    return TranscriptPart(
+        str(event.seq), "unfinished", "", 0, event.seq, event.seq, parent=event.parent
+    )
+
+
+def _build_part(
+    event: Event, head: str, names: dict[tuple[str, str], str]
+) -> TranscriptPart | None:
+    name, text, size = "", head, event.size
+    match event.kind:
+        case "tool_call":
+            call = (event.parent, event.text("tool_call", "id"))
+            if call in names:
+                return None
+            name = names[call] = event.text("tool_call", "name")
+        case "tool_result":
+            name = names.get((event.parent, event.text("tool_call_id")), "")
+        case "system" | "source":
+            text = _extract_text(event.kind, head)
+            size = len(text) if text != head else size
+        case "error":
+            said = head or event.data.get("error")
+            text = said[:PREVIEW_CHARS] if isinstance(said, str) else ""
+            size = len(text)
+    if not text and not size and event.kind in ("source", "error"):
+        return None
+    seq = event.seq
+    return TranscriptPart(str(seq), event.kind, text, size, seq, seq, name, event.parent)
+
+
+def _extract_text(kind: str, content: str) -> str:
+    """What is written in content that holds several things; else as it is."""
+    try:
+        held = json.loads(content)
+    except (ValueError, RecursionError):
+        return content
+    if not isinstance(held, dict):
+        return content
+    names = ("system_message", "action") if kind == "system" else ("path", "snippet")
+    return "\n".join(str(held[name]) for name in names if held.get(name))
+
+
+def _load_full_part(run: AgentRun, part: TranscriptPart) -> TranscriptPart:
+    """A part without its cut."""
+    if not part.is_truncated:
+        return part
+    if not part.first:
+        text = AgentRun.objects.values_list(part.kind, flat=True).get(pk=run.pk)
+        return replace(part, text=text)
+    between = RunEvent.objects.filter(run=run.pk, kind=part.kind)
+    rows = between.filter(seq__gte=part.first, seq__lte=part.last).order_by("seq")
+    text = "".join(map(str, rows.values_list("content", flat=True)))
+    return replace(part, text=text, size=len(text))

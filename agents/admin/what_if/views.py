@@ -1,0 +1,181 @@
+"""What if: the runs of a filter, or one, played again under other limits, another tree or other
+stuck rules. Nothing is changed and no model is asked; an address with a result can be passed on."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib.admin import AdminSite
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, QueryDict
+from django.template.response import TemplateResponse
+
+from agents.admin.permissions import require_permissions
+from agents.admin.run.lookup import parse_run_id
+from agents.admin.what_if.forms import PARAM_NAMES, WhatIfForm, parse_form
+from agents.core.replay.engine import replay
+from agents.core.replay.result import Summary, Verdict, summarize
+from agents.models import AgentRun
+from agents.replay_source import load_recordings
+from agents.web.reason_labels import reason_label
+
+MAX_RUNS = 2_000
+"""The newest ones of a filter."""
+MAX_LISTED = 200
+NON_FILTER_PARAMS = ("o", "p", "_facets", "e")
+"""What an address of the list may say besides: order, page, and the like."""
+KINDS = {
+    "same": ("As recorded", "They would have ended the same way."),
+    "earlier": ("Earlier", "They would have ended after fewer iterations."),
+    "later": ("Later", "They would have gone on, nobody knows to where: a run that was stopped "
+              "cannot show what it would have done next."),
+    "other": ("Another reason", "They would have ended at the same iteration, for another reason."),
+    "unknown": ("Unknown", "Their recordings cannot tell; why is said below."),
+}  # fmt: skip
+
+
+class InvalidFilter(Exception):
+    """Something in the address is no filter of the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSelection:
+    """The runs that are played, and what was asked for them."""
+
+    keys: Sequence[UUID]
+    total: int
+    filters: Sequence[tuple[str, str]] = ()
+    run: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictCount:
+    name: str
+    meaning: str
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRun:
+    """One run that would have ended otherwise."""
+
+    id: str
+    kind: str
+    old: str
+    new: str
+    turns: str
+    tokens_saved: int
+    was_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfResult:
+    summary: Summary
+    kinds: Sequence[VerdictCount]
+    reasons: Sequence[tuple[str, str, int]]
+    changes: Sequence[ChangedRun]
+    more_changes: int
+
+
+def what_if(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
+    require_permissions(request)
+    if request.method not in ("GET", "HEAD"):
+        return HttpResponseNotAllowed(["GET", "HEAD"])
+    form = parse_form(request.GET)
+    context = {**admin_site.each_context(request), "title": "What if", "form": form}
+    try:
+        chosen = _select_runs(admin_site, request)
+    except InvalidFilter:
+        return _render_page(request, context | {"bad_filter": True}, 422)
+    context |= {"chosen": chosen, "max_runs": MAX_RUNS}
+    if form.has_errors:
+        return _render_page(request, context, 422)
+    if form.submitted:
+        context["result"] = run_what_if(chosen.keys, form)
+    return _render_page(request, context, 200)
+
+
+def _render_page(request: HttpRequest, context: dict[str, Any], status: int) -> HttpResponse:
+    name = "admin/agents/what_if/page.html"
+    return TemplateResponse(request, name, context, status=status)
+
+
+# -- which runs -----------------------------------------------------------------------------------
+
+
+def _select_runs(admin_site: AdminSite, request: HttpRequest) -> RunSelection:
+    if "run" in request.GET:
+        key = parse_run_id(request.GET["run"])
+        if not AgentRun.objects.filter(pk=key).exists():
+            raise Http404("There is no such run.")
+        return RunSelection([key], 1, run=key)
+    asked = {
+        name: request.GET[name]
+        for name in request.GET
+        if name not in PARAM_NAMES and name not in NON_FILTER_PARAMS
+    }
+    found = _build_changelist(admin_site, request, asked)
+    newest = found.queryset.order_by("-started_at", "id").values_list("pk", flat=True)
+    return RunSelection(list(newest[:MAX_RUNS]), found.counts.total, list(asked.items()))
+
+
+def _build_changelist(admin_site: AdminSite, request: HttpRequest, asked: dict[str, str]) -> Any:
+    """The list as these filters show it, and for those who look."""
+    model_admin: Any = admin_site.get_model_admin(AgentRun)
+    if set(asked) - model_admin.allowed_parameters():
+        raise InvalidFilter
+    filtered, query = copy.copy(request), QueryDict(mutable=True)
+    query.update(asked)
+    filtered.GET = query  # type: ignore[assignment]
+    try:
+        return model_admin.get_changelist_instance(filtered)
+    except IncorrectLookupParameters:
+        raise InvalidFilter from None
+
+
+# -- what comes of it -----------------------------------------------------------------------------
+
+
+def run_what_if(keys: Sequence[UUID], form: WhatIfForm) -> WhatIfResult:
+    verdicts = _replay_runs(keys, form)
+    found = summarize(verdicts)
+    changed = [verdict for verdict in verdicts if verdict.changes]
+    return WhatIfResult(
+        found,
+        [VerdictCount(*KINDS[kind], number) for kind, number in found.kinds.items()],
+        [
+            (_old_reason_label(old), _new_reason_label(new), number)
+            for (old, new), number in found.changes.items()
+        ],
+        [_build_changed_run(verdict) for verdict in changed[:MAX_LISTED]],
+        max(0, len(changed) - MAX_LISTED),
+    )
+
+
+def _replay_runs(keys: Sequence[UUID], form: WhatIfForm) -> list[Verdict]:
+    limits, tree, stuck = form.chosen_limits, form.tree or None, form.chosen_rules
+    found = load_recordings(keys, tree=tree)
+    return [replay(recording, limits=limits, tree=tree, stuck=stuck) for recording in found]
+
+
+def _build_changed_run(verdict: Verdict) -> ChangedRun:
+    after = "?" if verdict.turn is None else str(verdict.turn)
+    return ChangedRun(
+        verdict.id,
+        KINDS[verdict.kind][0],
+        _old_reason_label(verdict.old_reason),
+        _new_reason_label(verdict.reason),
+        f"{verdict.old_turn} → {after}",
+        verdict.tokens_saved,
+        verdict.was_cut,
+    )
+
+
+def _old_reason_label(code: str) -> str:
+    return reason_label(code) if code else "Not ended"
+
+
+def _new_reason_label(code: str) -> str:
+    return reason_label(code) if code else "Not known"

@@ -1,0 +1,66 @@
+"""Erasing what was said: the one change that stored events allow, and it is recorded.
+
+Numbers, reasons, digests and links stay, so that the audit stays verifiable.
+"""
+
+from collections.abc import Iterable
+from itertools import islice
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+from django.dispatch import Signal
+
+from agents.audit.log import log_actions, log_details
+from agents.audit.signing import ERASABLE_TEXTS
+from agents.models.audit import AuditEntry
+from agents.models.runs import AgentRun, RunEvent
+
+BATCH_SIZE = 200
+"""Runs in one transaction."""
+
+content_erased = Signal()
+"""Sent with `runs`, ids of runs whose content was erased: who keeps a copy erases it too."""
+
+
+def erase(run_ids: Iterable[UUID], *, why: str, by: User | None = None) -> int:
+    """Erase the content of closed runs; how many there were. Those that go on are left alone."""
+    ids, count = iter(run_ids), 0
+    while some := list(islice(ids, BATCH_SIZE)):
+        with transaction.atomic():
+            closed = AgentRun.objects.filter(pk__in=some, outcome__isnull=False).exclude(
+                question=""
+            )
+            found = list(closed.values_list("pk", flat=True))
+            log_actions(AuditEntry.Verb.ERASE, found, by=by, why=why)
+            RunEvent.objects.filter(run_id__in=found).exclude(content="").update(content="")
+            AgentRun.objects.filter(pk__in=found).update(**dict.fromkeys(ERASABLE_TEXTS, ""))
+            content_erased.send(sender=AgentRun, runs=found)
+        count += len(found)
+    return count
+
+
+def erase_unfinished(run_id: UUID, calls: Iterable[str]) -> int:
+    """Erase what the subagents of these calls wrote; how many had written something.
+
+    For those that did not finish. The run may still be going, and does not count as erased.
+    """
+    with transaction.atomic():
+        found = [call for call in calls if _subagent_events(run_id, call).exists()]
+        if found:
+            verb = AuditEntry.Verb.ERASE_UNFINISHED
+            log_details(verb, run_id, [{"call": call} for call in found])
+        for call in found:
+            _subagent_events(run_id, call).update(content="")
+    return len(found)
+
+
+def _subagent_events(run_id: UUID, call: str) -> QuerySet[RunEvent]:
+    return RunEvent.objects.filter(run_id=run_id, data__parent=call).exclude(content="")
+
+
+def erase_user_content(user: User) -> None:
+    """Before a person is deleted: their runs stay, without what was said in them."""
+    own = AgentRun.objects.filter(user=user, outcome__isnull=False).exclude(question="")
+    erase(list(own.values_list("pk", flat=True)), why="user deleted")

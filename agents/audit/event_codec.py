@@ -1,0 +1,175 @@
+"""A chunk as a row and back. What people and models wrote is kept apart, so it can be erased."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, Protocol
+from uuid import UUID
+
+from agents.core.chunks import Content, OracleStreamChunk, Thinking, from_dict, to_dict
+from agents.models.runs import RunEvent
+
+_CONTENT_PATHS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "thinking": (("content",),),
+    "content": (("content",),),
+    "tool_call": (("tool_call", "arguments"),),
+    "tool_result": (("tool_result",),),
+    "source": (("source", "path"), ("source", "snippet")),
+    "system": (("system_message",), ("metadata", "action")),
+    "turn": (("action",),),
+    "hint": (("text",),),
+    "done": (("explanation",),),
+}
+"""Where in a chunk its content is: the ways to its fields."""
+
+_STAMP_FIELDS = ("type", "seq", "at")
+
+
+class EncodedEvent(NamedTuple):
+    """One event, ready to be stored."""
+
+    seq: int
+    kind: str
+    data: str
+    """JSON, as text."""
+    content: str
+    sha256: str
+    at: datetime
+    signed: str
+    """What its link covers: the digest of the whole, and apart from it what cannot be erased."""
+
+    def build_event(self, run_id: UUID) -> RunEvent:
+        values = {**self._asdict(), "data": json.loads(self.data)}
+        del values["signed"]
+        return RunEvent(run_id=run_id, **values)
+
+
+class EventRow(Protocol):
+    """One event as a database gives it back: a RunEvent, or something lighter."""
+
+    @property
+    def seq(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def data(self) -> Mapping[str, Any]: ...
+    @property
+    def content(self) -> str: ...
+    @property
+    def at(self) -> datetime: ...
+
+
+def encode_chunk(chunk: OracleStreamChunk) -> EncodedEvent:
+    at = datetime.fromtimestamp(chunk.at, UTC)
+    if isinstance(chunk, Content | Thinking) and not chunk.parent:
+        return _encode_text(chunk, at)
+    whole = to_dict(chunk)
+    digest = hashlib.sha256(_to_canonical_json(whole)).hexdigest()
+    content = _pop_content(whole)
+    signed = digest + _to_canonical_json(whole).decode()
+    data = {name: value for name, value in whole.items() if name not in _STAMP_FIELDS}
+    return EncodedEvent(chunk.seq, chunk.type, _to_json(data), content, digest, at, signed)
+
+
+def _encode_text(chunk: Content | Thinking, at: datetime) -> EncodedEvent:
+    """The same for a piece of text, by hand: nearly all rows are one."""
+    stamp = at.isoformat(timespec="milliseconds")
+    text = _to_json(chunk.content)
+    whole = f'{{"at":"{stamp}","content":{text},"seq":{chunk.seq},"type":"{chunk.type}"}}'
+    digest = hashlib.sha256(whole.encode()).hexdigest()
+    signed = f'{digest}{{"at":"{stamp}","seq":{chunk.seq},"type":"{chunk.type}"}}'
+    return EncodedEvent(chunk.seq, chunk.type, "{}", chunk.content, digest, at, signed)
+
+
+def decode_event(event: EventRow) -> OracleStreamChunk | None:
+    """The chunk that was stored, or None for a kind that this version does not know."""
+    if not event.data and event.kind in _TEXT_CHUNKS:
+        return _TEXT_CHUNKS[event.kind](
+            content=event.content, seq=event.seq, at=event.at.timestamp()
+        )
+    return from_dict(_full_data(event))
+
+
+_TEXT_CHUNKS: Mapping[str, type[Content | Thinking]] = {"content": Content, "thinking": Thinking}
+
+
+def event_digest(event: EventRow) -> str:
+    """The digest of an event as it is stored now: what `sha256` must be, unless it was erased."""
+    whole = _full_data(event)
+    if event.content and event.kind not in _CONTENT_PATHS:
+        whole[""] = event.content  # there should be none
+    if (
+        _is_json(event.kind)
+        and event.content
+        and _to_json(json.loads(event.content)) != event.content
+    ):
+        whole[""] = event.content  # written otherwise than we write: a field may be there twice
+    return hashlib.sha256(_to_canonical_json(whole)).hexdigest()
+
+
+def _is_json(kind: str) -> bool:
+    return kind == "tool_call" or len(_CONTENT_PATHS.get(kind, ())) > 1
+
+
+def signed_payload(event: EventRow, digest: str) -> str:
+    """What the link of an event must cover, by what is stored now."""
+    return digest + _to_canonical_json(_data_without_content(event)).decode()
+
+
+def _full_data(event: EventRow) -> dict[str, Any]:
+    data = _data_without_content(event)
+    _restore_content(data, event.content)
+    return data
+
+
+def _data_without_content(event: EventRow) -> dict[str, Any]:
+    """Without its content."""
+    data = {"type": event.kind, "seq": event.seq, **event.data}
+    data["at"] = event.at.isoformat(timespec="milliseconds")
+    return data
+
+
+def _to_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _to_canonical_json(data: Mapping[str, Any]) -> bytes:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _pop_content(data: dict[str, Any]) -> str:
+    """Take the content out of a chunk's data: one text as it is, anything else as JSON."""
+    ways = _CONTENT_PATHS.get(data["type"], ())
+    taken = {}
+    for path in ways:
+        holder = _container_for(data, path)
+        if path[-1] in holder:
+            taken[path[-1]] = holder.pop(path[-1])
+    if len(ways) > 1:
+        return _to_json(taken)
+    value = next(iter(taken.values()), "")
+    return _to_json(value) if data["type"] == "tool_call" else str(value)
+
+
+def _restore_content(data: dict[str, Any], content: str) -> None:
+    """The other way. What was erased is empty."""
+    ways = _CONTENT_PATHS.get(data["type"], ())
+    if len(ways) > 1:
+        values = json.loads(content) if content else {ways[0][-1]: ""}
+    elif data["type"] == "tool_call":
+        values = {"arguments": json.loads(content) if content else {}}
+    else:
+        values = {path[-1]: content for path in ways}
+    for path in ways:
+        if path[-1] in values:
+            _container_for(data, path).setdefault(path[-1], values[path[-1]])
+
+
+def _container_for(data: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    """What a field is in; a copy, because the row keeps its own."""
+    if len(path) == 1:
+        return data
+    data[path[0]] = dict(data[path[0]])
+    held: dict[str, Any] = data[path[0]]
+    return held

@@ -1,0 +1,95 @@
+"""Earlier runs as the messages that a model is sent: always valid, one result for every call."""
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from agents.audit.event_codec import decode_event
+from agents.core.chunks import (
+    OUTCOME_UNKNOWN,
+    Content,
+    Done,
+    OracleStreamChunk,
+    ToolCalled,
+    ToolResult,
+    Turn,
+)
+from agents.core.loop.tool_plan import PlannedCall, assistant_message
+from agents.core.messages import Message
+from agents.core.stuck import action_signature
+from agents.models import AgentRun, RunEvent
+
+UNKNOWN_RESULT = f"{OUTCOME_UNKNOWN} the run ended before this call did. It may have taken effect."
+CONTEXT_KINDS = ("content", "tool_call", "tool_result", "turn", "done")
+
+
+def build_messages(run_ids: Sequence[UUID]) -> list[Message]:
+    """The conversation that these runs were, oldest first. Those that were erased are left out."""
+    runs = AgentRun.objects.exclude(question="").in_bulk(run_ids)
+    events: dict[UUID, list[RunEvent]] = {run_id: [] for run_id in runs}
+    for event in RunEvent.objects.filter(run_id__in=runs, kind__in=CONTEXT_KINDS).order_by(
+        "run", "seq"
+    ):
+        events[event.run_id].append(event)
+    messages: list[Message] = []
+    for run_id in run_ids:
+        if run_id in runs:
+            chunks = (decode_event(event) for event in events[run_id])
+            messages.append({"role": "user", "content": runs[run_id].question})
+            messages += messages_from_chunks(chunk for chunk in chunks if chunk is not None)
+    return messages
+
+
+def messages_from_chunks(chunks: Iterable[OracleStreamChunk]) -> list[Message]:
+    """What the model and its tools said in one run, turn by turn; a subagent's work is left out."""
+    messages: list[Message] = []
+    text: list[str] = []
+    entries: dict[str, PlannedCall] = {}
+    results: dict[str, str] = {}
+    explanation = ""
+
+    def close_turn() -> None:
+        if text or entries:
+            messages.append(assistant_message("".join(text), entries.values()))
+            messages.extend(
+                {"role": "tool", "tool_call_id": i, "content": results.get(i, UNKNOWN_RESULT)}
+                for i in entries
+            )
+        text.clear()
+        entries.clear()
+        results.clear()
+
+    for chunk in chunks:
+        if chunk.parent:
+            continue
+        match chunk:
+            case Turn(phase="start"):
+                close_turn()
+            case Content(content=written):
+                text.append(written)
+            case ToolCalled(tool_call=call):
+                key = action_signature(call.name, call.arguments)
+                entries[call.id] = PlannedCall(
+                    len(entries), call.id, call.name, call.arguments, key
+                )
+            case ToolResult(tool_call_id=call_id, tool_result=result):
+                results[call_id] = result
+            case Done(outcome="limited", termination_reason=reason):
+                explanation = f"[The answer above ended at a limit: {reason}.]"
+            case _:
+                pass
+    close_turn()
+    return _end_with_assistant(messages, explanation)
+
+
+def _end_with_assistant(messages: list[Message], explanation: str) -> list[Message]:
+    """A run that can be followed by a question: it ends with the assistant."""
+    if explanation or not messages or messages[-1]["role"] != "assistant":
+        words = explanation or "[No answer was written.]"
+        if messages and messages[-1]["role"] == "assistant":
+            messages[-1] = {
+                **messages[-1],
+                "content": f"{messages[-1]['content'] or ''}\n\n{words}",
+            }
+        else:
+            messages.append({"role": "assistant", "content": words})
+    return messages

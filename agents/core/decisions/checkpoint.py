@@ -1,0 +1,47 @@
+"""What happens at a checkpoint, for the loop and for the replay of a recorded run alike. Pure.
+
+decide -> (the run ends, or) wrap_up_reason -> start_turn_state -> ... -> AgentState.after_turn
+"""
+
+from collections.abc import Callable
+
+from agents.core.decisions.endings import find_end_reason
+from agents.core.decisions.guard import TreeGuard
+from agents.core.reasons import REASONS
+from agents.core.state import AgentState
+
+WRAP_UP = "wrap_up"
+"""The checkpoint after a wrap-up turn; the others are "start" and "turn"."""
+
+
+def decide(guard: TreeGuard, state: AgentState, checkpoint: str) -> tuple[bool, str]:
+    """Whether the run goes on, else why not: ask the tree, then hold it to what none can change."""
+    goes_on, reason = guard.should_continue(state)
+    if state.cancelled:
+        return False, "user_cancelled"
+    if checkpoint == WRAP_UP:
+        return False, state.wrap_up_reason or reason
+    if state.termination_reason is not None:  # a tree has asked for the end
+        return False, state.termination_reason
+    if goes_on and (enforced := find_end_reason(state, enforced=True)):
+        return False, enforced
+    return goes_on, reason
+
+
+def wrap_up_reason(
+    state: AgentState, checkpoint: str, goes_on: bool, reason: str, fits: Callable[[], bool]
+) -> str | None:
+    """Why the turn to come is the wrap-up, or None. `fits` says whether there is room for one."""
+    if goes_on:
+        return "max_iterations" if state.turns_left == 1 else None
+    has_answered = state.finish_reason == "stop"
+    if checkpoint == WRAP_UP or has_answered or not REASONS.get(reason).wraps_up:
+        return None
+    return reason if fits() else None
+
+
+def start_turn_state(guard: TreeGuard, state: AgentState, wrap_up: str | None) -> AgentState:
+    """The state at the start of a turn, as the tree wants it."""
+    if state.wrap_up_reason != wrap_up:
+        state = state.replace(wrap_up_reason=wrap_up)
+    return guard.on_turn_start(state)

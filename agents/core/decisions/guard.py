@@ -1,0 +1,188 @@
+"""Calls into a decision tree, made safe: a tree that fails is replaced, never the run's end."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from agents.core.config import AgentConfig
+from agents.core.decisions.protocol import TREES, DecisionTree
+from agents.core.decisions.trees.default import DefaultDecisionTree
+from agents.core.reasons import REASONS
+from agents.core.state import AgentState, Notice
+from agents.core.stuck import action_signature
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+TREE_OWNED_FIELDS = frozenset({"extensions", "notices", "withheld_tools"})
+LOOP_OWNED_FIELDS = tuple(
+    name for name in AgentState.__dataclass_fields__ if name not in TREE_OWNED_FIELDS
+)
+RESERVED_REASONS = frozenset({"completed", "user_cancelled"})
+"""Reasons that a tree cannot give a run: only a model completes it, only a person cancels it."""
+
+
+class InvalidTree(Exception):
+    """A tree returned something that its protocol does not allow."""
+
+
+class TreeGuard:
+    """A run's decision tree. When it fails, the default tree takes over from the state before."""
+
+    def __init__(self, tree: DecisionTree, config: AgentConfig) -> None:
+        self.failure: str | None = None
+        self._tree = tree
+        self._corrected_fields: dict[str, bool] = {}
+        """Facts that the tree had changed, and whether that was reported."""
+        self.config = config
+        self.config = self._call(
+            "get_config", lambda: config.restrict_to(tree.get_config()), _check_config, config
+        )
+
+    @property
+    def name(self) -> str:
+        """The name the tree is registered under, or that of its class."""
+        cls = type(self._tree)
+        return next((name for name, known in TREES if known is cls), cls.__name__)
+
+    def overrides(self, method: str) -> bool:
+        """Whether the tree does something else in a method than the default tree does."""
+        own = getattr(getattr(self._tree, method), "__func__", None)
+        return own is not getattr(DefaultDecisionTree, method)
+
+    def should_continue(self, state: AgentState) -> tuple[bool, str]:
+        answer = self._call(
+            "should_continue", lambda: self._tree.should_continue(state), _check_answer, None
+        )
+        return self._tree.should_continue(state) if answer is None else answer
+
+    def on_turn_start(self, state: AgentState) -> AgentState:
+        return self._replace(state, "on_turn_start", lambda: self._tree.on_turn_start(state))
+
+    def on_tool_result(self, state: AgentState, result: Mapping[str, Any]) -> AgentState:
+        """Hand a result to the tree. Its call is in the history then, whoever put it there."""
+        true = state.with_action(action_signature(result["name"], result["arguments"]))
+        return self._replace(
+            true, "on_tool_result", lambda: self._tree.on_tool_result(state, result), state
+        )
+
+    def pop_reports(self) -> list[Notice]:
+        """Return what there is to say about the tree, each thing once."""
+        reports = []
+        if self.failure is not None:
+            reports.append(_failure_notice(self.failure))
+            self.failure = None
+        if fields := [
+            name for name, is_reported in self._corrected_fields.items() if not is_reported
+        ]:
+            self._corrected_fields.update(dict.fromkeys(fields, True))
+            reports.append(_correction_notice(self.name, fields))
+        return reports
+
+    def _replace(
+        self,
+        state: AgentState,
+        method: str,
+        call: Callable[[], AgentState],
+        before: AgentState | None = None,
+    ) -> AgentState:
+        """A tree's new state, with the facts as in `state`: a tree cannot change what happened.
+
+        `before` is what the tree was given, where that is not `state` already.
+        """
+        return self._call(
+            method,
+            lambda: self._restore_facts(state, before or state, _check_state(call())),
+            _identity,
+            state,
+        )
+
+    def _restore_facts(self, true: AgentState, given: AgentState, after: AgentState) -> AgentState:
+        if after is given:
+            return true
+        values = {
+            f: getattr(true, f) for f in LOOP_OWNED_FIELDS if getattr(after, f) != getattr(true, f)
+        }
+        if _may_stop(given, after):
+            values.pop("termination_reason", None)
+        for name in values:
+            if getattr(after, name) != getattr(given, name) and name not in self._corrected_fields:
+                logger.warning("decision tree %s changed %s; it was put right", self.name, name)
+                self._corrected_fields[name] = False
+        return replace(after, **values) if values else after
+
+    def _call(
+        self, method: str, call: Callable[[], Any], check: Callable[[Any], T], fallback: T
+    ) -> T:
+        try:
+            return check(call())
+        except Exception as error:
+            logger.exception("decision tree %s failed in %s", self.name, method)
+            self.failure = f"{self.name}.{method}: {type(error).__name__}"
+            self._tree = DefaultDecisionTree(self.config)
+            return fallback
+
+
+def _may_stop(given: AgentState, after: AgentState) -> bool:
+    """Whether the tree asks for an end, with a reason that is a tree's to give."""
+    reason = after.termination_reason
+    return (
+        given.termination_reason is None and reason is not None and reason not in RESERVED_REASONS
+    )
+
+
+def _failure_notice(failure: str) -> Notice:
+    return Notice(
+        key=f"tree:{failure}",
+        system_type="notification",
+        message=f"The decision tree failed ({failure}); the run goes on with the default one.",
+        metadata={"limit_type": "tree", "failure": failure},
+    )
+
+
+def _correction_notice(tree: str, fields: Sequence[str]) -> Notice:
+    names = ", ".join(fields)
+    return Notice(
+        key=f"tree:corrected:{names}",
+        system_type="notification",
+        severity="info",
+        message=f"The decision tree {tree} changed what is not its own ({names}); "
+        "it was put right.",
+        metadata={"limit_type": "tree", "corrected": list(fields)},
+    )
+
+
+def _identity(answer: T) -> T:
+    return answer
+
+
+def _check_config(answer: Any) -> AgentConfig:
+    if not isinstance(answer, AgentConfig):
+        raise InvalidTree(f"get_config must return an AgentConfig, not {type(answer).__name__}")
+    return answer
+
+
+def _check_answer(answer: Any) -> tuple[bool, str] | None:
+    if not (isinstance(answer, tuple) and len(answer) == 2):
+        raise InvalidTree("should_continue must return (goes on, reason)")
+    goes_on, reason = answer
+    if not goes_on and reason not in REASONS:
+        raise InvalidTree(f"should_continue gave the unknown reason {reason!r}; register it first")
+    return bool(goes_on), "" if goes_on else reason
+
+
+def _check_state(answer: Any) -> AgentState:
+    if not isinstance(answer, AgentState):
+        raise InvalidTree(f"a state must be returned, not {type(answer).__name__}")
+    reason = answer.termination_reason
+    if reason is not None and reason not in REASONS:
+        raise InvalidTree(f"the unknown reason {reason!r} was set; register it first")
+    owned: Any = answer  # whatever its annotations say
+    if not (
+        isinstance(owned.notices, tuple)
+        and all(isinstance(notice, Notice) for notice in owned.notices)
+        and isinstance(owned.withheld_tools, frozenset)
+    ):
+        raise InvalidTree("notices must be a tuple of Notice, withheld_tools a frozenset of names")
+    return answer

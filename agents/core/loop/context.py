@@ -1,0 +1,266 @@
+"""What the parts of one run share: its state, accounts, conversation, inbox and stamp."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from agents.core.cancellation import Cancellation
+from agents.core.chunks import ContextUpdate, OracleStreamChunk, SystemMessage, qualify_call_id
+from agents.core.decisions.guard import TreeGuard
+from agents.core.decisions.warnings import TIME_WARNING_PERCENT, due_warnings, is_warning
+from agents.core.loop.explanation import RunTally
+from agents.core.loop.inbox import Inbox
+from agents.core.loop.prompt import Prompt
+from agents.core.loop.tool_plan import CallIds
+from agents.core.messages import ToolSchema
+from agents.core.ports import ChatModel, Clock, ToolRunner
+from agents.core.state import AgentState, Notice
+from agents.core.tokens import (
+    FORECAST_TURNS,
+    MIN_ANSWER_TOKENS,
+    MIN_RESULT_LENGTH,
+    TURN_CHARS,
+    TokenBudget,
+    forecast_further_turn,
+    schema_chars,
+    truncate_middle,
+)
+
+C = TypeVar("C")
+WRAP_UP_NOTE_CHARS = 600
+"""Room for what is put into the conversation before a last answer."""
+HINT_CHARS = 500
+GRACE_SECONDS = 0.2
+"""How long a cancelled tool is waited for."""
+CONTEXT_STEP = 500
+CONTEXT_SHARE = 0.02
+"""The context meter moves by so many tokens, or by this share of the window if that is less."""
+_TIMER_MARGIN = 0.001
+"""Timers ring this much late, so that a woken reader finds its moment reached."""
+
+
+def wrap_up_tokens(budget: TokenBudget, prompt_chars: int) -> int:
+    """Forecast a tool-free request and a short answer to it."""
+    return budget.estimate(prompt_chars + WRAP_UP_NOTE_CHARS) + MIN_ANSWER_TOKENS
+
+
+def working_tokens(budget: TokenBudget, prompt_chars: int, tool_chars: int) -> int:
+    """Forecast a working turn, and the wrap-up that must still fit after it."""
+    working = budget.estimate(prompt_chars + tool_chars) + MIN_ANSWER_TOKENS
+    return working + budget.estimate(TURN_CHARS) + wrap_up_tokens(budget, prompt_chars)
+
+
+@dataclass(frozen=True, slots=True)
+class MinimumBudgets:
+    """The token budgets below which a new run cannot answer, and cannot use tools.
+
+    None: no budget would do, because the model's window is too small.
+    """
+
+    answer: int | None
+    tools: int | None
+
+
+def minimum_budgets(prompt_chars: int, tool_chars: int, window: int) -> MinimumBudgets:
+    """What the loop will ask of a run that begins with a prompt and tools of these sizes."""
+    meter = TokenBudget(0, window, 0)
+    answer = wrap_up_tokens(meter, prompt_chars)
+    offered = meter.estimate(prompt_chars + tool_chars) + MIN_ANSWER_TOKENS
+    return MinimumBudgets(
+        answer=answer if answer <= window else None,
+        tools=working_tokens(meter, prompt_chars, tool_chars) if offered <= window else None,
+    )
+
+
+class RunContext:
+    """One run's working memory. Tools see a ToolContext instead, and write to the inbox."""
+
+    def __init__(
+        self,
+        state: AgentState,
+        guard: TreeGuard,
+        model: ChatModel,
+        tools: ToolRunner,
+        clock: Clock,
+        cancellation: Cancellation,
+        deadline: float | None,
+        grace: float,
+    ) -> None:
+        self.guard, self.model, self.tools, self.clock = guard, model, tools, clock
+        self.cancellation = cancellation
+        self.grace = grace
+        self.inbox: Inbox[Any] = Inbox(clock, cancellation)
+        """Where the run waits at present; each request and each batch of calls has its own."""
+        self.prompt = Prompt()
+        self.ids = CallIds()
+        self.tally = RunTally()
+        self.hints: list[str] = []
+        self.seq = 0
+        self._last_context_tokens: int | None = None
+        self._growth: deque[tuple[int, int]] = deque(maxlen=FORECAST_TURNS)
+        self._offered_cache: tuple[frozenset[str], tuple[ToolSchema, ...], int] | None = None
+        self.started = clock.monotonic()
+        limit = float(guard.config.timeout_seconds)
+        if deadline is not None:
+            limit = max(0.001, min(limit, deadline - self.started))
+        self.deadline = self.started + limit
+        budget = min(guard.config.token_budget, state.token_limit)
+        self.budget = TokenBudget(budget, model.window, model.max_output)
+        now = clock.time()
+        self.state = replace(
+            state,
+            config=guard.config,
+            token_limit=budget,
+            time_limit=limit,
+            start_time=now,
+            now=now,
+            context_window=model.window,
+        )
+        self.working_deadline = self.started + self.state.working_seconds
+
+    # -- chunks -----------------------------------------------------------------------------------
+
+    def emit(self, chunk: Callable[..., C], **fields: Any) -> C:
+        """A chunk with this run's next number and the time."""
+        self.seq += 1
+        return chunk(seq=self.seq, at=self.clock.time(), **fields)
+
+    def relay(self, chunk: Any, parent: str) -> Any:
+        """A subagent's chunk as one of this run's."""
+        self.seq += 1
+        parent = qualify_call_id(parent, chunk.parent) if chunk.parent else parent
+        return replace(chunk, seq=self.seq, at=self.clock.time(), parent=parent)
+
+    def notify(self, notice: Notice) -> Iterator[OracleStreamChunk]:
+        """Give a notice: to the user now, to the model with the next request. Once only."""
+        if notice.key in self.state.fired:
+            return
+        self.state = replace(self.state, fired=self.state.fired | {notice.key})
+        if notice.hint:
+            self.hints.append(truncate_middle(notice.hint, HINT_CHARS))
+        if notice.message:
+            yield self.emit(
+                SystemMessage,
+                system_type=notice.system_type,
+                system_message=notice.message,
+                severity=notice.severity,
+                metadata=dict(notice.metadata),
+            )
+
+    def emit_due_notices(self, *, warnings: bool = True) -> Iterator[OracleStreamChunk]:
+        """Give what is wrong with a tree, every warning that is due, and what a tree wanted said.
+
+        The warnings are the loop's own: a tree cannot use up, or reword, one of them.
+        """
+        wanted = [notice for notice in self.state.notices if not is_warning(notice)]
+        self.state = replace(self.state, notices=())
+        due = due_warnings(self.state) if warnings else []
+        for notice in (*self.guard.pop_reports(), *due, *wanted):
+            yield from self.notify(notice)
+
+    def context_update(self) -> Iterator[OracleStreamChunk]:
+        """Show how full the context is: at first, and when that has changed enough to be seen."""
+        tokens, window, shown = (
+            self.state.context_tokens,
+            self.state.context_window,
+            self._last_context_tokens,
+        )
+        if shown is None or abs(tokens - shown) >= min(CONTEXT_STEP, CONTEXT_SHARE * window):
+            self._last_context_tokens = tokens
+            yield self.emit(ContextUpdate, context_tokens=tokens, max_context_tokens=window)
+
+    # -- waiting ----------------------------------------------------------------------------------
+
+    def open_inbox(self) -> Inbox[Any]:
+        """A new inbox: what the writers of an earlier one still send is of no interest."""
+        self.inbox.close()
+        self.inbox = Inbox(self.clock, self.cancellation)
+        return self.inbox
+
+    def is_past(self, when: float) -> bool:
+        return self.clock.monotonic() >= when
+
+    def set_timers(self, *moments: float) -> None:
+        """Be woken at these moments, and at the time warning if it is still to come."""
+        self.inbox.clear_timers()
+        for moment in moments:
+            self.inbox.wake_at(moment + _TIMER_MARGIN)
+        if "time" not in self.state.fired:
+            share = TIME_WARNING_PERCENT / 100
+            self.inbox.wake_at(self.started + share * self.state.time_limit + _TIMER_MARGIN)
+
+    def tick(self) -> None:
+        """Bring the state's clock and cancellation up to date."""
+        now = self.state.start_time + self.clock.monotonic() - self.started
+        self.state = replace(self.state, now=now, cancelled=self.cancellation.requested)
+
+    def refresh(self) -> None:
+        """Bring the state's clock, cancellation and forecasts up to date."""
+        self.tick()
+        working = self.budget.estimate(self.prompt.chars + self.tool_chars())
+        turns, bare = self.state.turns_left, self.wrap_up_tokens()
+        one = (
+            working_tokens(self.budget, self.prompt.chars, self.tool_chars()) if turns > 1 else bare
+        )
+        step = self.budget.estimate(TURN_CHARS)
+        past = [(self.budget.estimate(chars), tokens) for chars, tokens in self._growth]
+        self.state = self.state.replace(
+            context_tokens=working,
+            next_request=one,
+            two_requests=one + forecast_further_turn(working, step, past) if turns > 2 else one,
+        )
+
+    def record_growth(self, chars: int, answer_tokens: int) -> None:
+        """Remember by how much a turn has made the prompt longer, and what its answer took."""
+        self._growth.append((chars, answer_tokens))
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    def tool_schemas(self) -> tuple[ToolSchema, ...]:
+        return self._get_offered_tools()[0]
+
+    def tool_chars(self) -> int:
+        return self._get_offered_tools()[1]
+
+    def _get_offered_tools(self) -> tuple[tuple[ToolSchema, ...], int]:
+        """The tools that are not withheld, and their size; made anew only when that changes."""
+        withheld = self.state.withheld_tools
+        if self._offered_cache is None or self._offered_cache[0] != withheld:
+            offered = tuple(
+                schema
+                for schema in self.tools.schemas()
+                if schema["function"]["name"] not in withheld
+            )
+            self._offered_cache = (withheld, offered, schema_chars(offered))
+        return self._offered_cache[1], self._offered_cache[2]
+
+    def result_chars(self, results: int) -> int:
+        """How long each of a turn's results may be.
+
+        A wrap-up must fit after them. As long as the token warning was not given, so must a
+        working turn: the model is to hear the warning while it can still act on it.
+        """
+        sent = self.prompt.chars + WRAP_UP_NOTE_CHARS
+        longest = self.budget.result_chars(sent, results)
+        if "tokens" in self.state.fired or self.state.turns_left <= 2:
+            return longest
+        working = self.prompt.chars + self.tool_chars() + TURN_CHARS
+        room = self.budget.result_chars_for_two(sent, working, results)
+        return min(longest, room) if room >= MIN_RESULT_LENGTH else longest
+
+    def wrap_up_tokens(self) -> int:
+        """What a tool-free request and a short answer are forecast to take."""
+        return wrap_up_tokens(self.budget, self.prompt.chars)
+
+    def spare_tokens(self) -> int:
+        """What is left beyond the wrap-up."""
+        return max(0, self.budget.left - self.wrap_up_tokens())
+
+    def wrap_up_fits(self) -> bool:
+        """Whether one more tool-free request fits in turns, tokens, window and time."""
+        return (
+            self.state.turns_left >= 1
+            and self.budget.has_room_for(self.prompt.chars + WRAP_UP_NOTE_CHARS)
+            and not self.is_past(self.deadline - self.grace)
+        )

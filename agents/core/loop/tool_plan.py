@@ -1,0 +1,188 @@
+"""The tool calls of one turn: what is run, what is shared, what is refused. Pure.
+
+The order is fixed: parse, share the result of identical read-only calls, cap in call order,
+refuse the rest. Every call the model wrote ends with exactly one result.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agents.core.messages import Message, RawCall, ToolCall, ToolOutcome
+from agents.core.sanitize import replace_unstorable
+from agents.core.stuck import action_signature, count_errors_at_end
+
+_EXCERPT_CHARS = 200
+_INVALID_NAME_CHARS = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+@dataclass(slots=True)
+class PlannedCall:
+    """One call of a turn and what became of it. Exactly one outcome is set in the end."""
+
+    order: int
+    id: str
+    name: str
+    arguments: Mapping[str, Any] | str
+    signature: str
+    same_as: int | None = None
+    """The order of the call whose result this one shares."""
+    outcome: ToolOutcome | None = None
+    duration_ms: int = 0
+    started: float | None = None
+
+    @property
+    def call(self) -> ToolCall:
+        if isinstance(self.arguments, str):
+            raise TypeError("a call without parsed arguments cannot be run")
+        return ToolCall(self.id, self.name, self.arguments)
+
+
+class CallIds:
+    """Call ids that are unique within a run, whatever the model sends."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, int] = {}
+
+    def make_unique(self, wanted: str) -> str:
+        base = name = wanted or "call"
+        while name in self._used:
+            self._used[base] += 1
+            name = f"{base}-{self._used[base]}"
+        self._used[name] = 1
+        return name
+
+
+def plan_calls(
+    calls: Sequence[RawCall],
+    ids: CallIds,
+    *,
+    cap: int,
+    writes: Callable[[str], bool],
+    withheld: frozenset[str] = frozenset(),
+    ending: str = "",
+) -> list[PlannedCall]:
+    """The turn's calls in order. Those with an outcome already will not be run.
+
+    `ending` is why nothing may run any more, on a wrap-up turn.
+    """
+    entries = [_parse_call(order, call, ids) for order, call in enumerate(calls)]
+    first: dict[str, int] = {}
+    allowed = 0
+    for entry in entries:
+        if ending:
+            entry.outcome = refusal_outcome(f"Not run: {ending}")
+        elif entry.name in withheld:
+            entry.outcome = refusal_outcome(f"Refused: {entry.name} is not available in this run.")
+        elif entry.outcome is None and not writes(entry.name) and entry.signature in first:
+            entry.same_as = first[entry.signature]
+        elif allowed >= cap:
+            entry.outcome = refusal_outcome(
+                f"Refused: at most {cap} tool calls are run in one iteration. "
+                "Call it again in the next one if it is still needed."
+            )
+        else:
+            allowed += 1
+            first.setdefault(entry.signature, entry.order)
+    return entries
+
+
+def refusal_outcome(text: str) -> ToolOutcome:
+    return ToolOutcome(ok=False, content=text, refused=True)
+
+
+def _parse_call(order: int, call: RawCall, ids: CallIds) -> PlannedCall:
+    arguments, problem = parse_arguments(replace_unstorable(call.arguments))
+    name = replace_unstorable(call.name).strip()
+    entry = PlannedCall(
+        order, ids.make_unique(call.id), name, arguments, action_signature(name, arguments)
+    )
+    if problem:
+        entry.outcome = ToolOutcome(ok=False, content=problem)
+    return entry
+
+
+def parse_arguments(text: str) -> tuple[Mapping[str, Any] | str, str]:
+    """The arguments as an object and no problem, or the text itself and what is wrong with it."""
+    if not text.strip():
+        return {}, ""
+    try:
+        value = _sanitize_json(
+            json.loads(text, parse_constant=_reject_constant, parse_float=_parse_finite)
+        )
+    except (ValueError, RecursionError) as error:
+        return text, f"The arguments are not valid JSON ({error}): {text[:_EXCERPT_CHARS]}"
+    if not isinstance(value, dict):
+        return text, f"The arguments must be a JSON object, not {type(value).__name__}."
+    return value, ""
+
+
+def _sanitize_json(value: Any) -> Any:
+    """JSON data without what no database or socket takes: half characters and NULs."""
+    match value:
+        case str():
+            return replace_unstorable(value)
+        case list():
+            return [_sanitize_json(item) for item in value]
+        case dict():
+            return {replace_unstorable(key): _sanitize_json(item) for key, item in value.items()}
+    return value
+
+
+def _parse_finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large a number")
+    return number
+
+
+def _reject_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def assistant_message(text: str, entries: Iterable[PlannedCall]) -> Message:
+    """The model's turn as it goes into the history: always valid, whatever the model wrote.
+
+    Arguments that were not a JSON object are sent back as {}, because providers refuse a history
+    that holds anything else; the call's result tells the model what it had written.
+    """
+    calls = [
+        {
+            "id": entry.id,
+            "type": "function",
+            "function": {
+                "name": _sanitize_name(entry.name),
+                "arguments": _encode_arguments(entry.arguments),
+            },
+        }
+        for entry in entries
+    ]
+    message: Message = {"role": "assistant", "content": text or None}
+    return {**message, "tool_calls": calls} if calls else message
+
+
+def _sanitize_name(name: str) -> str:
+    """A name that providers accept, for a tool that a model made up."""
+    return _INVALID_NAME_CHARS.sub("_", name)[:64] or "unknown"
+
+
+def _encode_arguments(arguments: Mapping[str, Any] | str) -> str:
+    return "{}" if isinstance(arguments, str) else json.dumps(arguments)
+
+
+def all_calls_failed(entries: Iterable[PlannedCall]) -> bool | None:
+    """True when every call that was not refused failed, None when all were refused."""
+    outcomes = [e.outcome.ok for e in entries if e.outcome is not None and not e.outcome.refused]
+    return not any(outcomes) if outcomes else None
+
+
+def count_trailing_errors(entries: Iterable[PlannedCall]) -> int:
+    """Count the errors since the last success, in call order. A shared result counts once."""
+    return count_errors_at_end(
+        entry.outcome.ok
+        for entry in entries
+        if entry.outcome is not None and not entry.outcome.refused and entry.same_as is None
+    )

@@ -1,0 +1,125 @@
+"""One turn: what the model is told first, its request, its tool calls, and the record of it."""
+
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from agents.core.chunks import Hint, OracleStreamChunk, Turn
+from agents.core.decisions.checkpoint import start_turn_state
+from agents.core.decisions.notices import attribute_to_tree, wrap_up_notice
+from agents.core.loop.context import WRAP_UP_NOTE_CHARS, RunContext
+from agents.core.loop.model_call import ModelReply, call_model, charge
+from agents.core.loop.prompt import EMPTY_NOTE, GO_ON_NOTE, wrap_up_note
+from agents.core.loop.tool_calls import ToolBatch, finish_pending_calls, run_tool_calls
+from agents.core.loop.tool_plan import all_calls_failed, count_trailing_errors
+from agents.core.reasons import INSIDE_LIMIT
+from agents.core.sanitize import is_blank
+from agents.core.state import merge_usage_source
+from agents.core.stuck import TurnAction, build_action, digest
+from agents.core.tokens import TokenCharge
+
+
+@dataclass(slots=True)
+class TurnInProgress:
+    """A turn that has begun and is not folded into the state yet."""
+
+    answer: ModelReply = field(default_factory=ModelReply)
+    batch: ToolBatch = field(default_factory=ToolBatch)
+    cost: TokenCharge | None = None
+
+
+def begin_turn(ctx: RunContext, wrap_up: str | None) -> Iterator[OracleStreamChunk]:
+    """Tell the tree, the user and the model what there is to know before the request."""
+    ctx.state = start_turn_state(ctx.guard, ctx.state, wrap_up)
+    yield ctx.emit(Turn, number=ctx.state.turn + 1, phase="start", wrap_up=wrap_up)
+    yield from ctx.emit_due_notices()
+    if wrap_up in INSIDE_LIMIT:
+        yield from ctx.notify(attribute_to_tree(wrap_up_notice(wrap_up, ctx.state), ctx.tally.tree))
+    if notes := _collect_notes(ctx, wrap_up):
+        yield ctx.emit(Hint, text=ctx.prompt.add_notes(notes))
+
+
+def _collect_notes(ctx: RunContext, wrap_up: str | None) -> list[str]:
+    """What is put into the conversation; on a wrap-up turn, no more than was forecast."""
+    notes, ctx.hints = ctx.hints, []
+    if ctx.state.finish_reason == "empty":
+        notes.append(EMPTY_NOTE)
+    if wrap_up is not None:
+        last = wrap_up_note(wrap_up)
+        room = WRAP_UP_NOTE_CHARS - len(last)
+        while sum(map(len, notes)) > room:
+            notes.pop(0)
+        notes.append(last)
+    if not notes and ctx.prompt.messages[-1]["role"] == "assistant":
+        notes.append(GO_ON_NOTE)
+    return notes
+
+
+async def run_turn(
+    ctx: RunContext, turn: TurnInProgress
+) -> AsyncGenerator[OracleStreamChunk, None]:
+    """One request and the calls it asks for, folded into the state."""
+    answer, before = turn.answer, ctx.prompt.chars
+    async with aclosing(call_model(ctx, answer)) as chunks:
+        async for chunk in chunks:
+            yield chunk
+    turn.cost = charge(ctx, answer)
+    text = "".join(answer.text)
+    ctx.tally.wrote_text = ctx.tally.wrote_text or not is_blank(text)
+    if answer.calls:
+        async with aclosing(run_tool_calls(ctx, turn.batch, text, answer.calls)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+    elif text:
+        ctx.prompt.add({"role": "assistant", "content": text})
+    ctx.record_growth(ctx.prompt.chars - before, turn.cost.completion)
+    yield _fold_turn(ctx, turn, turn.cost, _build_turn_action(ctx, turn.batch))
+
+
+def abort_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamChunk]:
+    """Fold a turn that failed on our side: its calls get their results, its tokens are booked."""
+    yield from finish_pending_calls(ctx, turn.batch, "something went wrong inside Oracle")
+    yield _fold_turn(ctx, turn, turn.cost or charge(ctx, turn.answer), TurnAction(""))
+
+
+def _build_turn_action(ctx: RunContext, batch: ToolBatch) -> TurnAction:
+    """What the turn did. A wrap-up turn runs nothing, whatever it asks for."""
+    done = [] if ctx.state.wrap_up_reason else batch.entries
+    return build_action(
+        [(entry.signature, entry.outcome.content) for entry in done if entry.outcome is not None],
+        writes=any(ctx.tools.writes(entry.name) for entry in done),
+    )
+
+
+def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: TurnAction) -> Turn:
+    """Record the turn's end, and take it into the state by that record alone."""
+    answer, batch = turn.answer, turn.batch
+    ended = ctx.emit(
+        Turn,
+        number=ctx.state.turn + 1,
+        phase="end",
+        wrap_up=ctx.state.wrap_up_reason,
+        answered=answer.answered,
+        prompt_tokens=cost.prompt,
+        completion_tokens=cost.completion,
+        subagent_tokens=batch.subagent_tokens,
+        usage_source=merge_usage_source(batch.subagent_source, cost.source),
+        model_ms=answer.model_ms,
+        finish_reason=_finish_reason(ctx, answer),
+        action=step.action,
+        action_digest=digest(step.action) if step.action else "",
+        results=step.results,
+        results_normalised=step.results_normalised,
+        writes=step.writes,
+        failed=all_calls_failed(batch.entries),
+        errors=count_trailing_errors(batch.entries),
+    )
+    ctx.state = ctx.state.after_turn(ended)
+    return ended
+
+
+def _finish_reason(ctx: RunContext, answer: ModelReply) -> str:
+    """How the answer ended. One that is empty ends a run that has written its answer before."""
+    reason = answer.finish_reason
+    is_end = reason == "empty" and ctx.tally.wrote_text and ctx.state.wrap_up_reason is None
+    return "stop" if is_end else reason

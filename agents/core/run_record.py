@@ -1,0 +1,80 @@
+"""A run read back from its chunks: what a page, a command line or a test wants to know of it."""
+
+from dataclasses import dataclass, field
+
+from agents.core.chunks import (
+    CallView,
+    Content,
+    Done,
+    Error,
+    OracleStreamChunk,
+    Source,
+    Status,
+    SystemMessage,
+    ToolCalled,
+    ToolResult,
+    Turn,
+)
+
+
+@dataclass(slots=True)
+class RunRecord:
+    """Everything a run has said so far, main chain only unless it says otherwise.
+
+    What a subagent wrote is never part of the answer: its report is the result of its call.
+    """
+
+    texts: list[list[str]] = field(default_factory=list)
+    calls: dict[str, CallView] = field(default_factory=dict)
+    started: dict[str, float] = field(default_factory=dict)
+    results: dict[str, ToolResult] = field(default_factory=dict)
+    notices: list[SystemMessage] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    error: Error | None = None
+    done: Done | None = None
+
+    def add(self, chunk: OracleStreamChunk) -> None:
+        if chunk.parent:
+            return
+        match chunk:
+            case Content(content=text):
+                self._turn_text().append(text)
+            case Turn(phase="start"):
+                self.texts.append([])
+            case Turn():
+                self.turns.append(chunk)
+            case ToolCalled(tool_call=call):
+                self.calls[call.id] = call
+                self.started[call.id] = chunk.at
+            case ToolResult(tool_call_id=call_id):
+                self.results[call_id] = chunk
+            case SystemMessage():
+                self.notices.append(chunk)
+            case Source():
+                self.sources.append(chunk)
+            case Error():
+                self.error = chunk
+            case Done():
+                self.done = chunk
+            case _:
+                pass
+
+    @property
+    def answer(self) -> str:
+        """The model's own words: every character, turns set apart by an empty line."""
+        return "\n\n".join(text for text in map("".join, self.texts) if text)
+
+    def status(self, now: float) -> Status | None:
+        """The heartbeat at this time: which tools are running, and for how long."""
+        running = [c for c in self.calls.values() if c.status == "running"]
+        waiting = [call for call in running if call.id not in self.results]
+        if not waiting:
+            return None
+        since = min(self.started[call.id] for call in waiting)
+        return Status(at=now, tools=tuple(call.name for call in waiting), seconds=now - since)
+
+    def _turn_text(self) -> list[str]:
+        if not self.texts:
+            self.texts.append([])
+        return self.texts[-1]

@@ -1,0 +1,46 @@
+"""Text that can be stored, and sent to a model without being mistaken for ours."""
+
+import re
+import unicodedata
+
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
+_BLANK = frozenset("\ufffd\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Fillers and joiners that count as letters, marks or symbols, and what stands for no character."""
+_SELECTORS = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0000, 0xE1000))
+"""They choose the form of the character before them, and are nothing without one."""
+_SYSTEM_NOTE = re.compile(r"\[\s*oracle\s*:", re.IGNORECASE)
+
+
+def replace_unstorable(text: str) -> str:
+    """Join surrogates that JSON escapes left apart; mark what no database or socket would take."""
+    if "\x00" in text:
+        text = text.replace("\x00", "\ufffd")
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to see in a text, whatever characters it has."""
+    return all(_is_invisible(character) for character in text)
+
+
+def _is_invisible(character: str) -> bool:
+    return (
+        unicodedata.category(character) in _INVISIBLE
+        or character in _BLANK
+        or any(ord(character) in selectors for selectors in _SELECTORS)
+    )
+
+
+def neutralise_system_notes(text: str) -> str:
+    """Text from outside that cannot pass for a note of ours to the model."""
+    return _SYSTEM_NOTE.sub("(Oracle:", text) if "[" in text else text
+
+
+def truncate(text: str, length: int = 120) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"

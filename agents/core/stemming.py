@@ -1,0 +1,45 @@
+"""Words in English and German: folding and light stems. Search and embedded model share them."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+WORD_PATTERN = re.compile(r"[^\W_]+(?:['\u2019.,][^\W_]+)*")
+_SUFFIXES = (
+    "ungen", "ings", "ing", "ung", "ers", "est", "ed", "es", "en", "er", "em", "ly", "s", "e",
+)  # fmt: skip
+
+
+def fold(text: str) -> str:
+    """Lower case without accents."""
+    if text.isascii():
+        return text.lower()
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(char for char in plain if not unicodedata.combining(char))
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """A folded word without its ending."""
+    if word.endswith(("'s", "\u2019s")):
+        word = word[:-2]
+    if not word.isalpha() or len(word) < 4:
+        return word
+    if word.endswith(("ies", "ied", "ier")) and len(word) > 5:
+        return word[:-2]
+    if word.endswith(("ern", "eln")) and len(word) > 5:
+        return word[:-1]
+    for suffix in _SUFFIXES:
+        least = 5 if suffix == "ly" else 3
+        if word.endswith(suffix) and len(word) - len(suffix) >= least:
+            word = word[: -len(suffix)]
+            break
+    if len(word) > 3 and word[-1] == word[-2]:
+        word = word[:-1]
+    if len(word) > 3 and word[-1] == "y":
+        return word[:-1] + "i"
+    return word[:-1] if len(word) > 3 and word[-1] == "e" else word
+
+
+def stems(text: str) -> list[str]:
+    return [stem(word) for word in WORD_PATTERN.findall(fold(text))]

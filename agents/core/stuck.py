@@ -1,0 +1,228 @@
+"""Is the agent getting anywhere? Action signatures, result digests and the three stuck rules.
+
+As a command it reads recorded runs, one JSON object a line, and says where each is stuck:
+
+    python -m agents.core.stuck < runs.jsonl
+"""
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+IDENTICAL_TURNS = 3
+"""Rule 1: the same action with exactly the same results, this many turns in a row."""
+WRITING_TURNS = 4
+"""Rule 2: the same writing action this many turns in a row, whatever it returns."""
+KNOWN_TURNS = 5
+"""Rule 3: this many tool turns in a row that only repeat what already occurred."""
+RULE_BOUNDS = (2, 50)
+"""How many turns a stuck rule may ask for."""
+LOOP_WINDOW = 6
+LOOP_COUNT = 3
+"""The same action this often within the window is worth a notice, in a row or not."""
+
+ERROR_LIMIT = 3
+"""Tool errors in a row, call by call, that end a run."""
+MAX_BATCH_ERRORS = 2
+"""Errors that one batch may add: the model has always seen one before it is stopped for them."""
+
+_MAX_SIGNATURE_LENGTH = 160
+_VOLATILE = re.compile(
+    r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"  # UUIDs
+    r"|\b0x[0-9a-f]+\b|\b(?=[a-f]*\d)[0-9a-f]{6,}\b|\d+",  # addresses, hex ids, numbers
+    re.IGNORECASE,
+)
+_SPACE = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class StuckRules:
+    """How many turns each rule takes before it says that a run is stuck; 0 switches it off."""
+
+    identical: int = IDENTICAL_TURNS
+    writing: int = WRITING_TURNS
+    known: int = KNOWN_TURNS
+
+    def __post_init__(self) -> None:
+        low, high = RULE_BOUNDS
+        for name in self.__slots__:
+            turns = getattr(self, name)
+            if type(turns) is not int or (turns and not low <= turns <= high):
+                raise ValueError(
+                    f"{name}: must be a whole number from {low} to {high}, or 0 for off."
+                )
+
+
+DEFAULT_STUCK_RULES = StuckRules()
+
+
+@dataclass(frozen=True, slots=True)
+class TurnAction:
+    """What one turn did and what came of it. `action` is empty for a turn without tool calls."""
+
+    action: str
+    results: str = ""
+    results_normalised: str = ""
+    writes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressTracker:
+    """What has to be remembered of a run's steps to see that it is stuck."""
+
+    recent: tuple[str, ...] = ()
+    last_results: str = ""
+    same_action: int = 0
+    same_results: int = 0
+    writes: bool = False
+    known_row: int = 0
+    seen: frozenset[tuple[str, str]] = frozenset()
+    rules: StuckRules = DEFAULT_STUCK_RULES
+
+    def with_step(self, step: TurnAction) -> "ProgressTracker":
+        recent = (*self.recent, step.action)[-LOOP_WINDOW:]
+        if not step.action:
+            return ProgressTracker(recent=recent, seen=self.seen, rules=self.rules)
+        repeats = bool(self.recent) and self.recent[-1] == step.action
+        pair = (step.action, step.results_normalised)
+        same_results = repeats and self.last_results == step.results
+        return ProgressTracker(
+            recent=recent,
+            last_results=step.results,
+            same_action=self.same_action + 1 if repeats else 1,
+            same_results=self.same_results + 1 if same_results else 1,
+            writes=step.writes,
+            known_row=self.known_row + 1 if pair in self.seen else 0,
+            seen=self.seen | {pair},
+            rules=self.rules,
+        )
+
+    @property
+    def stuck_rule(self) -> str | None:
+        """The name of the rule that says the run is stuck, or None."""
+        rules = self.rules
+        if self.same_results >= rules.identical > 0:
+            return "identical"
+        if self.writes and self.same_action >= rules.writing > 0:
+            return "writing"
+        if self.known_row >= rules.known > 0:
+            return "cycle"
+        return None
+
+    @property
+    def last_action(self) -> str:
+        """The newest action there was, or nothing."""
+        return next((action for action in reversed(self.recent) if action), "")
+
+    @property
+    def is_looping(self) -> bool:
+        """Whether the newest action was done several times lately, in a row or not."""
+        return bool(self.recent and self.recent[-1]) and (
+            self.recent.count(self.recent[-1]) >= LOOP_COUNT
+        )
+
+
+def canonicalize_arguments(arguments: Mapping[str, Any] | str) -> str:
+    """Arguments as one string in which key order and white space do not matter."""
+    if isinstance(arguments, str):
+        return _SPACE.sub(" ", arguments).strip()
+    return json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def action_signature(name: str, arguments: Mapping[str, Any] | str) -> str:
+    """One call as a comparable, readable string; long arguments are cut and carry a digest."""
+    text = f"{name}:{canonicalize_arguments(arguments)}"
+    return (
+        text
+        if len(text) <= _MAX_SIGNATURE_LENGTH
+        else f"{text[:_MAX_SIGNATURE_LENGTH]}…#{digest(text)}"
+    )
+
+
+def join_signatures(signatures: Iterable[str]) -> str:
+    """What a turn did: the multiset of its calls."""
+    return " | ".join(sorted(signatures))
+
+
+def count_errors_at_end(oks: Iterable[bool]) -> int:
+    """Count the errors after a batch's last success; one batch counts for two at the most."""
+    errors = 0
+    for ok in oks:
+        errors = 0 if ok else errors + 1
+    return min(errors, MAX_BATCH_ERRORS)
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def normalise(text: str) -> str:
+    """Text without what changes by itself: numbers, hex ids, white space."""
+    return _SPACE.sub(" ", _VOLATILE.sub("0", text)).strip()
+
+
+def build_action(calls: Iterable[tuple[str, str]], *, writes: bool) -> TurnAction:
+    """The step of a turn from its calls, each as (signature, result text)."""
+    pairs = list(calls)
+    if not pairs:
+        return TurnAction("")
+    keys = [call for call, _ in pairs]
+    return TurnAction(
+        join_signatures(keys),
+        _digest_results(keys, (digest(result) for _, result in pairs)),
+        _digest_results(keys, (digest(normalise(result)) for _, result in pairs)),
+        writes,
+    )
+
+
+# -- the command ----------------------------------------------------------------------------------
+
+
+def action_from_trace(turn: Mapping[str, Any]) -> TurnAction:
+    """A step from a recorded turn, in which arguments and results are digests already."""
+    calls = turn["calls"]
+    if not calls:
+        return TurnAction("")
+    keys = [f"{call['name']}:{call['args']}" for call in calls]
+    return TurnAction(
+        join_signatures(keys),
+        _digest_results(keys, (call["result_sha"] for call in calls)),
+        _digest_results(keys, (call["result_nsha"] for call in calls)),
+        any(call["write"] for call in calls),
+    )
+
+
+def _digest_results(keys: Iterable[str], results: Iterable[str]) -> str:
+    """One digest of calls with their results, whatever order they came in."""
+    return digest("\x00".join(sorted(f"{k}\x01{r}" for k, r in zip(keys, results, strict=True))))
+
+
+def detect_no_progress(
+    turns: Iterable[Mapping[str, Any]], rules: StuckRules = DEFAULT_STUCK_RULES
+) -> tuple[int | None, str | None]:
+    """The first turn, counted from 1, at which a rule fires, and its name."""
+    track = ProgressTracker(rules=rules)
+    for number, turn in enumerate(turns, start=1):
+        track = track.with_step(action_from_trace(turn))
+        if track.stuck_rule:
+            return number, track.stuck_rule
+    return None, None
+
+
+def main(lines: TextIO, out: TextIO) -> None:
+    for line in lines:
+        if line.strip():
+            try:
+                run = json.loads(line)
+                turn, rule = detect_no_progress(run["turns"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise SystemExit(f"not a recorded run: {line[:80].strip()!r} ({error!r})") from None
+            out.write(json.dumps({"id": run["id"], "fired_at_turn": turn, "rule": rule}) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.stdin, sys.stdout)

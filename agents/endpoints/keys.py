@@ -1,0 +1,35 @@
+"""A person's key for an endpoint, encrypted and bound to the endpoint's origin."""
+
+from agents.endpoints.encryption import decrypt, encrypt
+from agents.llm.providers import PROVIDERS
+from agents.llm.url_policy import EndpointOrigin, parse_base_url
+from agents.models import ModelSettings
+
+# -- keys -----------------------------------------------------------------------------------------
+
+
+def encrypt_key(place: EndpointOrigin, key: str) -> str:
+    """A key and what it is for, fit to be stored. Neither has a space in it."""
+    return encrypt(f"{place.origin} {key}") if key else ""
+
+
+def decrypt_key(chosen: ModelSettings, base_url: str) -> str:
+    """The person's key for an endpoint; empty if they have none for this one."""
+    origin, key = _decrypt_stored(chosen)
+    return key if key and origin == parse_base_url(base_url).origin else ""
+
+
+def key_origin(chosen: ModelSettings) -> str:
+    """The origin that the stored key was entered for; empty if there is none that can be read."""
+    return _decrypt_stored(chosen)[0]
+
+
+def _decrypt_stored(chosen: ModelSettings) -> tuple[str, str]:
+    origin, _, key = decrypt(chosen.sealed_key).partition(" ")
+    return origin, key
+
+
+def needs_key(chosen: ModelSettings) -> bool:
+    """Whether the chosen provider answers nobody without a key."""
+    preset = PROVIDERS.get(chosen.provider)
+    return preset is not None and preset.needs_key

@@ -1,0 +1,65 @@
+"""Threads of our own for database work, so that it never waits behind a request's."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from django.db import InterfaceError, OperationalError, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+T = TypeVar("T")
+
+IDLE_SECONDS = 2.0
+"""After so long without use a connection is asked whether it still lives."""
+
+
+class DatabaseExecutor:
+    """`await database.run(work)` runs `work` in a thread whose connection is kept for the next.
+
+    A connection that failed is closed, so that the next call opens a new one, and one that was
+    idle is tried first: a database server that was restarted is met again without anybody noticing.
+    """
+
+    def __init__(self, threads: int, name: str) -> None:
+        self._connections: list[BaseDatabaseWrapper] = []
+        self._pool = ThreadPoolExecutor(threads, name, initializer=self._register_connection)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, _run_guarded, work)
+
+    async def close(self) -> None:
+        """Wait for what is going on, then close every thread's connection."""
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
+        self._pool.shutdown()
+        for kept in self._connections:
+            kept.close()
+
+    def _register_connection(self) -> None:
+        kept = connections["default"]
+        kept.inc_thread_sharing()  # so that `close` may close it
+        self._connections.append(kept)
+
+
+_last_used = threading.local()
+
+
+def _run_guarded(work: Callable[[], T]) -> T:
+    try:
+        if _is_stale() and not connection.is_usable():
+            connection.close()
+        _last_used.at = time.monotonic()
+        return work()
+    except (OperationalError, InterfaceError):
+        connection.close()
+        raise
+
+
+def _is_stale() -> bool:
+    """Whether this thread's connection has not been used for a while."""
+    idle = time.monotonic() - float(getattr(_last_used, "at", 0.0))
+    return connection.connection is not None and idle > IDLE_SECONDS

@@ -1,0 +1,286 @@
+"""The ledger's SQL. Synchronous and short: it runs in the ledger's own thread.
+
+Every commit is one fenced UPDATE over all its runs: it renews their leases and returns whether
+somebody asked to cancel them. A run that is missing from the answer was taken over; nothing of it
+is written.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from agents.audit import signing
+from agents.audit.erasure import erase, erase_unfinished
+from agents.audit.event_codec import EncodedEvent, decode_event, encode_chunk
+from agents.audit.log import log_action
+from agents.core.chunks import OracleStreamChunk
+from agents.models import AgentRun, RunTool
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A process's claim to a run: valid while the row's fence is this one."""
+
+    run_id: UUID
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class FinalValues:
+    """What there is to say of a run that has ended: columns of its row, and of its tools."""
+
+    values: Mapping[str, Any]
+    tools: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What one commit writes of one run: events, and its last words if it has ended."""
+
+    lease: Lease
+    chunks: Sequence[OracleStreamChunk]
+    final: FinalValues | None = None
+    unfinished: Sequence[str] = ()
+    """Calls whose subagents did not finish: with these events their words go."""
+
+
+class EventCursor(NamedTuple):
+    """What a reader has of a run: everything up to a number."""
+
+    run_id: UUID
+    after: int
+
+
+PAGE_SIZE = 500
+"""Events of one run that one read brings."""
+MAX_CURSORS = 300
+"""Runs that one statement reads; a database takes only so many values in one."""
+INSERT_BATCH_SIZE = 128
+"""Events that one statement stores."""
+
+
+class LeaseStatus(NamedTuple):
+    """What the database says of a run that is still ours."""
+
+    is_cancelled: bool
+    cancel_note: str
+    link: str
+    """The newest of its chain."""
+
+
+LeaseStatuses = dict[UUID, LeaseStatus]
+"""Runs that are still ours."""
+
+
+def write(commits: Sequence[Commit], lease_duration: timedelta) -> LeaseStatuses:
+    """Store the events of every run that is still ours, all together or not at all."""
+    rows = [
+        [encode_chunk(chunk) for chunk in commit.chunks] for commit in commits
+    ]  # before the lock
+    with transaction.atomic():
+        newest = {commit.lease: commit.chunks[-1].seq for commit in commits}
+        held = _renew(newest, timezone.now() + lease_duration)
+        inserted: list[tuple[Any, ...]] = []
+        endings: list[tuple[Commit, str]] = []
+        for commit, written in zip(commits, rows, strict=True):
+            if (standing := held.get(commit.lease.run_id)) is not None:
+                links = signing.next_links(standing.link, [row.signed for row in written])
+                inserted += _insert_values(commit.lease.run_id, written, links)
+                endings.append((commit, links[-1]))
+        _insert(inserted)
+        for commit, link in endings:
+            if commit.unfinished:
+                erase_unfinished(commit.lease.run_id, commit.unfinished)
+            if commit.final is not None:
+                _close_run(commit.lease.run_id, commit.final, link)
+    return held
+
+
+def _insert_values(
+    run_id: UUID, rows: list[EncodedEvent], links: list[str]
+) -> Iterator[tuple[Any, ...]]:
+    run, adapt = _prepare_id(run_id), connection.ops.adapt_datetimefield_value
+    for row, link in zip(rows, links, strict=True):
+        yield (run, row.seq, row.kind, row.data, row.content, row.sha256, link, adapt(row.at))
+
+
+def _close_run(run_id: UUID, final: FinalValues, link: str) -> None:
+    """Write a run's last words, count what it used, and seal it."""
+    RunTool.objects.bulk_create(RunTool(run_id=run_id, **tool) for tool in final.tools)
+    run = AgentRun.objects.get(pk=run_id)
+    for name, value in final.values.items():
+        setattr(run, name, value)
+    update_totals(run)
+    signing.sign_end(run, link, final.tools)
+    run.save(update_fields=[*final.values, *_TOTAL_FIELDS])
+    log_action("close", by=None, run=run, seal=run.seal)
+    if run.user_id is None:  # they were deleted while it went on
+        erase([run_id], why="user deleted")
+
+
+def update_totals(run: AgentRun) -> None:
+    """What a run that has ended took, and how much of each limit that was."""
+    run.tokens = run.tokens_in + run.tokens_out
+    if run.ended_at is not None:
+        took = run.ended_at - run.started_at
+        run.duration_ms = max(0, round(took.total_seconds() * 1000))
+        run.time_percent = round(run.duration_ms / 10 / run.config["timeout_seconds"])
+    run.turns_percent = round(100 * run.turns / run.config["max_iterations"])
+    run.tokens_percent = round(100 * run.tokens / run.config["token_budget"])
+
+
+_TOTAL_FIELDS = (
+    "tokens",
+    "duration_ms",
+    "turns_percent",
+    "tokens_percent",
+    "time_percent",
+    "digests",
+    "seal",
+)
+
+
+def _insert(rows: list[tuple[Any, ...]]) -> None:
+    """By hand, many rows to a statement: nearly everything that is stored passes here."""
+    for start in range(0, len(rows), INSERT_BATCH_SIZE):
+        some = rows[start : start + INSERT_BATCH_SIZE]
+        values = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s)"] * len(some))
+        statement = f"""
+            INSERT INTO agents_runevent (run_id, seq, kind, data, content, sha256, link, at)
+            VALUES {values}
+        """  # noqa: S608  # only placeholders are joined
+        with connection.cursor() as cursor:
+            cursor.execute(statement, [value for row in some for value in row])
+
+
+def renew(leases: Iterable[Lease], lease_duration: timedelta) -> LeaseStatuses:
+    """Keep runs that have nothing to write, and hear whether they are to be cancelled."""
+    with transaction.atomic():
+        return _renew(dict.fromkeys(leases, 0), timezone.now() + lease_duration)
+
+
+def checkpoint_wal() -> None:
+    """Let SQLite move what it has logged into its file. Nobody waits for it, neither readers nor
+    writers; left to itself it would do so at the end of a commit, which then takes long."""
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+class ChunkPage(NamedTuple):
+    """What one read brings of a run: chunks this version knows, up to a number."""
+
+    chunks: list[OracleStreamChunk]
+    last_seq: int
+    is_full: bool
+    """Whether there may be more than one read brings."""
+
+
+class _Event(NamedTuple):
+    seq: int
+    kind: str
+    data: Mapping[str, Any]
+    content: str
+    at: datetime
+
+
+def read(cursors: Sequence[EventCursor]) -> dict[EventCursor, ChunkPage]:
+    """What comes next after each cursor, if anything: one query for all of them.
+
+    Numbers have no gaps, so a range of them is as good as a limit, and bounded for each run.
+    """
+    found: dict[EventCursor, list[_Event]] = {}
+    for start in range(0, len(cursors), MAX_CURSORS):
+        some = cursors[start : start + MAX_CURSORS]
+        values = [v for c in some for v in (_prepare_id(c.run_id), c.after, c.after + PAGE_SIZE)]
+        statement = f"""
+            WITH v(id, above, most) AS (VALUES {_placeholders(len(some))})
+            SELECT v.id, v.above, e.seq, e.kind, e.data, e.content, e.at
+            FROM v JOIN agents_runevent e
+              ON e.run_id = v.id AND e.seq > v.above AND e.seq <= v.most
+            ORDER BY v.id, v.above, e.seq
+        """  # noqa: S608  # only placeholders are joined
+        with connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            for run_id, above, *event in cursor.fetchall():
+                found.setdefault(EventCursor(_to_uuid(run_id), above), []).append(
+                    _parse_event(*event)
+                )
+    return {cursor: _build_page(events) for cursor, events in found.items()}
+
+
+def iter_pages(run_id: UUID) -> Iterator[ChunkPage]:
+    """Everything that is stored of a run, piece by piece."""
+    cursor = EventCursor(run_id, 0)
+    while page := read([cursor]).get(cursor):
+        yield page
+        cursor = EventCursor(run_id, page.last_seq)
+
+
+def _parse_event(seq: int, kind: str, data: str, content: str, at: datetime) -> _Event:
+    values = {} if data == "{}" else json.loads(data)
+    return _Event(seq, kind, values, content, at if at.tzinfo else at.replace(tzinfo=UTC))
+
+
+def _build_page(events: list[_Event]) -> ChunkPage:
+    chunks = (decode_event(event) for event in events)
+    return ChunkPage(
+        [chunk for chunk in chunks if chunk is not None], events[-1].seq, len(events) == PAGE_SIZE
+    )
+
+
+def _renew(newest: Mapping[Lease, int], lease_until: datetime) -> LeaseStatuses:
+    """The fenced UPDATE. `newest` is the highest number each run will have, 0 for no change."""
+    if not newest:
+        return {}
+    values = [
+        value
+        for hold, seq in newest.items()
+        for value in (_prepare_id(hold.run_id), hold.fence, seq)
+    ]
+    lease = connection.ops.adapt_datetimefield_value(lease_until)
+    statement = f"""
+        WITH v(id, fence, seq) AS (VALUES {_placeholders(len(newest))})
+        UPDATE agents_agentrun
+        SET lease_until = %s,
+            last_seq = CASE WHEN v.seq > last_seq THEN v.seq ELSE last_seq END
+        FROM v
+        WHERE agents_agentrun.id = v.id
+          AND agents_agentrun.fence = v.fence
+          AND agents_agentrun.outcome IS NULL
+        RETURNING agents_agentrun.id,
+            agents_agentrun.cancel_requested_at,
+            agents_agentrun.cancel_note,
+            COALESCE(
+                (SELECT e.link FROM agents_runevent e
+                 WHERE e.run_id = agents_agentrun.id ORDER BY e.seq DESC LIMIT 1),
+                agents_agentrun.first_link
+            )
+    """  # noqa: S608  # only placeholders are joined
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [*values, lease])
+        return {
+            _to_uuid(found): LeaseStatus(cancel is not None, note, link)
+            for found, cancel, note, link in cursor.fetchall()
+        }
+
+
+_ROW_PLACEHOLDERS = {"sqlite": "(%s, %s, %s)", "postgresql": "(%s::uuid, %s::int, %s::int)"}
+
+
+def _prepare_id(run_id: UUID) -> Any:
+    """A run's id as this database takes it."""
+    return AgentRun._meta.pk.get_db_prep_value(run_id, connection)
+
+
+def _placeholders(rows: int) -> str:
+    return ", ".join([_ROW_PLACEHOLDERS[connection.vendor]] * rows)
+
+
+def _to_uuid(value: Any) -> UUID:
+    return value if isinstance(value, UUID) else UUID(value)

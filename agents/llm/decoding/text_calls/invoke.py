@@ -1,0 +1,65 @@
+"""Anthropic-style: `invoke` elements, bare or inside `function_calls`, with or without prefix."""
+
+from agents.llm.decoding.text_calls.base import (
+    NotACall,
+    Parse,
+    TextCall,
+    TextCursor,
+    build_call,
+    parse_parameter,
+)
+
+PREFIX_BY_OPENER = {
+    f"<{prefix}{tag}": prefix for prefix in ("", "antml:") for tag in ("invoke", "function_calls")
+}
+
+
+class Invoke:
+    """Both spellings; the prefix of the opener holds for the whole call."""
+
+    openers = tuple(PREFIX_BY_OPENER)
+
+    def parse(self, cursor: TextCursor) -> Parse[list[TextCall]]:
+        opener = yield from cursor.peek(*self.openers)
+        if opener.endswith("invoke"):
+            return [(yield from _read_invoke(cursor, PREFIX_BY_OPENER[opener]))]
+        return (yield from _read_function_calls(cursor, PREFIX_BY_OPENER[opener]))
+
+
+def _read_function_calls(cursor: TextCursor, prefix: str) -> Parse[list[TextCall]]:
+    invoke, end = f"<{prefix}invoke", f"</{prefix}function_calls>"
+    calls: list[TextCall] = []
+    yield from cursor.expect(f"<{prefix}function_calls>")
+    yield from cursor.skip_space()
+    while (yield from cursor.peek(invoke, end)) == invoke:
+        calls.append((yield from _read_invoke(cursor, prefix)))
+        yield from cursor.skip_space()
+    yield from cursor.expect(end)
+    return calls
+
+
+def _read_invoke(cursor: TextCursor, prefix: str) -> Parse[TextCall]:
+    parameter, end = f"<{prefix}parameter", f"</{prefix}invoke>"
+    arguments: dict[str, object] = {}
+    name = yield from _read_named_tag(cursor, f"<{prefix}invoke")
+    yield from cursor.skip_space()
+    while (yield from cursor.peek(parameter, end)) == parameter:
+        key = yield from _read_named_tag(cursor, parameter)
+        arguments[key] = parse_parameter((yield from cursor.read_until(f"</{prefix}parameter>")))
+        yield from cursor.skip_space()
+    yield from cursor.expect(end)
+    return build_call(name, arguments)
+
+
+def _read_named_tag(cursor: TextCursor, tag: str) -> Parse[str]:
+    """Read a start tag; return its `name` attribute, which comes first."""
+    yield from cursor.expect(tag)
+    yield from cursor.read_one_of(" ", "\n", "\t")
+    yield from cursor.skip_space()
+    yield from cursor.expect("name=")
+    quote = yield from cursor.read_one_of('"', "'")
+    name = yield from cursor.read_until(quote)
+    yield from cursor.read_until(">")
+    if not name.strip() or "\n" in name:
+        raise NotACall
+    return name

@@ -1,0 +1,88 @@
+"""The embedded model: drives the same loop as any other, without a key and without a network.
+
+It searches and reads the notes by the tools of the request and answers with what they say, word
+for word. It keeps nothing between requests: the same messages always get the same answer.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Sequence
+
+from agents.core.messages import Finished, ModelEvent, ModelRequest, RawCall, TextDelta
+from agents.llm.embedded.compose import compose
+from agents.llm.embedded.evidence import Material
+from agents.llm.embedded.planner import Call, next_calls
+from agents.llm.embedded.question import analyse_all
+from agents.llm.embedded.request import read_talk
+
+PACE = 0.012
+"""Seconds between two words, so that an answer is seen to be written."""
+_MOST_SECONDS = 4.0
+_CHARS_PER_TOKEN = 3
+"""Low, so that an answer never takes more tokens than it may."""
+_MIN_TOKENS = 160
+"""With less than this for an answer there is no room to look things up."""
+_PIECE = re.compile(r"\s*\S+\s*")
+
+
+class OfflineModel:
+    """A deterministic reader of notes, as the loop's ChatModel."""
+
+    name = "offline"
+    window = 64_000
+    max_output = 2_048
+
+    def __init__(self, pace: float = PACE) -> None:
+        self._pace = pace
+
+    def stream(self, request: ModelRequest) -> "OfflineStream":
+        return OfflineStream(request, self._pace)
+
+
+class OfflineStream:
+    """One answer. It is thought out when it is first iterated, then written word by word."""
+
+    def __init__(self, request: ModelRequest, pace: float) -> None:
+        self._request = request
+        self._pace = pace
+
+    async def __aiter__(self) -> AsyncIterator[ModelEvent]:
+        text, calls, cut = reply(self._request)
+        pieces = _PIECE.findall(text)
+        pause = min(self._pace, _MOST_SECONDS / max(1, len(pieces)))
+        for piece in pieces:
+            yield TextDelta(piece)
+            await asyncio.sleep(pause)
+        reason = "tool_calls" if calls else "length" if cut else "stop"
+        yield Finished(calls=calls, finish_reason=reason)
+
+    def undelivered(self) -> Sequence[ModelEvent]:
+        return ()
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def reply(request: ModelRequest) -> tuple[str, tuple[RawCall, ...], bool]:
+    """The answer or the calls that follow from a request, and whether the answer had to be cut."""
+    talk = read_talk(request)
+    questions = analyse_all(talk.question, talk.earlier)
+    offered = {str(tool["function"]["name"]) for tool in request.tools}
+    material = Material(talk)
+    calls: list[Call] = []
+    if request.tool_choice == "auto" and request.max_tokens >= _MIN_TOKENS:
+        calls = next_calls(talk, questions, offered, material)
+    if calls:
+        return "", tuple(_raw(call, talk.turns, at) for at, call in enumerate(calls)), False
+    withheld = request.tool_choice == "none" or request.max_tokens < _MIN_TOKENS
+    can_search = withheld or "vault_search" in offered
+    room = min(request.max_tokens, OfflineModel.max_output) * _CHARS_PER_TOKEN
+    text = compose(questions, material, room, can_search=can_search)
+    return text[:room], (), len(text) > room
+
+
+def _raw(call: Call, turn: int, at: int) -> RawCall:
+    name, arguments = call
+    encoded = json.dumps(arguments, ensure_ascii=False)
+    return RawCall(id=f"offline-{turn + 1}-{at + 1}", name=name, arguments=encoded)

@@ -1,5 +1,0 @@
-"""The embedded model: answers from the notes, word for word, with no key and no network."""
-
-from agents.llm.offline.model import OfflineModel
-
-__all__ = ["OfflineModel"]

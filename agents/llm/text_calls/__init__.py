@@ -1,6 +1,0 @@
-"""Tool calls that models write as text. One file per family; `scanner` puts them together."""
-
-from agents.llm.text_calls.base import TextCall
-from agents.llm.text_calls.scanner import TextCallScanner
-
-__all__ = ["TextCall", "TextCallScanner"]

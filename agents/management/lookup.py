@@ -1,0 +1,39 @@
+"""Whose run it is, on the command line: the one user and project there are, or the ones named."""
+
+from django.contrib.auth.models import User
+from django.core.management.base import CommandError
+
+from agents.models import Project
+from agents.projects.sample import create_sample_project
+
+LOCAL_USER = "local"
+
+
+def find_user(name: str | None) -> User:
+    """The user of that name; without one, the only user, made if there is none."""
+    users = list(User.objects.order_by("username")[:20])
+    if name is None:
+        if len(users) > 1:
+            raise CommandError(f"Say who asks with --user: {_join_names(users)}.")
+        return users[0] if users else User.objects.create_user(LOCAL_USER)
+    found = User.objects.filter(username=name).first()
+    if found is None:
+        raise CommandError(f"There is no user {name!r}. Known: {_join_names(users)}.")
+    return found
+
+
+def find_project(name: str | None, user: User) -> Project:
+    """The user's project of that name; without one, their only one, or the sample project."""
+    projects = list(Project.objects.filter(members=user)[:20])
+    if name is None:
+        if len(projects) > 1:
+            raise CommandError(f"Say which project with --project: {_join_names(projects)}.")
+        return projects[0] if projects else create_sample_project(user)
+    found = next((project for project in projects if project.name == name), None)
+    if found is None:
+        raise CommandError(f"{user} has no project {name!r}. Known: {_join_names(projects)}.")
+    return found
+
+
+def _join_names(things: list[User] | list[Project]) -> str:
+    return ", ".join(map(str, things)) or "none"

@@ -1,0 +1,94 @@
+"""Create the row of a run: one per conversation, five per user, one per message."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from agents.audit import signing
+from agents.core.config import AgentConfig
+from agents.models import AgentRun
+from agents.runtime.requests import Attach, ConversationBusy, RunRequest, TooManyRuns
+
+MAX_ACTIVE_RUNS = 5
+"""Runs that one user may have going at the same time."""
+
+
+def create_run(
+    request: RunRequest,
+    run_id: UUID,
+    *,
+    config: AgentConfig,
+    model: str,
+    owner: str,
+    lease_duration: timedelta,
+    attach: Attach | None,
+) -> tuple[AgentRun, bool]:
+    """The run of a request and whether it is new. The same message sent twice is one run."""
+    run = AgentRun(
+        pk=run_id,
+        user=request.user,
+        project=request.project,
+        question=request.question,
+        conversation_key=request.conversation_key,
+        context_runs=[str(earlier) for earlier in request.context_runs],
+        continued_from_id=request.continued_from,
+        client_message_id=request.client_message_id,
+        tree=request.tree,
+        model=model,
+        config=config.model_dump(),
+        owner=owner,
+        lease_until=timezone.now() + lease_duration,
+    )
+    signing.sign_start(run)
+    try:
+        return _store_run(request, run, attach)
+    except IntegrityError:  # a start of another user was quicker: now it is seen
+        return _store_run(request, run, attach)
+
+
+def _store_run(request: RunRequest, run: AgentRun, attach: Attach | None) -> tuple[AgentRun, bool]:
+    with transaction.atomic():
+        _lock_user(request)
+        if (known := _find_existing(request)) is not None:
+            return known, False
+        _check_conversation_free(request)
+        _check_run_count(request)
+        run.save(force_insert=True)
+        if attach is not None:
+            attach(run)
+        return run, True
+
+
+def _lock_user(request: RunRequest) -> None:
+    """Starts of one user come one after the other, so that all of them are counted.
+
+    On SQLite every writing transaction does so anyway.
+    """
+    if connection.features.has_select_for_update:
+        User.objects.select_for_update(no_key=True).filter(pk=request.user.pk).first()
+
+
+def _find_existing(request: RunRequest) -> AgentRun | None:
+    if request.client_message_id is None:
+        return None
+    return AgentRun.objects.filter(
+        user=request.user, client_message_id=request.client_message_id
+    ).first()
+
+
+def _check_conversation_free(request: RunRequest) -> None:
+    active = AgentRun.objects.filter(outcome__isnull=True)
+    if (
+        request.conversation_key is not None
+        and active.filter(conversation_key=request.conversation_key).exists()
+    ):
+        raise ConversationBusy("This conversation has a run going. Wait for it to end, or stop it.")
+
+
+def _check_run_count(request: RunRequest) -> None:
+    active = AgentRun.objects.filter(user=request.user, outcome__isnull=True).count()
+    if active >= MAX_ACTIVE_RUNS:
+        raise TooManyRuns(f"You have {active} runs going. Wait for one to end, or stop one.")

@@ -1,0 +1,33 @@
+"""The one runtime of a process, for whoever starts or follows runs there."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from agents.endpoints.selection import get_policy
+from agents.llm.client import build_http_client
+from agents.runtime.factory import SiteRunFactory
+from agents.runtime.runtime import Runtime
+
+_runtimes: list[Runtime] = []
+
+
+@asynccontextmanager
+async def open_runtime() -> AsyncGenerator[Runtime, None]:
+    """Settle what an earlier process left behind, then be home to runs until the end."""
+    async with (
+        build_http_client() as http,
+        build_http_client(permits=get_policy().permits) as own,
+        Runtime(SiteRunFactory(http, own)) as runtime,
+    ):
+        _runtimes.append(runtime)
+        try:
+            yield runtime
+        finally:
+            _runtimes.remove(runtime)
+
+
+def get_runtime() -> Runtime:
+    """The runtime of this process. Only `manage.py serve` and commands that open one have it."""
+    if not _runtimes:
+        raise RuntimeError("this process is no home to runs; serve pages with `manage.py serve`")
+    return _runtimes[-1]

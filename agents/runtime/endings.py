@@ -1,0 +1,116 @@
+"""How a run's row ends: the values of a finished one, the chunks of an interrupted one."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from agents.core.chunks import (
+    OUTCOME_UNKNOWN,
+    Done,
+    Error,
+    OracleStreamChunk,
+    SystemMessage,
+    ToolResult,
+)
+from agents.core.reasons import REASONS, Severity
+from agents.core.run_record import RunRecord
+from agents.ledger import queries
+
+MAX_NAME_LENGTH = 200
+"""Of a tool; a model may ask for any."""
+UNKNOWN_RESULTS = {
+    "interrupted": f"{OUTCOME_UNKNOWN} the server stopped during this call. "
+    "It may have taken effect.",
+    "internal_error": f"{OUTCOME_UNKNOWN} something went wrong inside Oracle. "
+    "It may have taken effect.",
+}
+
+
+def interrupted_chunks(
+    code: str, record: RunRecord, seq: int, model: str, at: float
+) -> list[OracleStreamChunk]:
+    """The end of a run that was cut off: results for its open calls, then why."""
+    reason = REASONS.get(code)
+    message, unknown = f"{reason.sentence} {reason.remedy}", UNKNOWN_RESULTS[code]
+    chunks: list[OracleStreamChunk] = [
+        ToolResult(tool_call_id=call_id, tool_result=unknown, ok=False, duration_ms=0, order=order)
+        for order, call_id in enumerate(record.calls)
+        if call_id not in record.results
+    ]
+    if code == "interrupted":
+        chunks.append(_interrupted_notice(message, reason.severity))
+    chunks += [
+        Error(code=reason.code, error=message),
+        Done(
+            termination_reason=reason.code,
+            outcome=reason.outcome.value,
+            turns_used=sum(turn.answered for turn in record.turns),
+            tokens_used=sum(sum_tokens(record)),
+            usage_source="mixed" if record.turns else "provider",
+            model_used=model,
+        ),
+    ]
+    return [replace(chunk, seq=seq + n, at=at) for n, chunk in enumerate(chunks, start=1)]
+
+
+def _interrupted_notice(message: str, severity: Severity) -> SystemMessage:
+    return SystemMessage(
+        system_type="interrupted",
+        system_message=message,
+        severity=severity,
+        metadata={"limit_type": "interrupted"},
+    )
+
+
+def sum_tokens(record: RunRecord) -> tuple[int, int]:
+    """Tokens in and out, as far as turns have ended. A subagent's count as sent."""
+    sent = sum(turn.prompt_tokens + turn.subagent_tokens for turn in record.turns)
+    return sent, sum(turn.completion_tokens for turn in record.turns)
+
+
+def final_values(record: RunRecord) -> queries.FinalValues:
+    """What is stored of a run once it has ended."""
+    return queries.FinalValues(_run_values(record), _tool_values(record))
+
+
+def _tool_values(record: RunRecord) -> list[dict[str, Any]]:
+    """How each tool did."""
+    found: dict[str, dict[str, Any]] = {}
+    for call_id, call in record.calls.items():
+        name = call.name[:MAX_NAME_LENGTH]
+        tool = found.setdefault(name, {"name": name, **dict.fromkeys(_TOOL_COUNTERS, 0)})
+        if call.status == "refused":
+            tool["refused"] += 1
+            continue
+        tool["calls"] += 1
+        if (result := record.results.get(call_id)) is not None:
+            tool["failed"] += not result.ok
+            tool["total_ms"] += result.duration_ms
+            tool["slowest_ms"] = max(tool["slowest_ms"], result.duration_ms)
+    return list(found.values())
+
+
+_TOOL_COUNTERS = ("calls", "failed", "refused", "total_ms", "slowest_ms")
+
+
+def _run_values(record: RunRecord) -> dict[str, Any]:
+    done = record.done
+    if done is None:
+        raise ValueError("the run has not ended")
+    sent, written = sum_tokens(record)
+    return {
+        "answer": record.answer,
+        "explanation": done.explanation,
+        "outcome": done.outcome,
+        "reason": done.termination_reason,
+        "also_triggered": list(done.also_triggered),
+        "error": record.error.error if record.error else "",
+        "wrapped_up": any(turn.wrap_up and turn.answered for turn in record.turns),
+        "turns": done.turns_used,
+        "tool_calls": sum(call.status != "refused" for call in record.calls.values()),
+        "tokens_in": sent,
+        "tokens_out": written,
+        "usage_source": done.usage_source,
+        "ended_at": datetime.fromtimestamp(done.at, UTC),
+        "lease_until": None,
+    }

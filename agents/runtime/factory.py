@@ -1,0 +1,76 @@
+"""The outside world of this site's runs: models and tools as environment and settings say."""
+
+import httpx
+
+from agents.core.loop.prompt import MAX_NOTES_LISTED, system_prompt
+from agents.core.ports import ChatModel, ToolRunner
+from agents.endpoints.selection import NO_MODEL_CHOSEN, build_model, model_name, select_endpoint
+from agents.llm.client import UnavailableModel
+from agents.llm.embedded import OfflineModel
+from agents.llm.errors import NotFound, WrongAddress
+from agents.llm.url_policy import EndpointNotAllowed
+from agents.models import ModelSettings, Project
+from agents.projects.notes import get_project_notes
+from agents.runtime.requests import RunRequest
+from agents.tools.catalogue import TOOLS
+from agents.tools.definition import Tool
+from agents.tools.executor import ToolExecutor
+from agents.tools.librarian import Librarian
+
+DELEGATE_TOOL = "delegate_librarian"
+
+
+class SiteRunFactory:
+    """With no endpoint at all, the embedded model answers from the notes.
+
+    `http` goes to the site's endpoint, which is trusted; `own_http` to those that people enter.
+    """
+
+    def __init__(self, http: httpx.AsyncClient, own_http: httpx.AsyncClient) -> None:
+        self._http = http
+        self._own_http = own_http
+
+    def model(self, request: RunRequest) -> ChatModel:
+        return self._build_model(request.model, ModelSettings.for_user(request.user))
+
+    def tools(self, request: RunRequest, model: ChatModel) -> ToolRunner:
+        notes = get_project_notes(request.project)
+        chosen = ModelSettings.for_user(request.user)
+        if chosen.is_embedded:
+            return ToolExecutor(offered_tools(chosen), [notes])
+        librarian = Librarian(
+            model=self._build_model(chosen.subagent_model or request.model, chosen),
+            tools=ToolExecutor(_reading_tools(), [notes]),
+            seconds=chosen.librarian_timeout,
+        )
+        return ToolExecutor(offered_tools(chosen), [notes, librarian])
+
+    def system_prompt(self, request: RunRequest) -> str:
+        return build_system_prompt(request.project)
+
+    def _build_model(self, name: str, chosen: ModelSettings) -> ChatModel:
+        name = model_name(name, chosen)
+        try:
+            place = select_endpoint(chosen)
+        except EndpointNotAllowed as refused:
+            return UnavailableModel(name or "none chosen", WrongAddress(str(refused)))
+        if place is None:
+            return OfflineModel()
+        if not name:
+            return UnavailableModel("none chosen", NotFound(NO_MODEL_CHOSEN))
+        http = self._own_http if place.is_own else self._http
+        return build_model(http, place, name, chosen)
+
+
+def build_system_prompt(project: Project) -> str:
+    """The system prompt of runs in a project."""
+    return system_prompt(project.name, get_project_notes(project).list_recent(MAX_NOTES_LISTED))
+
+
+def offered_tools(chosen: ModelSettings) -> list[Tool]:
+    """The tools of somebody's runs. The embedded model only reads."""
+    return _reading_tools() if chosen.is_embedded else [tool for _, tool in TOOLS]
+
+
+def _reading_tools() -> list[Tool]:
+    return [tool for name, tool in TOOLS if name != DELEGATE_TOOL and not tool.writes]

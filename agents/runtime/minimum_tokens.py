@@ -1,0 +1,58 @@
+"""How many tokens a run of somebody needs at least: for the settings, before anything is asked."""
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.core.cache import cache
+
+from agents.core.loop import ConversationInput
+from agents.core.loop.context import MinimumBudgets, minimum_budgets
+from agents.core.tokens import schema_chars
+from agents.endpoints.selection import model_name
+from agents.llm.capabilities import get_capabilities
+from agents.llm.embedded import OfflineModel
+from agents.models import ModelSettings, Project
+from agents.runtime.factory import build_system_prompt, offered_tools
+
+SAMPLE_QUESTION = "?" * 200
+"""A short question stands for all."""
+CACHE_SECONDS = 60
+"""How long the size of a system prompt is good for: making it looks at every note."""
+
+
+@dataclass(frozen=True, slots=True)
+class MinimumTokens:
+    """The smallest budgets of a new conversation, and where and with what they hold."""
+
+    budgets: MinimumBudgets
+    project: str
+    model: str
+
+
+def minimum_tokens_for(user: User) -> MinimumTokens | None:
+    """What somebody's next question needs, asked as a new conversation asks it; None if they are
+    in no project. Old conversations need more: they are replayed."""
+    project = Project.objects.filter(members=user).first()
+    if project is None:
+        return None
+    chosen = ModelSettings.for_user(user)
+    name = model_name("", chosen)
+    window = OfflineModel.window if chosen.is_embedded else get_capabilities(name).window
+    tools = schema_chars([tool.schema for tool in offered_tools(chosen)])
+    return MinimumTokens(
+        minimum_budgets(_prompt_chars(project), tools, window),
+        project.name,
+        "the embedded model" if chosen.is_embedded else name or "your model",
+    )
+
+
+def _prompt_chars(project: Project) -> int:
+    def measure() -> int:
+        return (
+            ConversationInput(system=build_system_prompt(project), question=SAMPLE_QUESTION)
+            .build_prompt([])
+            .chars
+        )
+
+    found: int | None = cache.get_or_set(f"prompt-chars:{project.pk}", measure, CACHE_SECONDS)
+    return measure() if found is None else found

@@ -1,0 +1,145 @@
+"""Runs that nobody drives any more: found, taken over, and ended with all they wrote.
+
+As interrupted if their process is gone; if it is this one, as our own fault.
+"""
+
+import logging
+import os
+import socket
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import DataError, InterfaceError, OperationalError
+from django.db.models import F, Q
+from django.utils import timezone
+
+from agents.core.run_record import RunRecord
+from agents.ledger import queries
+from agents.ledger.subagents import SubagentTracker
+from agents.models import AgentRun
+from agents.runtime.endings import final_values, interrupted_chunks
+
+logger = logging.getLogger(__name__)
+
+BOOT_ID = uuid.uuid4().hex
+MAX_COLUMN_VALUE = 2**30
+"""A number that fits every column, as does the sum of two."""
+
+
+def process_owner_id() -> str:
+    """This process, told apart from every other one, also from itself after a restart."""
+    return f"{socket.gethostname()}:{os.getpid()}:{BOOT_ID}"
+
+
+def sweep(lease_duration: timedelta, is_running: Callable[[UUID], bool]) -> int:
+    """End every run that nobody drives any more; how many there were.
+
+    `is_running` knows the runs of this process. It is asked after the rows were read: a run is
+    known to its process before it has a row.
+    """
+    return sum(_recover_safely(run, lease_duration) for run in _find_abandoned(is_running))
+
+
+def _recover_safely(run: AgentRun, lease_duration: timedelta) -> bool:
+    """One run that cannot be read must not keep a server from starting, or others unsettled."""
+    try:
+        return _recover(run, lease_duration)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("run %s cannot be settled", run.pk)
+        return False
+
+
+def _find_abandoned(is_running: Callable[[UUID], bool]) -> list[AgentRun]:
+    """Active runs with an expired lease, or of a process of this host that has dropped them."""
+    now = timezone.now()
+    expired, local = Q(lease_until__lt=now), Q(owner__startswith=f"{socket.gethostname()}:")
+    found = AgentRun.objects.filter(expired | local, outcome__isnull=True)
+    return [
+        run
+        for run in found
+        if not is_running(run.pk)
+        and (
+            run.owner == process_owner_id() or _is_owner_dead(run.owner) or not _is_leased(run, now)
+        )
+    ]
+
+
+def _is_leased(run: AgentRun, now: datetime) -> bool:
+    return run.lease_until is not None and run.lease_until > now
+
+
+def _is_owner_dead(name: str) -> bool:
+    """Whether an owner on this host has gone. Of other hosts only the lease tells."""
+    host, pid, boot = name.rsplit(":", 2)
+    if host != socket.gethostname():
+        return False
+    if int(pid) == os.getpid():
+        return boot != BOOT_ID
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def _recover(run: AgentRun, lease_duration: timedelta) -> bool:
+    """Take a run over and end it. False when somebody else was quicker."""
+    taken = AgentRun.objects.filter(pk=run.pk, fence=run.fence, outcome__isnull=True).update(
+        fence=F("fence") + 1, owner=process_owner_id(), lease_until=timezone.now() + lease_duration
+    )
+    if not taken:
+        return False
+    subagents = SubagentTracker()
+    record, seq = load_run_record(run, subagents)
+    code = "internal_error" if run.owner == process_owner_id() else "interrupted"
+    chunks = interrupted_chunks(code, record, seq, run.model, datetime.now(UTC).timestamp())
+    for chunk in chunks:
+        record.add(chunk)
+        subagents.add(chunk)
+    hold, ending, unfinished = (
+        queries.Lease(run.pk, run.fence + 1),
+        final_values(record),
+        subagents.pop_unfinished(),
+    )
+    try:
+        held = queries.write([queries.Commit(hold, chunks, ending, unfinished)], lease_duration)
+    except (DataError, OverflowError):  # numbers that no column takes
+        held = queries.write(
+            [queries.Commit(hold, chunks, _clamp_values(ending), unfinished)], lease_duration
+        )
+    return run.pk in held
+
+
+def _clamp_values(ending: queries.FinalValues) -> queries.FinalValues:
+    """With numbers that fit: they are wrong, but the end of the run is not."""
+    return queries.FinalValues(
+        _clamp_numbers(ending.values), [_clamp_numbers(tool) for tool in ending.tools]
+    )
+
+
+def _clamp_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: min(value, MAX_COLUMN_VALUE) if isinstance(value, int) else value
+        for name, value in values.items()
+    }
+
+
+def load_run_record(
+    run: AgentRun, subagents: SubagentTracker | None = None
+) -> tuple[RunRecord, int]:
+    """A run's record from its rows, and its newest number; `subagents` hear of them too."""
+    record, seq = RunRecord(), 0
+    for page in queries.iter_pages(run.pk):
+        seq = page.last_seq
+        for chunk in page.chunks:
+            record.add(chunk)
+            if subagents is not None:
+                subagents.add(chunk)
+    return record, seq

@@ -1,0 +1,112 @@
+"""One run that this process drives, from its first chunk to its last."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+
+from agents.core.cancellation import Cancellation
+from agents.core.chunks import Done, OracleStreamChunk
+from agents.core.decisions.protocol import TREES
+from agents.core.loop import ConversationInput, run
+from agents.core.messages import Message
+from agents.core.ports import ChatModel, Clock, ToolRunner
+from agents.core.run_record import RunRecord
+from agents.core.state import AgentState
+from agents.ledger.queries import FinalValues
+from agents.ledger.writer import LedgerClosed, OwnedRun, Writer
+from agents.runtime.endings import final_values, interrupted_chunks
+from agents.runtime.requests import RunRequest
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class RunInputs:
+    """What a run is driven with."""
+
+    request: RunRequest
+    model: ChatModel
+    tools: ToolRunner
+    system_prompt: str
+    history: list[Message]
+
+
+@dataclass(eq=False)
+class RunTask:
+    """Drives the loop and stores what it says. Its task belongs to the runtime."""
+
+    owned_run: OwnedRun
+    inputs: RunInputs
+    cancellation: Cancellation
+    clock: Clock
+    is_ours: bool = True
+    """False once another process has taken it over: then nothing more is written."""
+    task: asyncio.Task[None] | None = None
+    _record: RunRecord = field(default_factory=RunRecord)
+    _seq: int = 0
+
+    def cancel_task(self) -> None:
+        """Stop at once; what was written is kept, and ends as interrupted if the run is ours."""
+        if self.task is not None:
+            self.task.cancel()
+
+    async def run(self, writer: Writer) -> None:
+        run_id = self.owned_run.lease.run_id
+        try:
+            async with aclosing(self._chunks()) as chunks:
+                async for chunk in chunks:
+                    self._store(writer, chunk)
+                    await writer.wait_for_capacity(self.owned_run)
+            await writer.wait_committed(self.owned_run, self._seq)
+        except asyncio.CancelledError:
+            if self.is_ours:
+                await self._interrupt(writer)
+            raise
+        except LedgerClosed:
+            logger.warning("run %s is not ours any more", run_id)
+        except Exception:
+            logger.exception("run %s broke; the sweeper settles it", run_id)
+
+    def _chunks(self) -> AsyncGenerator[OracleStreamChunk, None]:
+        setting, request = self.inputs, self.inputs.request
+        return run(
+            AgentState(
+                user_id=str(request.user.pk),
+                project_id=str(request.project.pk),
+                config=request.config,
+            ),
+            ConversationInput(
+                system=setting.system_prompt,
+                question=request.question,
+                history=setting.history,
+                context_id=str(self.owned_run.lease.run_id),
+            ),
+            tree=TREES.get(request.tree)(request.config),  # type: ignore[call-arg]
+            model=setting.model,
+            tools=setting.tools,
+            clock=self.clock,
+            cancellation=self.cancellation,
+        )
+
+    def _store(self, writer: Writer, chunk: OracleStreamChunk) -> None:
+        self._record.add(chunk)
+        self._seq = chunk.seq
+        writer.append(
+            self.owned_run, chunk, self._final_values() if isinstance(chunk, Done) else None
+        )
+
+    def _final_values(self) -> FinalValues:
+        """With why it was stopped: it may end before whoever stopped it could write that down."""
+        ending, note = final_values(self._record), self.cancellation.note
+        return replace(ending, values={**ending.values, "cancel_note": note}) if note else ending
+
+    async def _interrupt(self, writer: Writer) -> None:
+        """End a run that this process stops: its open calls are settled, and it says why."""
+        if self._record.done is None:
+            name = self.inputs.model.name
+            now = self.clock.time()
+            for chunk in interrupted_chunks("interrupted", self._record, self._seq, name, now):
+                self._store(writer, chunk)
+        await writer.wait_committed(self.owned_run, self._seq)

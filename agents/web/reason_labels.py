@@ -1,0 +1,42 @@
+"""Labels, order and colours of termination reasons, installed or not."""
+
+from collections.abc import Mapping
+
+from agents.core.reasons import REASONS
+
+RUNNING = "running"
+
+
+# -- reasons --------------------------------------------------------------------------------------
+
+
+def assign_css_classes(codes: Mapping[str, str]) -> dict[str, str]:
+    """A class for each code: the colour of its group, paler for each further code of it."""
+    found: dict[str, str] = {}
+    members: dict[str, int] = {}
+    for code, group in codes.items():
+        members[group] = members.get(group, 0) + 1
+        found[code] = f"{group} shade-{min(members[group], 4)}"
+    return found
+
+
+REASON_CSS_CLASSES = assign_css_classes(
+    {code: reason.outcome.value for code, reason in REASONS} | {RUNNING: RUNNING}
+)
+
+
+def reason_css_class(code: str) -> str:
+    return REASON_CSS_CLASSES.get(code, "cancelled shade-4")
+
+
+def reason_label(code: str) -> str:
+    """A reason may be that of a package which is no longer installed."""
+    if code == RUNNING:
+        return "Running"
+    return REASONS.get(code).label if code in REASONS else code
+
+
+def sort_by_reason(runs: Mapping[str, int]) -> list[tuple[str, int]]:
+    """As they are registered, so that a colour is always in the same place."""
+    order = {code: at for at, code in enumerate(REASON_CSS_CLASSES)}
+    return sorted(runs.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))

@@ -1,0 +1,82 @@
+"""Somebody's runs, found for them or not at all, and told as the API tells them."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+
+from agents.core.chunks import SystemMessage
+from agents.core.reasons import Outcome, get_reason
+from agents.core.run_record import RunRecord
+from agents.models import AgentRun
+from agents.runtime.recovery import load_run_record
+from chat.api.schemas import Notice, RunView, Why
+from chat.errors import NotFoundForUser
+
+
+def _readable_runs(user: User, run_id: UUID) -> QuerySet[AgentRun]:
+    return AgentRun.objects.filter(pk=run_id, user=user, project__members=user)
+
+
+def user_can_read(user: User, run_id: UUID) -> bool:
+    return _readable_runs(user, run_id).exists()
+
+
+def get_run(user: User, run_id: UUID) -> AgentRun:
+    found = _readable_runs(user, run_id).first()
+    if found is None:
+        raise NotFoundForUser("There is no such run of yours.")
+    return found
+
+
+def load_run_view(user: User, run_id: UUID) -> RunView:
+    run = get_run(user, run_id)
+    record, _ = load_run_record(run)
+    return serialize_run(run, record)
+
+
+def serialize_run(run: AgentRun, record: RunRecord) -> RunView:
+    return RunView(
+        id=run.pk,
+        conversation_id=run.conversation_key,
+        project_id=run.project_id,
+        continued_from=run.continued_from_id,
+        client_message_id=run.client_message_id,
+        question=run.question,
+        answer=run.answer or record.answer,
+        explanation=run.explanation,
+        outcome=Outcome(run.outcome) if run.outcome else None,
+        reason=run.reason,
+        why=_serialize_reason(run.reason) if run.reason else None,
+        also_triggered=list(run.also_triggered),
+        error=run.error,
+        sources=[chunk.source for chunk in record.sources],
+        notices=[_serialize_notice(chunk) for chunk in record.notices],
+        turns=run.turns,
+        tool_calls=run.tool_calls,
+        tokens_in=run.tokens_in,
+        tokens_out=run.tokens_out,
+        usage_source=run.usage_source,
+        model=run.model,
+        tree=run.tree,
+        config=run.config,
+        last_seq=run.last_seq,
+        started_at=run.started_at,
+        ended_at=run.ended_at,
+    )
+
+
+def _serialize_reason(code: str) -> Why:
+    reason = get_reason(code)
+    return Why(label=reason.label, sentence=reason.sentence, remedy=reason.remedy)
+
+
+def _serialize_notice(chunk: SystemMessage) -> Notice:
+    return Notice(
+        system_type=chunk.system_type,
+        system_message=chunk.system_message,
+        severity=chunk.severity,
+        metadata=dict(chunk.metadata),
+        at=datetime.fromtimestamp(chunk.at, UTC),
+    )

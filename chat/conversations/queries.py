@@ -1,0 +1,68 @@
+"""A person's conversations: which are theirs, the list, renaming, deleting with undo.
+
+The door to everything in `chat`: rows are found here, for a person, or not at all.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from agents.models import AgentRun, Membership, Project
+from chat.conversations.tree import PRUNED_MESSAGE
+from chat.errors import InvalidAction, NotFoundForUser
+from chat.models import Conversation, Exchange
+
+
+def for_user(user: User) -> QuerySet[Conversation]:
+    """A user's own conversations, in projects that they are a member of."""
+    return Conversation.objects.filter(user=user, project__in=_project_ids(user))
+
+
+def _project_ids(user: User) -> QuerySet[Membership, UUID]:
+    return Membership.objects.filter(user=user).values_list("project_id", flat=True)
+
+
+def get(user: User, conversation_id: UUID) -> Conversation:
+    found = for_user(user).select_related("project").filter(pk=conversation_id).first()
+    if found is None:
+        raise NotFoundForUser("There is no such conversation of yours.")
+    return found
+
+
+def get_exchange(user: User, context_id: UUID) -> Exchange:
+    """The exchange that an id names: its own, or that of its run."""
+    named = Exchange.all_objects.filter(Q(pk=context_id) | Q(run=context_id))
+    found = (
+        named.select_related("conversation__project", "run")
+        .filter(conversation__in=for_user(user))
+        .first()
+    )
+    if found is None:
+        raise NotFoundForUser("There is no such exchange of yours.")
+    if found.pruned_at is not None:
+        raise InvalidAction(PRUNED_MESSAGE)
+    return found
+
+
+def get_project(user: User, project_id: UUID) -> Project:
+    found = Project.objects.filter(pk=project_id, pk__in=_project_ids(user)).first()
+    if found is None:
+        raise NotFoundForUser("You are not a member of such a project.")
+    return found
+
+
+def list_recent(
+    user: User, limit: int = 50, before: tuple[datetime, UUID] | None = None
+) -> QuerySet[Conversation]:
+    """The list, newest first, each with whether it is `running`.
+
+    `before` is (updated_at, id) of the last one of the page before.
+    """
+    active = AgentRun.objects.filter(conversation_key=OuterRef("pk"), outcome__isnull=True)
+    found = for_user(user).annotate(running=Exists(active))
+    if before is not None:
+        at, pk = before
+        found = found.filter(Q(updated_at__lt=at) | Q(updated_at=at, pk__gt=pk))
+    return found.order_by("-updated_at", "id")[:limit]

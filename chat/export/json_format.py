@@ -1,0 +1,109 @@
+"""A conversation as JSON: the path to HEAD, or the whole tree."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from agents.core.chunks import CallView, ToolResult, to_dict
+from chat.conversations import tree
+from chat.export.loader import ExportedExchange, iter_exchanges
+from chat.models import Conversation
+
+FORMAT_VERSION = 1
+
+
+def json_document(conversation: Conversation, *, whole_tree: bool = False) -> Iterator[str]:
+    """Pieces of one JSON object; its `exchanges` come last, parents before their children."""
+    shape = tree.load_shape(conversation)
+    path = shape.path(conversation.head_id)
+    on_path = set(path)
+    wanted = [pk for pk, _ in shape.walk()] if whole_tree else path
+    yield (
+        _dumps(_serialize_conversation(conversation, "tree" if whole_tree else "path"))[:-1]
+        + ', "exchanges": ['
+    )
+    for entry in iter_exchanges(wanted):
+        exchange = {**_serialize_exchange(entry), "on_path": entry.exchange.pk in on_path}
+        yield ("\n" if entry.number == 1 else ",\n") + _dumps(exchange)
+    yield "\n]}\n"
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _isoformat(moment: datetime | None) -> str | None:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds") if moment else None
+
+
+def _serialize_conversation(conversation: Conversation, scope: str) -> dict[str, Any]:
+    return {
+        "format": "oracle.conversation",
+        "version": FORMAT_VERSION,
+        "scope": scope,
+        "id": str(conversation.pk),
+        "title": conversation.title,
+        "project": {"id": str(conversation.project_id), "name": conversation.project.name},
+        "created_at": _isoformat(conversation.created_at),
+        "updated_at": _isoformat(conversation.updated_at),
+        "head": str(conversation.head_id) if conversation.head_id else None,
+    }
+
+
+def _serialize_exchange(entry: ExportedExchange) -> dict[str, Any]:
+    exchange, run, record = entry.exchange, entry.run, entry.record
+    return {
+        "id": str(exchange.pk),
+        "parent": str(exchange.parent_id) if exchange.parent_id else None,
+        "label": exchange.label,
+        "checkpoint": exchange.checkpoint,
+        "created_at": _isoformat(exchange.created_at),
+        "question": run.question,
+        "tool_calls": [
+            _serialize_call(call, record.results.get(call_id))
+            for call_id, call in record.calls.items()
+        ],
+        "notices": [_without_type(to_dict(notice)) for notice in entry.notices],
+        "answer": entry.answer,
+        "explanation": run.explanation,
+        "sources": [to_dict(source)["source"] for source in record.sources],
+        "error": run.error,
+        "run": _serialize_run(entry),
+    }
+
+
+def _serialize_run(entry: ExportedExchange) -> dict[str, Any]:
+    run = entry.run
+    return {
+        "id": str(run.pk),
+        "continued_from": str(run.continued_from_id) if run.continued_from_id else None,
+        "model": run.model,
+        "tree": run.tree,
+        "config": run.config,
+        "outcome": run.outcome,
+        "reason": run.reason,
+        "also_triggered": run.also_triggered,
+        "turns": run.turns,
+        "tokens_in": run.tokens_in,
+        "tokens_out": run.tokens_out,
+        "usage_source": run.usage_source,
+        "started_at": _isoformat(run.started_at),
+        "ended_at": _isoformat(run.ended_at),
+    }
+
+
+def _serialize_call(call: CallView, result: ToolResult | None) -> dict[str, Any]:
+    return {
+        "id": call.id,
+        "name": call.name,
+        "arguments": call.arguments,
+        "status": call.status,
+        "ok": result.ok if result else None,
+        "result": result.tool_result if result else None,
+        "duration_ms": result.duration_ms if result else None,
+    }
+
+
+def _without_type(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name not in ("type", "role", "seq")}

@@ -1,0 +1,328 @@
+"""An answer as people see it: chunks in, parts out. No HTML is made here but that of Markdown.
+
+A part is what a page shows as one thing: text, thinking, tool calls, a notice. `AnswerView`
+remembers what has changed since it was last asked, so that a page is sent only that; the same
+parts, rendered whole, are what a reload shows.
+"""
+
+from typing import Literal, assert_never
+from uuid import UUID
+
+from agents.core.chunks import (
+    Content,
+    ContextUpdate,
+    Decision,
+    Done,
+    Error,
+    Hint,
+    OracleStreamChunk,
+    Source,
+    SourceRef,
+    Status,
+    SystemMessage,
+    Thinking,
+    ToolCalled,
+    ToolResult,
+    Turn,
+)
+from chat.markdown import LinkResolver, MarkdownStream, RenderBudget
+from chat.rendering.limit_notices import is_wrap_up_notice, replaces
+from chat.rendering.parts import (
+    AnswerPart,
+    NoticePart,
+    Sources,
+    TextPart,
+    ToolCard,
+    ToolsPart,
+    UsageTotals,
+)
+
+MAX_TEXT_PARTS = 500
+"""After so many, text and thinking that take turns are no longer told apart: no model that means it
+does that, and each part costs more than its words."""
+_ENDINGS = {"cancelled": "Stopped", "failed": "The run failed"}
+
+
+class AnswerView:
+    """One run on a page: `apply` chunks, read `new_parts` and `changed_parts`, `mark_sent`."""
+
+    def __init__(self, run_id: UUID, link: LinkResolver | None = None) -> None:
+        self.run_id = run_id
+        self.id = element_id(run_id)
+        self.parts: list[AnswerPart] = []
+        self.sources = Sources()
+        self.usage = UsageTotals()
+        self.done: Done | None = None
+        self.closing: NoticePart | None = None
+        """Stays below everything else: that of a wrap-up, until that of its limit replaces it."""
+        self.offers_at_end = False
+        """Whether no notice says how to go on after an early end."""
+        self.last_seq = 0
+        self.activity = ""
+        """For those who listen rather than look: what is going on."""
+        self._link = link
+        self._budget = RenderBudget()
+        self._text_count = 0
+        self._cards: dict[tuple[str, str], tuple[ToolsPart, ToolCard]] = {}
+        """By the call that started the subagent, if one made it, and the call's own id."""
+        self._sent_count = 0
+        self._changed: dict[str, AnswerPart | ToolCard] = {}
+        self._finish_reason = "stop"
+        self.closing_changed = self.sources_changed = self.usage_changed = self.just_ended = False
+
+    # -- what a page has to be told ---------------------------------------------------------------
+
+    @property
+    def new_parts(self) -> list[AnswerPart]:
+        """Parts that a page does not have yet."""
+        return self.parts[self._sent_count :]
+
+    @property
+    def changed_parts(self) -> list[AnswerPart | ToolCard]:
+        """What a page has, and has to be told about again."""
+        fresh = set(map(id, self.new_parts))
+        return [thing for thing in self._changed.values() if id(self._get_part(thing)) not in fresh]
+
+    def _get_part(self, thing: AnswerPart | ToolCard) -> AnswerPart:
+        return self._cards[thing.parent, thing.call_id][0] if isinstance(thing, ToolCard) else thing
+
+    @property
+    def has_text(self) -> bool:
+        """Whether anything that the model wrote is shown, thinking or answer."""
+        return any(isinstance(part, TextPart) for part in self.parts)
+
+    @property
+    def cost(self) -> int:
+        """What rendering its text has cost."""
+        return self._budget.spent
+
+    @property
+    def has_other_changes(self) -> bool:
+        """Whether something besides the parts has changed."""
+        return self.closing_changed or self.sources_changed or self.usage_changed or self.just_ended
+
+    def mark_sent(self) -> None:
+        """The page has everything."""
+        self._sent_count = len(self.parts)
+        self._changed.clear()
+        self.closing_changed = self.sources_changed = self.usage_changed = self.just_ended = False
+        for part in self.parts:
+            if isinstance(part, TextPart):
+                part.sent_blocks, part.sent_tail = len(part.closed), part.tail
+        for _, card in self._cards.values():
+            card.is_sent = True
+
+    # -- chunks -----------------------------------------------------------------------------------
+
+    def apply(self, chunk: OracleStreamChunk) -> None:
+        self.last_seq = chunk.seq
+        if chunk.parent:
+            self._apply_subagent_chunk(chunk)
+            return
+        match chunk:
+            case Content(content=text):
+                self._write_text("text", text, chunk.at)
+            case Thinking(content=text):
+                self._write_text("thinking", text, chunk.at)
+            case ToolCalled():
+                self._apply_call(chunk)
+            case ToolResult():
+                self._apply_result(chunk)
+            case Source(source=source):
+                self._add_source(source)
+            case SystemMessage():
+                self._apply_notice(chunk)
+            case Error():
+                self._apply_error(chunk)
+            case Turn():
+                self._apply_turn(chunk)
+            case ContextUpdate(context_tokens=context, max_context_tokens=window):
+                self.usage.context, self.usage.window = context, window
+                self.usage_changed = True
+            case Done():
+                self._apply_done(chunk)
+            case Decision() | Hint() | Status():
+                pass  # for the audit, or computed
+            case _:
+                assert_never(chunk)
+
+    def _apply_subagent_chunk(self, chunk: OracleStreamChunk) -> None:
+        """What a subagent does is shown inside the call that started it; its text is not."""
+        outer = self._cards.get(("", chunk.parent))
+        if outer is None:
+            return
+        part, card = outer
+        card.has_subagent = True
+        if card.is_discarded:
+            return
+        match chunk:
+            case ToolCalled(tool_call=call):
+                known = self._cards.get((chunk.parent, call.id))
+                if known is None:
+                    card.subagent_cards.append(self._add_card(part, chunk))
+                else:
+                    known[1].update(call, chunk.at)
+            case ToolResult():
+                self._apply_result(chunk)
+            case Source(source=source):
+                self._add_source(source, chunk.parent)
+                return
+            case _:
+                return
+        self._mark_changed(card)
+
+    def _drop_subagent_cards(self, card: ToolCard) -> None:
+        """A subagent that did not finish leaves nothing but the fact."""
+        card.is_discarded = True
+        for inner in card.subagent_cards:
+            self._changed.pop(inner.id, None)
+        card.subagent_cards = []
+        if self.sources.drop(card.call_id):
+            self.sources_changed = True
+
+    def _write_text(self, kind: Literal["text", "thinking"], text: str, at: float) -> None:
+        part = self.parts[-1] if self.parts else None
+        if (
+            not isinstance(part, TextPart)
+            or part.ended is not None
+            or self._switches_to(kind, part)
+        ):
+            part = TextPart(self._next_id(), kind, at, MarkdownStream(self._link, self._budget))
+            self._text_count += 1
+            self._add(part, at)
+        part.write(text)
+        self._mark_changed(part)
+        self.activity = "Generating" if kind == "text" else "Thinking"
+
+    def _switches_to(self, kind: str, part: TextPart) -> bool:
+        return part.kind != kind and self._text_count < MAX_TEXT_PARTS
+
+    def _apply_call(self, chunk: ToolCalled) -> None:
+        call = chunk.tool_call
+        if (known := self._cards.get(("", call.id))) is not None:
+            known[1].update(call, chunk.at)
+            self._mark_changed(known[1])
+        else:
+            part = self.parts[-1] if self.parts else None
+            if not isinstance(part, ToolsPart) or part.ended is not None:
+                part = ToolsPart(self._next_id())
+                self._add(part, chunk.at)
+            card = self._add_card(part, chunk)
+            card.group = part.id
+            part.cards.append(card)
+            self._mark_changed(card)
+        self.activity = f"Using {call.name}"
+
+    def _add_card(self, part: ToolsPart, chunk: ToolCalled) -> ToolCard:
+        number = len(self._cards)
+        card = ToolCard.from_call(f"{self.id}-c{number}", number, chunk)
+        self._cards[chunk.parent, chunk.tool_call.id] = (part, card)
+        return card
+
+    def _apply_result(self, result: ToolResult) -> None:
+        if (known := self._cards.get((result.parent, result.tool_call_id))) is None:
+            return
+        part, card = known
+        if card.status != "refused":
+            bad: Literal["unknown", "failed"] = "unknown" if result.is_unknown else "failed"
+            card.status = "done" if result.ok else bad
+        card.seconds = result.duration_ms / 1000
+        if card.has_subagent and not result.ok:
+            self._drop_subagent_cards(card)
+        # A group that is folded says in its first line how many calls it has, and how long.
+        self._mark_changed(part if part.is_folded else card)
+
+    def _add_source(self, source: SourceRef, reader: str = "") -> None:
+        self.sources.add(source, reader)
+        self.sources_changed = True
+
+    def _apply_notice(self, chunk: SystemMessage) -> None:
+        part = NoticePart(
+            f"{self.id}-limit",
+            chunk.system_type,
+            chunk.severity,
+            chunk.system_message,
+            chunk.metadata,
+        )
+        if is_wrap_up_notice(part) or (self.closing and replaces(part, self.closing)):
+            self._close_last_part(chunk.at)
+            self.closing, self.closing_changed = part, True
+        else:
+            self._add_notice(part, chunk.at)
+
+    def _apply_error(self, chunk: Error) -> None:
+        """Shown unless a notice has just said the same."""
+        last = self.parts[-1] if self.parts else None
+        if not (isinstance(last, NoticePart) and last.message == chunk.error):
+            self._add_notice(NoticePart("", "error", "error", chunk.error, {}), chunk.at)
+
+    def _add_notice(self, part: NoticePart, at: float) -> None:
+        """As the last part. What ends the run otherwise than by its limit is below the wrap-up."""
+        if self.closing is not None and part.is_abnormal_end:
+            self._append_notice(self.closing, at)
+            self.closing, self.closing_changed = None, True
+        self._append_notice(part, at)
+
+    def _append_notice(self, part: NoticePart, at: float) -> None:
+        part.id = self._next_id()
+        self._add(part, at)
+
+    def _apply_turn(self, turn: Turn) -> None:
+        if turn.phase == "end":
+            self._finish_reason = turn.finish_reason or "stop"
+            self.usage.turns += turn.answered
+            self.usage.tokens += turn.prompt_tokens + turn.completion_tokens + turn.subagent_tokens
+            self.usage_changed = True
+
+    def _apply_done(self, done: Done) -> None:
+        self._close_last_part(done.at)
+        self.done, self.just_ended, self.usage_changed = done, True, True
+        self.usage.turns, self.usage.tokens = done.turns_used, done.tokens_used
+        self.activity = self._describe_ending(done.outcome)
+        if done.outcome != "completed":
+            self._mark_offers()
+
+    def _mark_offers(self) -> None:
+        """Say what can be done, in the notice that tells of the end. A text may follow it."""
+        notices = [p for p in (*self.parts, self.closing) if isinstance(p, NoticePart)]
+        endings = [notice for notice in notices if notice.is_final]
+        if endings:
+            endings[-1].offers = True
+            if endings[-1] is self.closing:
+                self.closing_changed = True
+            else:
+                self._mark_changed(endings[-1])
+        self.offers_at_end = not endings
+
+    def _describe_ending(self, outcome: str) -> str:
+        """How the run ended, for those who listen."""
+        if outcome in _ENDINGS:
+            return _ENDINGS[outcome]
+        if not any(isinstance(part, TextPart) and part.kind == "text" for part in self.parts):
+            return "Ended without an answer"
+        return "Answer complete" if self._finish_reason == "stop" else "Answer cut off"
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def _next_id(self) -> str:
+        return f"{self.id}-p{len(self.parts)}"
+
+    def _add(self, part: AnswerPart, at: float) -> None:
+        self._close_last_part(at)
+        self.parts.append(part)
+
+    def _close_last_part(self, at: float) -> None:
+        """The last part goes on no more."""
+        last = self.parts[-1] if self.parts else None
+        if isinstance(last, TextPart | ToolsPart) and last.ended is None:
+            last.end(at)
+            if isinstance(last, TextPart) or last.is_folded:
+                self._mark_changed(last)
+
+    def _mark_changed(self, thing: AnswerPart | ToolCard) -> None:
+        self._changed[thing.id] = thing
+
+
+def element_id(run_id: UUID) -> str:
+    """Of the answer on a page. Short, because every frame says it."""
+    return f"r{run_id.hex[:12]}"

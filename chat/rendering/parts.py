@@ -1,0 +1,224 @@
+"""What a page shows of an answer as one thing: text, thinking, a group of tool calls, a notice."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from agents.core.chunks import CallView, SourceRef, ToolCalled
+from agents.web.notice_levels import NoticeLevel, notice_level
+from chat.markdown import MarkdownStream
+
+_NON_FINAL_NOTICES = frozenset(
+    {"limit_warning", "loop_warning", "tool_limit", "context_warning", "notification"}
+)
+"""Notices of a run that goes on."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+ARGUMENT_CHARS = 80
+FOLD_ABOVE = 3
+"""More calls than these, all finished, are folded into one line."""
+
+
+@dataclass(eq=False)
+class TextPart:
+    """Text of the model: `closed` blocks are final, the tail is not."""
+
+    id: str
+    kind: Literal["text", "thinking"]
+    began: float
+    stream: MarkdownStream
+    closed: list[str] = field(default_factory=list)
+    sent_blocks: int = 0
+    """How many of the closed blocks a page has."""
+    sent_tail: str = ""
+    """The tail as a page has it."""
+    ended: float | None = None
+
+    @property
+    def template(self) -> str:
+        return self.kind
+
+    _tail: str | None = None
+
+    def write(self, text: str) -> None:
+        self.closed += self.stream.feed(text)
+        self._tail = None
+
+    def end(self, at: float) -> None:
+        self.closed += self.stream.flush()
+        self.ended = at
+        self._tail = ""
+
+    @property
+    def tail(self) -> str:
+        """The open block. Asked for once after each change: what is sent is what is remembered."""
+        if self._tail is None:
+            self._tail = self.stream.render_open_block()
+        return self._tail
+
+    @property
+    def blocks(self) -> Iterator[tuple[int, str]]:
+        return enumerate(self.closed)
+
+    @property
+    def seconds(self) -> int:
+        return round((self.ended or self.began) - self.began)
+
+
+@dataclass(eq=False)
+class ToolCard:
+    """One tool call, on one line; what it got and gave is fetched when somebody opens it."""
+
+    id: str
+    number: int
+    """Of all calls of the run, in the order they were made; call ids are the model's own."""
+    call_id: str
+    name: str
+    argument: str
+    status: Literal["queued", "running", "done", "failed", "refused", "unknown"]
+    began: float
+    seconds: float = 0.0
+    parent: str = ""
+    """The call that started the subagent which made this one."""
+    group: str = ""
+    """The part that it is in, if it is not a subagent's."""
+    subagent_cards: list["ToolCard"] = field(default_factory=list)
+    """Calls of the subagent that it started."""
+    has_subagent: bool = False
+    is_discarded: bool = False
+    """Whether that subagent did not finish: nothing of what it did is kept."""
+    is_sent: bool = False
+
+    @classmethod
+    def from_call(cls, element_id: str, number: int, chunk: ToolCalled) -> "ToolCard":
+        call = chunk.tool_call
+        gist = _summarize_arguments(call.arguments)
+        card = cls(element_id, number, call.id, call.name, gist, "queued", chunk.at)
+        card.parent = chunk.parent
+        card.update(call, chunk.at)
+        return card
+
+    def update(self, call: CallView, at: float) -> None:
+        self.status = "queued" if call.status == "pending" else call.status
+        self.began = at
+
+
+@dataclass(eq=False)
+class ToolsPart:
+    """Calls that follow one another with no text between them."""
+
+    id: str
+    cards: list[ToolCard] = field(default_factory=list)
+    ended: float | None = None
+    template = "tools"
+
+    def end(self, at: float) -> None:
+        self.ended = at
+
+    @property
+    def is_folded(self) -> bool:
+        """Never while a call is under way, so that it can be watched."""
+        finished = all(card.status not in ("queued", "running") for card in self.cards)
+        return self.ended is not None and finished and len(self.cards) > FOLD_ABOVE
+
+    @property
+    def seconds(self) -> float:
+        return sum(card.seconds for card in self.cards)
+
+
+@dataclass(eq=False)
+class NoticePart:
+    """A system message. The last one of a run that ended early offers what to do."""
+
+    id: str
+    system_type: str
+    severity: str
+    message: str
+    metadata: Mapping[str, Any]
+    offers: bool = False
+    template = "notice"
+
+    def end(self, at: float) -> None:
+        """Nothing: a notice is whole from the beginning."""
+
+    @property
+    def headline(self) -> str:
+        """What happened: the first sentence."""
+        return _SENTENCE.split(self.message, maxsplit=1)[0]
+
+    @property
+    def rest(self) -> str:
+        """What it means."""
+        return self.message[len(self.headline) :].strip()
+
+    @property
+    def is_final(self) -> bool:
+        return self.system_type not in _NON_FINAL_NOTICES
+
+    @property
+    def is_abnormal_end(self) -> bool:
+        """Whether it tells of an end that no limit brought."""
+        return self.system_type in ("cancelled", "interrupted", "error")
+
+    @property
+    def level(self) -> NoticeLevel:
+        return notice_level(self.system_type, self.severity)
+
+
+AnswerPart = TextPart | ToolsPart | NoticePart
+
+
+@dataclass(slots=True)
+class UsageTotals:
+    """For the meters: what a run has used so far."""
+
+    turns: int = 0
+    tokens: int = 0
+    context: int = 0
+    window: int = 0
+
+
+class Sources:
+    """What was read, each once, in the order it was found."""
+
+    def __init__(self) -> None:
+        self._sources: dict[tuple[str, int | None], SourceRef] = {}
+        self._readers: dict[tuple[str, int | None], set[str]] = {}
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def __iter__(self) -> Iterator[SourceRef]:
+        return iter(self._sources.values())
+
+    def add(self, source: SourceRef, reader: str) -> None:
+        """`reader` is the call of a subagent, or nothing if it was the model itself."""
+        key = (source.path, source.line)
+        self._sources.setdefault(key, source)
+        self._readers.setdefault(key, set()).add(reader)
+
+    def drop(self, reader: str) -> bool:
+        """Forget what nobody but this subagent has read. Was there anything?"""
+        for readers in self._readers.values():
+            readers.discard(reader)
+        unread = [key for key, readers in self._readers.items() if not readers]
+        for key in unread:
+            del self._sources[key], self._readers[key]
+        return bool(unread)
+
+
+def _summarize_arguments(arguments: Mapping[str, Any] | str) -> str:
+    """The gist of a call's arguments: the one value, or all of them as JSON."""
+    if isinstance(arguments, str):
+        text = arguments
+    elif len(arguments) == 1 and isinstance(only := next(iter(arguments.values())), str):
+        text = only
+    else:
+        text = ", ".join(f"{name}: {_format_value(value)}" for name, value in arguments.items())
+    text = " ".join(text.split())
+    return text if len(text) <= ARGUMENT_CHARS else text[: ARGUMENT_CHARS - 1] + "…"
+
+
+def _format_value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

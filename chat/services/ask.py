@@ -1,0 +1,219 @@
+"""Questions made ready: what the runtime starts, and what is stored together with it.
+
+    prepared = ask(user, "And then?", conversation_id=pk)
+    run = await runtime.start(prepared.request, prepared.attach)
+
+`attach` runs in the transaction that creates the run: exchange, HEAD and, for a first question,
+the conversation itself come into being with it or not at all. The same message sent twice is one
+run: `run.conversation_key` says where it went, whatever was asked for the second time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.contrib.auth.models import User
+
+from agents.core.config import AgentConfig
+from agents.core.decisions.protocol import TREES
+from agents.core.sanitize import replace_unstorable
+from agents.models import AgentRun, ModelSettings, Project, UserAgentConfig
+from agents.runtime import RunRequest
+from agents.runtime.requests import Attach
+from chat.conversations import queries, tree
+from chat.errors import InvalidAction, NotFoundForUser, StaleHead
+from chat.models import Conversation
+
+MAX_QUESTION_LENGTH = 16_000
+MAX_MESSAGE_ID_LENGTH = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How to answer, where it differs from the user's settings."""
+
+    tree: str | None = None
+    model: str | None = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Limits for this run only, by their names in AgentConfig."""
+    client_message_id: str | None = None
+
+
+DEFAULT_OPTIONS = RunOptions()
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """Both are for `Runtime.start`."""
+
+    request: RunRequest
+    attach: Attach
+
+
+def start_conversation(
+    user: User,
+    project_id: UUID,
+    question: str,
+    *,
+    conversation_id: UUID | None = None,
+    continued_from: UUID | None = None,
+    options: RunOptions = DEFAULT_OPTIONS,
+) -> PreparedRun:
+    """The first question of a new conversation, whose id may be chosen by the caller.
+
+    `continued_from` is a run of this user that is in no conversation.
+    """
+    project = queries.get_project(user, project_id)
+    key = conversation_id or uuid4()
+
+    def attach(run: AgentRun) -> None:
+        if Conversation.all_objects.filter(pk=key).exists():
+            raise StaleHead("That conversation has begun already. Open it, then ask.")
+        new = Conversation.objects.create(pk=key, user=user, project=project)
+        tree.add_exchange(new, None, run)
+
+    request = _build_request(
+        user, project, question, options, conversation_key=key, continued_from=continued_from
+    )
+    return PreparedRun(request, attach)
+
+
+def ask(
+    user: User,
+    question: str,
+    *,
+    conversation_id: UUID | None = None,
+    context_id: UUID | None = None,
+    options: RunOptions = DEFAULT_OPTIONS,
+) -> PreparedRun:
+    """A question under the exchange that `context_id` names, by its id or its run's; else at HEAD.
+
+    Asking under an older exchange makes a branch. Asking at HEAD is refused if HEAD has moved
+    before the run could start: nobody has seen what is there now.
+    """
+    if context_id is not None:
+        parent = queries.get_exchange(user, context_id)
+        if conversation_id not in (None, parent.conversation_id):
+            raise NotFoundForUser("That exchange is not in this conversation.")
+        return ask_under(user, parent.conversation, parent.pk, question, options)
+    if conversation_id is None:
+        raise InvalidAction("Say which conversation the question belongs to.")
+    conversation = queries.get(user, conversation_id)
+    return ask_under(user, conversation, conversation.head_id, question, options, only_at_head=True)
+
+
+def edit_question(
+    user: User, context_id: UUID, question: str, options: RunOptions = DEFAULT_OPTIONS
+) -> PreparedRun:
+    """The question asked otherwise: a sibling of the exchange that is edited."""
+    edited = queries.get_exchange(user, context_id)
+    return ask_under(user, edited.conversation, edited.parent_id, question, options)
+
+
+def regenerate(user: User, context_id: UUID, options: RunOptions = DEFAULT_OPTIONS) -> PreparedRun:
+    """The same question again, in the same mode, of the same model: a sibling."""
+    exchange = queries.get_exchange(user, context_id)
+    again = exchange.run
+    return ask_under(
+        user,
+        exchange.conversation,
+        exchange.parent_id,
+        again.question,
+        inherit_options(again, options),
+        continued_from=again.continued_from_id,
+    )
+
+
+def ask_under(
+    user: User,
+    conversation: Conversation,
+    parent_id: UUID | None,
+    question: str,
+    options: RunOptions,
+    *,
+    continued_from: UUID | None = None,
+    only_at_head: bool = False,
+) -> PreparedRun:
+    """A question that hangs under an exchange, for rows that were found for this user."""
+
+    def attach(run: AgentRun) -> None:
+        with tree.lock_conversation(conversation.pk) as current:
+            if only_at_head and current.head_id != parent_id:
+                raise StaleHead("Another question was asked here just now. Look, then ask again.")
+            tree.add_exchange(current, parent_id, run)
+
+    request = _build_request(
+        user,
+        conversation.project,
+        question,
+        options,
+        conversation_key=conversation.pk,
+        context_runs=tree.run_ids_on_path(
+            parent_id, ModelSettings.for_user(user).max_context_nodes
+        ),
+        continued_from=continued_from,
+    )
+    return PreparedRun(request, attach)
+
+
+def inherit_options(run: AgentRun, options: RunOptions) -> RunOptions:
+    """Mode and model of an earlier run, unless others were asked for or they are not there."""
+    if options.tree is None and run.tree in TREES.names():
+        options = replace(options, tree=run.tree)
+    asker = run.user
+    if options.model is None and asker and run.model in ModelSettings.for_user(asker).models:
+        options = replace(options, model=run.model)
+    return options
+
+
+def _build_request(
+    user: User, project: Project, question: str, options: RunOptions, **place: Any
+) -> RunRequest:
+    row = UserAgentConfig.for_user(user)
+    return RunRequest(
+        user=user,
+        project=project,
+        question=_validate_question(question),
+        config=AgentConfig.build(options.overrides, row.to_config()),
+        tree=_validate_tree(options.tree or row.tree),
+        model=_validate_model(options.model, ModelSettings.for_user(user)),
+        client_message_id=_validate_message_id(options.client_message_id),
+        **place,
+    )
+
+
+def _validate_question(question: str) -> str:
+    question = replace_unstorable(question).strip()
+    if not question:
+        raise InvalidAction("The question is empty.")
+    if len(question) > MAX_QUESTION_LENGTH:
+        raise InvalidAction(
+            f"The question has {len(question):,} characters; {MAX_QUESTION_LENGTH:,} are allowed. "
+            "Put long material into a note and ask about that."
+        )
+    return question
+
+
+def _validate_tree(name: str) -> str:
+    if name not in TREES.names():
+        raise InvalidAction(f"There is no mode {name!r}. Known: {', '.join(TREES.names())}.")
+    return name
+
+
+def _validate_model(name: str | None, chosen: ModelSettings) -> str:
+    if name and name not in chosen.models:
+        raise InvalidAction(
+            f"There is no model {name!r} to choose. Reload the page, then ask again."
+        )
+    return name or ""
+
+
+def _validate_message_id(message_id: str | None) -> str | None:
+    if message_id is None:
+        return None
+    if not (0 < len(message_id) <= MAX_MESSAGE_ID_LENGTH and message_id.isprintable()):
+        raise InvalidAction(
+            f"A message id has 1 to {MAX_MESSAGE_ID_LENGTH} characters that can be seen."
+        )
+    return message_id

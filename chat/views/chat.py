@@ -1,0 +1,113 @@
+"""The chat page, and the pieces of it that are fetched one by one."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from agents.core.config import LIMITS
+from agents.core.decisions.protocol import TREES
+from agents.models import AgentRun, ModelSettings, Project, UserAgentConfig
+from agents.web.requests import get_user
+from chat.conversations import queries, tree
+from chat.models import Conversation
+from chat.rendering import fragments, quota, thread
+from chat.services.ask import MAX_QUESTION_LENGTH
+from chat.views.helpers import get_conversation_or_404
+
+EXAMPLE_PROMPTS = (
+    "What is this project about, and who leads it?",
+    "Which decisions were taken, and why?",
+    "What could delay the next release?",
+)
+MAIN_LIMITS = {
+    "max_iterations": "iterations",
+    "token_budget": "tokens",
+    "timeout_seconds": "seconds",
+}
+"""The limits that an empty page names, in words that follow a number."""
+
+
+@never_cache
+@login_required
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """The newest conversation, or a new one."""
+    newest = queries.for_user(get_user(request)).order_by("-updated_at", "id").first()
+    return redirect("conversation", newest.pk) if newest else redirect("new")
+
+
+@never_cache
+@login_required
+@require_GET
+def new_conversation(request: HttpRequest) -> HttpResponse:
+    """An empty page: the conversation begins with its first question."""
+    user = get_user(request)
+    project = Project.objects.filter(members=user).first()
+    if project is None:
+        return render(request, "chat/pages/no_project.html", status=403)
+    draft = Conversation(pk=uuid4(), user=user, project=project)
+    return _render_page(request, draft, is_new=True)
+
+
+@never_cache
+@login_required
+@require_GET
+@quota.limit_rendering
+def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
+    return _render_page(request, get_conversation_or_404(request, conversation_id), is_new=False)
+
+
+def _render_page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> HttpResponse:
+    rows = [] if is_new else tree.get_path_segment(shown.head_id).exchanges
+    active = _get_active_run(shown)
+    last = active or (rows[-1].run if rows else None)
+    answer = thread.get_rendered_answer(last) if last else None
+    context = {
+        "conversation": shown,
+        "is_new": is_new,
+        "thread": thread.render_thread(shown, rows, answer),
+        "meters": answer.meters if answer else fragments.render_meters(None, None),
+        "controls": fragments.render("controls", running=active is not None),
+        "max_question_length": MAX_QUESTION_LENGTH,
+        "prompts": EXAMPLE_PROMPTS,
+        "runs": AgentRun.objects.filter(user=get_user(request).pk)[:5] if is_new else (),
+        **_composer_context(get_user(request), last),
+        **_sidebar_context(get_user(request), shown.pk),
+    }
+    return render(request, "chat/pages/chat.html", context)
+
+
+def _composer_context(user: User, last: AgentRun | None) -> dict[str, Any]:
+    """What can be chosen in the composer, and the limits in force.
+
+    The model stays that of the last answer; each answer names the one that gave it.
+    """
+    row = UserAgentConfig.for_user(user)
+    limits = [(limit.label, getattr(row, name)) for name, limit in LIMITS.items()]
+    main_limits = [(words, getattr(row, name)) for name, words in MAIN_LIMITS.items()]
+    own = ModelSettings.for_user(user)
+    models, none = own.models, "Embedded model" if own.is_embedded else "No model chosen"
+    model = last.model if last and last.model in models else next(iter(models), none)
+    chosen = {"trees": TREES.names(), "tree": row.tree, "models": models, "model": model}
+    return {**chosen, "embedded": own.is_embedded, "limits": limits, "main_limits": main_limits}
+
+
+def _sidebar_context(user: User, current: UUID | None) -> dict[str, Any]:
+    """`busy`: something is going on in one of them, so the list looks again by itself."""
+    found = list(queries.list_recent(user))
+    busy = any(talk.running for talk in found)  # type: ignore[attr-defined]  # an annotation
+    today = timezone.localdate()
+    days = {"today": today, "yesterday": today - timedelta(days=1)}
+    return {"conversations": found, "current": current, "busy": busy, **days}
+
+
+def _get_active_run(shown: Conversation) -> AgentRun | None:
+    return AgentRun.objects.filter(conversation_key=shown.pk, outcome__isnull=True).first()

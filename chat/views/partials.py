@@ -1,0 +1,95 @@
+"""Fragments of the chat page that htmx fetches one by one."""
+
+from uuid import UUID
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from agents.models import AgentRun
+from agents.web.requests import HtmxRequest, get_user, sign_in_required
+from chat.conversations import queries, tree
+from chat.errors import ChatError
+from chat.rendering import quota, thread
+from chat.rendering.fragments import BlockRef
+from chat.rendering.tool_call import load_tool_call
+from chat.views.chat import _sidebar_context
+from chat.views.helpers import get_conversation_or_404
+
+_fragment = sign_in_required(htmx_status=204)
+"""Whoever was signed out gets nothing, and keeps the page that they have."""
+
+
+@never_cache
+@_fragment
+@require_GET
+def conversation_list(request: HttpRequest) -> HttpResponse:
+    """The sidebar's list."""
+    current = request.GET.get("current", "")
+    user = get_user(request)
+    return render(
+        request,
+        "chat/fragments/_conversation_list.html",
+        {**_sidebar_context(user, None), "current": current},
+    )
+
+
+@never_cache
+@_fragment
+@require_GET
+@quota.limit_rendering
+def earlier_exchanges(
+    request: HttpRequest, conversation_id: UUID, exchange_id: UUID
+) -> HttpResponse:
+    """The exchanges before the ones that a page has."""
+    shown = get_conversation_or_404(request, conversation_id)
+    try:
+        last = queries.get_exchange(get_user(request), exchange_id)
+    except ChatError as error:
+        raise Http404(str(error)) from None
+    if last.conversation_id != shown.pk:
+        raise Http404("That exchange is not in this conversation.")
+    rows = tree.get_path_segment(last.pk).exchanges
+    context = {
+        "conversation": shown,
+        "earlier": rows[0].parent_id if rows else None,
+        "exchanges": thread.render_exchanges(rows),
+    }
+    return render(request, "chat/fragments/_earlier_exchanges.html", context)
+
+
+@never_cache
+@_fragment
+@require_GET
+def tool_call(request: HtmxRequest, run_id: UUID, number: int) -> HttpResponse:
+    """What a tool call got and gave."""
+    run = _get_own_run(request, run_id)
+    found = load_tool_call(run.pk, number) if run is not None else None
+    if found is None:
+        raise Http404("There is no such call of yours.")
+    whole = "all" in request.GET
+    template = "chat/fragments/_call.html" if request.htmx else "chat/pages/call.html"
+    return render(request, template, {"call": found, "run": run, "number": number, "whole": whole})
+
+
+@never_cache
+@_fragment
+@require_GET
+@quota.limit_rendering
+def rest_of_answer(request: HtmxRequest, run_id: UUID, part: int, block: int) -> HttpResponse:
+    """What comes after the beginning of a long answer."""
+    run = _get_own_run(request, run_id)
+    found = (
+        thread.get_rendered_answer(run).rest.get(BlockRef(part, block)) if run is not None else None
+    )
+    if found is None:
+        raise Http404("There is no more of an answer of yours.")
+    if request.htmx:
+        return HttpResponse(found)
+    return render(request, "chat/pages/rest.html", {"run": run, "rest": found})
+
+
+def _get_own_run(request: HttpRequest, run_id: UUID) -> AgentRun | None:
+    user = get_user(request).pk
+    return AgentRun.objects.filter(pk=run_id, user=user, project__members=user).first()

@@ -1,0 +1,87 @@
+"""One's own runs: the list, and the way from one of them to its answer."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from agents.core.reasons import REASONS
+from agents.models import AgentRun
+from chat.markdown import RenderBudget
+from chat.markdown import render as markdown
+from chat.models import Exchange
+from chat.rendering import quota
+
+PAGE_SIZE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """A run, in words."""
+
+    run: AgentRun
+
+    @property
+    def outcome(self) -> str:
+        return self.run.outcome or "running"
+
+    @property
+    def label(self) -> str:
+        """The reason may be that of a package which is no longer installed."""
+        if self.run.outcome is None:
+            return "Running"
+        reason = self.run.reason
+        return REASONS.get(reason).label if reason in REASONS else reason
+
+    @property
+    def tokens(self) -> int:
+        return self.run.tokens_in + self.run.tokens_out
+
+    @property
+    def duration(self) -> str:
+        ended = self.run.ended_at
+        return _format_duration(ended - self.run.started_at) if ended else ""
+
+
+def _format_duration(time: timedelta) -> str:
+    seconds = max(time.total_seconds(), 0.0)
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
+
+
+@never_cache  # what is private does not stay behind when somebody signs out
+@login_required
+def runs(request: HttpRequest) -> HttpResponse:
+    own = AgentRun.objects.filter(user=request.user.pk).defer("answer", "explanation", "config")
+    page = Paginator(own, PAGE_SIZE).get_page(request.GET.get("page"))
+    lines = [RunRow(run) for run in page]
+    return render(request, "chat/pages/runs.html", {"page": page, "lines": lines})
+
+
+@never_cache
+@login_required
+@require_GET
+@quota.limit_rendering
+def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """To a run's answer: in its conversation, or by itself if it is in none that is kept."""
+    own = AgentRun.objects.filter(user=request.user.pk, project__members=request.user.pk)
+    found = own.filter(pk=run_id).first()
+    if found is None:
+        raise Http404("There is no such run of yours.")
+    place = Exchange.all_objects.select_related("conversation").filter(run=found).first()
+    if place is not None and place.conversation.deleted_at is None:
+        return redirect("exchange-redirect", place.conversation_id, place.pk)
+    deleted = place.conversation if place is not None else None
+    said = "" if deleted else f"{found.answer}\n\n{found.explanation}"
+    budget = RenderBudget()
+    context = {"line": RunRow(found), "blocks": markdown(said, budget=budget), "deleted": deleted}
+    quota.add_cost(budget.spent)
+    return render(request, "chat/pages/run.html", context)

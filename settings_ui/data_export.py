@@ -1,0 +1,102 @@
+"""What is stored about a user besides conversations, to take away. Secrets are not in it."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+
+from agents.models import AgentRun, ApiToken, Appearance, ModelSettings, SettingChange
+from agents.models.settings import UserAgentConfig, UserSettings
+
+BATCH_SIZE = 50
+SETTINGS_CLASSES: dict[str, type[UserSettings]] = {
+    "agent": UserAgentConfig,
+    "models": ModelSettings,
+    "appearance": Appearance,
+}
+RUN_FIELDS = (
+    "question", "answer", "explanation", "tree", "model", "config", "outcome", "reason",
+    "also_triggered", "error", "turns", "tool_calls", "tokens_in", "tokens_out", "usage_source",
+)  # fmt: skip
+
+
+def serialize_profile(user: User) -> dict[str, Any]:
+    return {
+        "format": "oracle.everything",
+        "version": 1,
+        "exported_at": _isoformat(datetime.now(UTC)),
+        "user": {
+            "username": user.get_username(),
+            "name": user.get_full_name(),
+            "email": user.email,
+            "joined_at": _isoformat(user.date_joined),
+        },
+        "settings": {
+            name: _serialize_settings(kind.for_user(user))
+            for name, kind in SETTINGS_CLASSES.items()
+        },
+    }
+
+
+def _serialize_settings(row: UserSettings) -> dict[str, Any]:
+    """Those that forms may change: what is sealed is not among them."""
+    return {
+        column.name: getattr(row, column.name)
+        for column in row._meta.concrete_fields
+        if column.editable and not column.primary_key and column.name != "user"
+    }
+
+
+def iter_changes(user: User) -> Iterator[dict[str, Any]]:
+    own = SettingChange.objects.filter(user=user)
+    for batch in _iter_batches(list(own.order_by("pk").values_list("pk", flat=True))):
+        for row in own.filter(pk__in=batch).select_related("by").order_by("pk"):
+            by = row.by.get_username() if row.by else None
+            old_and_new = {"old": row.old, "new": row.new}
+            yield {"name": row.name, **old_and_new, "by": by, "at": _isoformat(row.at)}
+
+
+def iter_tokens(user: User) -> Iterator[dict[str, Any]]:
+    for token in ApiToken.objects.filter(user=user).order_by("pk"):
+        yield {
+            "name": token.name,
+            "beginning": token.beginning,
+            "scopes": token.scopes,
+            "created_at": _isoformat(token.created_at),
+            "last_used_at": _isoformat(token.last_used_at),
+            "revoked_at": _isoformat(token.revoked_at),
+        }
+
+
+def iter_runs(user: User) -> Iterator[dict[str, Any]]:
+    """Also those of the terminal and of programs, which no conversation has."""
+    own = AgentRun.objects.filter(user=user)
+    for batch in _iter_batches(list(own.order_by("started_at", "pk").values_list("pk", flat=True))):
+        rows = own.in_bulk(batch)
+        yield from (_serialize_run(rows[pk]) for pk in batch if pk in rows)
+
+
+def _serialize_run(run: AgentRun) -> dict[str, Any]:
+    return {
+        "id": str(run.pk),
+        "conversation": _id_or_none(run.conversation_key),
+        "continued_from": _id_or_none(run.continued_from_id),
+        **{name: getattr(run, name) for name in RUN_FIELDS},
+        "started_at": _isoformat(run.started_at),
+        "ended_at": _isoformat(run.ended_at),
+    }
+
+
+def _iter_batches(keys: list[Any]) -> Iterable[list[Any]]:
+    """No cursor stays open between two of them: a reader may be slow."""
+    return (keys[start : start + BATCH_SIZE] for start in range(0, len(keys), BATCH_SIZE))
+
+
+def _id_or_none(key: UUID | None) -> str | None:
+    return str(key) if key else None
+
+
+def _isoformat(moment: datetime | None) -> str | None:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds") if moment else None

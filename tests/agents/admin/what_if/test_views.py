@@ -1,0 +1,150 @@
+"""What if the limits had been others: recorded runs, played again on a page."""
+
+import uuid
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from agents.core.config import LIMITS
+from agents.models import AgentRun
+from tests.agents.admin.fixtures import LIST, SECRET, auditor, browser, made, person
+from tests.support.pages import Page, problems
+from tests.support.script import call, say
+
+pytestmark = pytest.mark.django_db(transaction=True)
+REPLAY = f"{LIST}replay/"
+
+
+@pytest.fixture
+def otto(db: None) -> User:
+    return auditor()
+
+
+def long_run() -> AgentRun:
+    """Eight turns, completed."""
+    return made(*(call("look", page=n) for n in range(7)), say("At last."))
+
+
+def asked(viewer: User, status: int = 200, **query: Any) -> Page:
+    answer = browser(viewer).get(REPLAY, query)
+    assert answer.status_code == status, answer.content[:300]
+    return Page(answer.content.decode())
+
+
+def test_the_form_has_every_limit_with_its_bounds(otto: User) -> None:
+    page = asked(otto)
+    names = {at.get("name") for at in page.all("input")}
+    assert set(LIMITS) <= names
+    for limit in LIMITS.values():
+        assert f"{limit.minimum:,} to {limit.maximum:,}" in page.text()
+
+
+def test_the_page_is_well_formed_with_and_without_a_result(otto: User) -> None:
+    long_run()
+    for query in ({}, {"replay": "1", "max_iterations": "3"}, {"max_iterations": "x"}):
+        html = browser(otto).get(REPLAY, query).content.decode()
+        assert problems(html.replace("<!DOCTYPE", "<!doctype", 1)) == []
+
+
+def test_nothing_changed_is_as_recorded(otto: User) -> None:
+    long_run()
+    text = asked(otto, replay="1").text()
+    assert "As recorded 1" in text
+    assert "0 iterations of 8" in text
+
+
+def test_a_tighter_limit_cuts_a_completed_run_and_links_it(otto: User) -> None:
+    run = long_run()
+    page = asked(otto, replay="1", max_iterations="4")
+    assert "Earlier 1" in page.text()
+    assert "4 iterations of 8" in page.text()
+    assert "1 completed run would have been cut" in page.text()
+    assert "Completed Iteration limit 1" in page.text()
+    assert f"{LIST}{run.pk}/change/" in [at.get("href") for at in page.all("a")]
+
+
+def test_a_run_that_was_stopped_cannot_show_what_it_would_have_done(otto: User) -> None:
+    made(*(call("look", page=n) for n in range(4)), say("That is all."), max_iterations=5)
+    text = asked(otto, replay="1", max_iterations="20").text()
+    assert "Later 1" in text
+    assert "was not recorded" in text
+
+
+def test_another_tree_and_other_stuck_rules_are_played(otto: User) -> None:
+    long_run()
+    made(*(call("look", page=1) for _ in range(3)), say("Hm."))
+    text = asked(otto, replay="1", with_tree="quick").text()
+    assert "Earlier 1" in text or "Unknown 1" in text or "Earlier 2" in text
+    assert "No progress" in asked(otto, replay="1", identical="2", known="0", writing="5").text()
+
+
+def test_one_run_is_played_alone(otto: User) -> None:
+    run, _ = long_run(), long_run()
+    assert "Earlier 1" in asked(otto, replay="1", run=run.pk, max_iterations="4").text()
+    asked(otto, 404, run=uuid.uuid4())
+    asked(otto, 404, run="nonsense")
+
+
+def test_the_lists_filter_chooses_the_runs_and_stays_in_the_form(otto: User) -> None:
+    long_run()
+    made(say("Yes."))
+    made(*(call("look", page=n) for n in range(4)), say("So."), max_iterations=5)
+    page = asked(otto, reason="max_iterations", replay="1", max_iterations="3")
+    assert "For 1 run with reason" in page.text()
+    hidden = {at["name"]: at["value"] for at in page.all("input") if at.get("type") == "hidden"}
+    assert hidden["reason"] == "max_iterations"
+    assert "For 3 runs" in asked(otto).text()
+
+
+HOSTILE = ["-1", "0", "51", "1.5", "1e9", "x", "9" * 10_000, "NaN", "\x00", "１２", "<b>", "[1]"]  # noqa: RUF001  # wide on purpose
+
+
+@pytest.mark.parametrize("typed", HOSTILE)
+def test_a_bad_value_is_refused_beside_its_field(otto: User, typed: str) -> None:
+    page = asked(otto, 422, replay="1", max_iterations=typed, token_budget="2,000")
+    (field,) = [at for at in page.all("input") if at.get("name") == "max_iterations"]
+    assert field["aria-invalid"] == "true"
+    assert field["value"] == typed.strip()[:200]
+    assert "Must be a whole number from 1 to 50." in page.text()
+    assert "What would have happened" not in page.text()
+    (fine,) = [at for at in page.all("input") if at.get("name") == "token_budget"]
+    assert "aria-invalid" not in fine
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"with_tree": "no-such"},
+        {"identical": "1"},
+        {"known": "51"},
+        {"writing": "x"},
+        {"no_such_filter": "1"},
+        {"when": "the day after"},
+        {"user": "x' OR 1=1"},
+        {"question__contains": "secret"},
+    ],
+)
+def test_what_is_not_known_is_refused(otto: User, query: dict[str, str]) -> None:
+    long_run()
+    page = asked(otto, 422, replay="1", **query)
+    assert "What would have happened" not in page.text()
+
+
+def test_nothing_that_was_said_is_shown(otto: User) -> None:
+    long_run()
+    assert SECRET not in asked(otto, replay="1", max_iterations="2").text()
+
+
+@pytest.mark.parametrize("kind", ["user", "staff"])
+def test_only_those_who_may_see_runs_can_play_them(kind: str) -> None:
+    user = person(kind, is_staff=kind == "staff")
+    assert browser(user).get(REPLAY).status_code in (302, 403)
+
+
+def test_it_only_reads(otto: User) -> None:
+    assert browser(otto).post(REPLAY, {"max_iterations": "4"}).status_code == 405
+
+
+def test_no_runs_are_no_trouble(otto: User) -> None:
+    assert "For 0 runs" in asked(otto, replay="1", max_iterations="4").text()

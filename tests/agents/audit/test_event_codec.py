@@ -1,0 +1,76 @@
+"""A chunk lies in a row and comes back the same."""
+
+import hashlib
+import json
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+
+from agents.audit.event_codec import decode_event, encode_chunk
+from agents.core.chunks import CallView, Content, OracleStreamChunk, ToolCalled, to_dict
+from agents.models import AgentRun, RunEvent
+from tests.agents.core.test_chunks import any_chunk
+from tests.agents.models.factories import ada, engine, run_of
+
+
+def stored(chunk: OracleStreamChunk) -> RunEvent:
+    """A row as a database gives it back: JSON has been text in between."""
+    return encode_chunk(chunk).build_event(AgentRun().pk)
+
+
+@given(any_chunk)
+def test_every_chunk_comes_back_as_it_was(chunk: OracleStreamChunk) -> None:
+    found = decode_event(stored(chunk))
+    assert found is not None
+    assert to_dict(found) == to_dict(chunk)
+
+
+@given(any_chunk)
+def test_the_digest_can_be_taken_again_from_what_comes_back(chunk: OracleStreamChunk) -> None:
+    found = decode_event(stored(chunk))
+    assert found is not None
+    whole = json.dumps(to_dict(found), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert hashlib.sha256(whole.encode()).hexdigest() == encode_chunk(chunk).sha256
+
+
+def test_what_was_written_is_kept_apart_from_the_rest() -> None:
+    call = CallView("c1", "look", {"query": "a secret"}, "pending")
+    for chunk in (Content(content="a secret"), ToolCalled(tool_call=call)):
+        row = encode_chunk(chunk)
+        assert "a secret" in row.content
+        assert "a secret" not in row.data
+
+
+def test_the_digest_is_of_the_whole_chunk_and_not_of_how_it_is_stored() -> None:
+    one = encode_chunk(Content(content="a", seq=1))
+    two = encode_chunk(Content(content="a", seq=1))
+    other = encode_chunk(Content(content="b", seq=1))
+    assert one.sha256 == two.sha256 != other.sha256
+
+
+def test_a_kind_of_a_newer_version_is_passed_over() -> None:
+    event = stored(Content(content="a"))
+    event.kind = "hologram"
+    assert decode_event(event) is None
+
+
+@given(any_chunk)
+def test_a_chunk_whose_content_was_erased_can_still_be_read(chunk: OracleStreamChunk) -> None:
+    event = stored(chunk)
+    event.content = ""
+    found = decode_event(event)
+    assert found is not None
+    assert (found.type, found.seq) == (chunk.type, chunk.seq)
+
+
+@pytest.mark.django_db
+def test_arguments_survive_the_database() -> None:
+    user = ada()
+    run = run_of(user, engine(user))
+    arguments: dict[str, Any] = {"b": [1, None, {"ü": "日本"}], "a": ""}
+    encode_chunk(ToolCalled(tool_call=CallView("c", "t", arguments, "running"))).build_event(
+        run.pk
+    ).save()
+    found = cast(ToolCalled, decode_event(RunEvent.objects.get()))
+    assert found.tool_call.arguments == arguments

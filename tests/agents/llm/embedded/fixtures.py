@@ -1,0 +1,96 @@
+"""Ask the embedded model through the real loop, and hold its answers against what it was given."""
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from agents.core.messages import Message
+from agents.core.ports import ToolRunner
+from agents.llm.embedded import OfflineModel
+from agents.llm.embedded.phrases import ENGLISH, GERMAN
+from agents.llm.embedded.request import CITATION
+from agents.tools.catalogue import TOOLS
+from agents.tools.executor import ToolExecutor
+from agents.vault.store import SAMPLE_PROJECT, FolderNotes
+from tests.support.runs import Ran, drive
+
+SAMPLE = FolderNotes(SAMPLE_PROJECT)
+NAMES = (
+    "vault_search",
+    "vault_read",
+    "vault_list",
+    "vault_write",
+    "calculate",
+    "current_time",
+)
+
+_FIXED = sorted([*ENGLISH.values(), *GERMAN.values()], key=len, reverse=True)
+_PHRASE = re.compile("|".join(re.escape(text).replace(r"\{\}", ".*?") for text in _FIXED))
+_NUMBERED = re.compile(r"^\d+\| ?", re.MULTILINE)
+
+
+def tools(notes: FolderNotes = SAMPLE, names: Iterable[str] = NAMES) -> ToolExecutor:
+    return ToolExecutor([TOOLS.get(name) for name in names], [notes])
+
+
+def vault(root: Path, **notes: str) -> FolderNotes:
+    """A folder with these notes, by name."""
+    for name, text in notes.items():
+        (root / f"{name}.md").write_text(text, encoding="utf-8")
+    return FolderNotes(root)
+
+
+async def ask(
+    question: str,
+    *,
+    runner: ToolRunner | None = None,
+    history: Sequence[Message] = (),
+    config: dict[str, int] | None = None,
+) -> Ran:
+    ran = await drive(
+        OfflineModel(pace=0),
+        runner or tools(),
+        question=question,
+        history=history,
+        config=config,
+    )
+    assert unfounded(ran) == []
+    return ran
+
+
+async def talk(*questions: str) -> Ran:
+    """Ask one after the other in one conversation; the last run."""
+    history: list[Message] = []
+    for question in questions:
+        ran = await ask(question, history=history)
+        history += [
+            {"role": "user", "content": question},
+            {"role": "assistant", "content": ran.answer},
+        ]
+    return ran
+
+
+def cited(answer: str) -> set[str]:
+    return {match[1] for match in CITATION.finditer(answer)}
+
+
+def unfounded(ran: Ran) -> list[str]:
+    """Lines of an answer that are neither a fixed phrase nor word for word in a tool's result."""
+    results = (_NUMBERED.sub("", r.tool_result) for r in ran.record.results.values())
+    given = _plain(" \n ".join(results))
+    lines = ran.answer.replace(" · ", "\n").split("\n")  # a heading may stand behind a citation
+    rest = (_own_words_removed(line) for line in lines)
+    return [line for line in rest if line and _plain(line) not in given]
+
+
+def _own_words_removed(line: str) -> str:
+    line = CITATION.sub("", line).strip()
+    line = re.sub(r"^(?:- |\d+[.)] )", "", line)
+    while found := _PHRASE.match(line):
+        line = line[found.end() :].strip()
+    line = re.sub(r"^\*\*(.*)\*\*$", r"\1", line)
+    return re.sub(r"\\([<!])", r"\1", line).strip().removesuffix(" …")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())

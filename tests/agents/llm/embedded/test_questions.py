@@ -1,0 +1,152 @@
+"""Questions about the sample project: the fact that must be in the answer, and where it is from."""
+
+import pytest
+
+from tests.agents.llm.embedded.fixtures import ask, cited, talk
+
+FACTS = [
+    ("When is the final report due?", ["15 December 2026"], {"plan/roadmap.md"}),
+    ("Who supplies the radar heads?", ["Pegelbau"], {"people.md"}),
+    ("How much does one complete gauge cost?", ["2,800 euros"], {"plan/budget.md"}),
+    ("Why were ultrasonic sensors ruled out?", ["wind and spray"], {"decisions/0001-radar.md"}),
+    ("Why radar instead of pressure sensors?", ["mussels"], {"decisions/0001-radar.md"}),
+    ("Where is the gateway in Kesh Bay?", ["church tower"], {"field/harbours.md"}),
+    ("Who owns the data platform?", ["Priya Raman"], {"people.md"}),
+    ("How long does the battery last without sun?", ["19 days"], {"decisions/0003-power.md"}),
+    ("How often is a gauge calibrated?", ["once a year in May"], {"hardware/gauge.md"}),
+    ("When was the quay in Port Ellary flooded worst?", ["9 December 2024"], {"field/harbours.md"}),
+    ("What is the licence of the data?", ["CC BY 4.0"], {"data/platform.md"}),
+    ("Where are the backups kept?", ["in Port Ellary"], {"data/platform.md"}),
+    ("Below which voltage does the gauge stop?", ["11.4 volts"], {"decisions/0003-power.md"}),
+    ("Is there mobile coverage in Kesh Bay?", ["no mobile coverage"], {"field/harbours.md"}),
+    ("What did Captain Moss ask for?", ["text messages", "rehearsal"], {"meetings/2026-04-16.md"}),
+    ("What went wrong in Port Ellary?", ["97 %", "canister"], {"field/installation.md"}),
+    ("Why is Sandholm at risk?", ["listed monument", "permit"], {"plan/roadmap.md"}),
+    ("Tell me about Inver Skell", ["asked to join", "no money for it"], {"questions.md"}),
+]  # fmt: skip
+COMBINED = [
+    (
+        "Who is the treasurer and how much may Mara spend alone?",
+        ["Edwin Pryce", "1,000 euros"],
+        {"plan/budget.md"},
+    ),
+    (
+        "Who carries the on-call phone and when is the alarm rehearsal?",
+        ["Priya", "27 August 2026"],
+        {"people.md", "plan/roadmap.md"},
+    ),
+    (
+        "What tasks does Jonas have?",
+        ["permit for Sandholm", "fuel canister"],
+        {"meetings/2026-04-16.md", "meetings/2026-06-25.md"},
+    ),
+    (
+        "Compare LoRaWAN and NB-IoT",
+        ["fiftieth of the energy", "no coverage in two of three harbours"],
+        {"decisions/0002-lorawan.md"},
+    ),
+]
+LISTS = [
+    ("What are the open questions?", ["red alarm", "water temperature"], {"questions.md"}),
+    ("Who are the harbour masters?", ["Moss", "Kerr", "Aaberg"], {"field/harbours.md"}),
+    ("Which milestones are planned?", ["Kesh Bay", "Final report"], {"plan/roadmap.md"}),
+    ("How is a firmware release made?", ["1. Merge", "6. Roll"], {"firmware/release-process.md"}),
+    ("How do I put up a gauge?", ["1. Mark", "7. Connect"], {"field/installation.md"}),
+    ("What should I bring when putting up a gauge?", ["torque wrench"], {"field/installation.md"}),
+    ("Summarise the alarm runbook", ["text message", "silent"], {"ops/alarm-runbook.md"}),
+    ("summarise plan/budget.md", ["84,000 euros", "1,000 euros"], {"plan/budget.md"}),
+    ("Where is the on-call phone mentioned?", ["rings"], {"people.md", "ops/alarm-runbook.md"}),
+]
+GERMAN = [
+    ("Wie lange dauert die Garantie auf die Radarköpfe?", ["drei Jahre"]),
+    ("Wann wird der vierte Radarkopf geliefert?", ["3. Juli 2026"]),
+    ("Wer ist für die Firmware verantwortlich?", ["Tomasz Wrobel"]),
+    ("Was kostet ein Ersatzkopf?", ["1.150 Euro"]),
+]
+
+
+@pytest.mark.parametrize(("question", "facts", "paths"), [*FACTS, *COMBINED, *LISTS])
+async def test_the_answer_has_the_fact_and_cites_it(
+    question: str, facts: list[str], paths: set[str]
+) -> None:
+    ran = await ask(question)
+    assert [fact for fact in facts if fact not in ran.answer] == []
+    assert paths <= cited(ran.answer)
+    assert ran.answer.endswith(
+        "Answered without a language model: these are passages of your notes."
+    )
+    assert ran.reason == "completed"
+
+
+@pytest.mark.parametrize(("question", "facts"), GERMAN)
+async def test_a_german_question_gets_its_answer_in_german_phrases(
+    question: str, facts: list[str]
+) -> None:
+    ran = await ask(question)
+    assert [fact for fact in facts if fact not in ran.answer] == []
+    assert "Ohne Sprachmodell beantwortet" in ran.answer
+
+
+@pytest.mark.parametrize(
+    ("questions", "fact"),
+    [
+        (["When does the second gauge go up?", "what about the third?"], "9 September 2026"),
+        (["When does the third gauge go up?", "why?"], "listed monument"),
+        (["Does the gauge use mains power?", "why not?"], "licensed electrician"),
+        (["Who supplies the radar heads?", "what discount did they give us?"], "12 %"),
+        (["Was kostet ein Ersatzkopf?", "und wie lange gilt der Rabatt?"], "31. Dezember 2026"),
+        (["When is the alarm rehearsal?", "and who owns it?"], "Priya"),
+        (["Who owns the data platform?", "who stands in for the project lead in July?"], "Ines"),
+    ],
+)
+async def test_a_follow_up_leans_on_what_was_said(questions: list[str], fact: str) -> None:
+    ran = await talk(*questions)
+    assert fact in ran.answer
+
+
+async def test_the_second_one_is_the_second_thing_that_was_quoted() -> None:
+    ran = await talk("What are the open questions?", "what about the second one?")
+    assert "Nils Aaberg" in ran.answer
+
+
+async def test_what_is_nowhere_is_not_found_and_the_answer_says_what_was_looked_for() -> None:
+    ran = await ask("What is the capital of France?")
+    assert "I found nothing about this in the notes. I looked for: “capital France”" in ran.answer
+    assert cited(ran.answer) == set()
+
+
+async def test_what_only_comes_near_is_not_called_an_answer() -> None:
+    ran = await ask("Who is the president of the university in Tarn?")
+    assert ran.answer.startswith("Nothing in the notes answers this directly.")
+
+
+async def test_a_passage_that_needs_its_heading_is_shown_with_it() -> None:
+    ran = await ask("Which harbour has the lowest quay?")
+    assert "The quay is low and faces west" in ran.answer
+    assert "[field/harbours.md:20] · Kesh Bay" in ran.answer
+
+
+async def test_a_sentence_with_a_pronoun_brings_the_one_before_it() -> None:
+    ran = await ask("Who designed the gauge?")
+    assert "with the radar head on an arm above the water. Ines designed it" in ran.answer
+
+
+async def test_notes_are_listed_by_folder() -> None:
+    ran = await ask("List all notes in meetings")
+    assert cited(ran.answer) == {
+        "meetings/2026-04-16.md",
+        "meetings/2026-05-07-pegelbau.md",
+        "meetings/2026-06-25.md",
+    }
+
+
+async def test_other_tools_are_used_where_they_fit() -> None:
+    ran = await ask("What is (3 + 4) * 2 ** 8, and what time is it?")
+    assert "1792" in ran.answer
+    assert {call.name for call in ran.record.calls.values()} == {"calculate", "current_time"}
+
+
+async def test_a_greeting_is_answered_without_a_search() -> None:
+    ran = await ask("Hello!")
+    assert "Ask me about your notes" in ran.answer
+    assert ran.record.calls == {}

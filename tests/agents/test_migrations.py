@@ -1,0 +1,111 @@
+"""Databases of earlier versions: their runs are kept, and are as those of today."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.server import manage
+
+pytestmark = pytest.mark.ci
+
+EARLIER = """
+import json
+from datetime import UTC, datetime
+from django.contrib.auth.models import User
+from django.db import connection
+from agents.core.chunks import Content, Done, Turn
+from agents.core.config import AgentConfig
+from agents.models import Project
+from agents.audit.event_codec import encode_chunk
+
+user, project = User.objects.create_user("ada"), Project.objects.create(name="p")
+key, config = "0" * 31 + "1", json.dumps(AgentConfig().model_dump())
+def put(cursor, table, row):
+    places = ", ".join(["%s"] * len(row))
+    cursor.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", list(row.values()))
+with connection.cursor() as cursor:
+    row = dict(id=key, user_id=user.pk, project_id=project.pk.hex, context_runs="[]", question="?",
+        answer="So.", explanation="", tree="default", model="m", config=config, error="",
+        outcome="completed", reason="completed", also_triggered="[]", wrapped_up=0, turns=3,
+        tool_calls=0, tokens_in=900, tokens_out=100, usage_source="provider", last_seq=2, owner="",
+        fence=1, started_at="2026-01-02 03:04:05", ended_at="2026-01-02 03:04:17")
+    put(cursor, "agents_agentrun", row)
+    done = Done(termination_reason="completed", outcome="completed", turns_used=3, tokens_used=1000,
+        usage_source="provider", model_used="m", seq=2, at=1e9)
+    for chunk in (Content(content="So.", seq=1, at=1e9), done):
+        row = encode_chunk(chunk)
+        put(cursor, "agents_runevent", dict(run_id=key, seq=row.seq, kind=row.kind, data=row.data,
+            content=row.content, sha256=row.sha256, at=datetime.fromtimestamp(1e9, UTC)))
+"""
+AFTERWARDS = """
+from agents.models import AgentRun
+run = AgentRun.objects.get()
+print(run.day, run.tokens, run.duration_ms, run.turns_percent, run.tokens_percent, run.time_percent)
+"""
+
+
+def test_runs_from_before_are_counted_and_signed(tmp_path: Path) -> None:
+    manage(tmp_path, "migrate", "agents", "0002", "--verbosity", "0")
+    manage(tmp_path, "migrate", "auth", "--verbosity", "0")
+    manage(tmp_path, "shell", "--verbosity", "0", "-c", EARLIER)
+    manage(tmp_path, "migrate", "--verbosity", "0")
+    said = manage(tmp_path, "shell", "--verbosity", "0", "-c", AFTERWARDS)
+    assert said.split() == ["2026-01-02", "1000", "12000", "20", "2", "10"]
+    assert "1 runs checked: all intact." in manage(tmp_path, "audit_verify")
+
+
+DELEGATED = """
+from dataclasses import replace
+from datetime import timedelta
+from django.contrib.auth.models import User
+from django.db import connection
+from agents.core.chunks import Content, Done, ToolResult
+from agents.core.config import AgentConfig
+from agents.core.run_record import RunRecord
+from agents.audit import signing
+from agents.ledger import queries
+from agents.models import AgentRun, Project
+from agents.runtime.endings import final_values
+
+user, project = User.objects.create_user("ada"), Project.objects.create(name="p")
+def result(call, ok):
+    return ToolResult(tool_call_id=call, tool_result="x", ok=ok, duration_ms=1, order=0)
+done = Done(termination_reason="completed", outcome="completed", turns_used=1, tokens_used=0,
+    usage_source="provider", model_used="m")
+said = [Content(content="Half", parent="a"), Content(content="Whole", parent="b"),
+    result("a", False), result("b", True), Content(content="Mine")]
+for chunks in ([*said, done], said):
+    run = AgentRun(user=user, project=project, question="?", tree="default", model="m",
+        config=AgentConfig().model_dump(), owner="elsewhere:1:x")
+    signing.sign_start(run)
+    run.save()
+    record = RunRecord()
+    numbered = [replace(chunk, seq=n, at=2e9) for n, chunk in enumerate(chunks, start=1)]
+    for chunk in numbered:
+        record.add(chunk)
+    final = final_values(record) if record.done else None
+    commit = queries.Commit(queries.Lease(run.pk, run.fence), numbered, final)
+    queries.write([commit], timedelta(days=1))
+with connection.cursor() as cursor:  # the triggers of then knew no such erasure
+    cursor.execute("DROP TRIGGER agents_runevent_changed")
+    cursor.execute("CREATE TRIGGER agents_runevent_changed BEFORE UPDATE ON agents_runevent "
+        "BEGIN SELECT RAISE(ABORT, 'the audit keeps what was recorded'); END")
+"""
+WORDS = """
+from agents.models import AgentRun, RunEvent
+for run in AgentRun.objects.order_by("outcome"):
+    words = RunEvent.objects.filter(run=run, kind="content").order_by("seq")
+    print(run.outcome, ",".join(words.values_list("content", flat=True)))
+"""
+
+
+def test_what_subagents_did_not_finish_in_ended_runs_from_before_is_erased(tmp_path: Path) -> None:
+    manage(tmp_path, "migrate", "--verbosity", "0")
+    manage(tmp_path, "migrate", "agents", "0003", "--verbosity", "0")
+    manage(tmp_path, "shell", "--verbosity", "0", "-c", DELEGATED)
+    before = manage(tmp_path, "shell", "--verbosity", "0", "-c", WORDS)
+    assert before.count("Half,Whole,Mine") == 2
+    manage(tmp_path, "migrate", "--verbosity", "0")
+    said = manage(tmp_path, "shell", "--verbosity", "0", "-c", WORDS)
+    assert set(said.splitlines()) == {"None Half,Whole,Mine", "completed ,Whole,Mine"}
+    assert "2 runs checked: all intact." in manage(tmp_path, "audit_verify")

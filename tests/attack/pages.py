@@ -1,0 +1,143 @@
+"""Answers and requests that are dear to the server, or impossible."""
+
+import asyncio
+from contextlib import AsyncExitStack, suppress
+from uuid import uuid4
+
+import httpx
+
+from tests.attack.model import SHAPES, Say
+from tests.attack.scene import GONE, Scene, asks, says
+from tests.attack.target import PATIENCE, Somebody
+from tests.support.dom import frame_problems
+from tests.support.hostile import FOLDER, OURS
+
+DEAR = 190_000
+"""Characters of an answer that is dear to show."""
+NEVER_TO_BE_SENT = ("<script", "onerror=", "onload=", "javascript:alert")
+
+
+# -- dear pages -----------------------------------------------------------------------------------
+
+
+async def markdown(scene: Scene) -> None:
+    """Answers that are dear to show, with many tabs open on each."""
+    shapes = scene.rng.sample(sorted(SHAPES), len(SHAPES))
+    while scene.is_on:
+        await _dear_answer(scene, shapes[scene.acts % len(shapes)])
+        scene.acts += 1
+
+
+async def _dear_answer(scene: Scene, shape: str) -> None:
+    key = str(uuid4())
+    async with AsyncExitStack() as tabs:
+        with suppress(*GONE):
+            opened = [
+                await tabs.enter_async_context(scene.mallory.connect(key))
+                for _ in range(scene.crowd)
+            ]
+            for tab in opened:
+                await says(tab, "resume", head="", live=[])
+            await asks(opened[0], Say(shape=shape, size=DEAR, delay=0.005))
+            async with asyncio.timeout(scene.left):
+                async for frame in opened[0]:
+                    if 'class="badge' in str(frame):
+                        break
+
+
+async def dear_talk(mallory: Somebody) -> str:
+    """A conversation with an answer that is dear to show."""
+    key = str(uuid4())
+    async with asyncio.timeout(PATIENCE), mallory.connect(key) as tab:
+        await says(tab, "resume", head="", live=[])
+        await asks(tab, Say(shape="brackets", size=DEAR))
+        async for frame in tab:
+            if 'class="badge' in str(frame):
+                break
+    return key
+
+
+async def reloads(scene: Scene) -> None:
+    """One dear conversation, reloaded by many at once."""
+    async with scene.target.client(scene.mallory) as http:
+        await scene.together(lambda: _get(http, f"/c/{scene.talk}/"))
+
+
+async def parameters(scene: Scene) -> None:
+    """More query parameters than anybody needs, on pages that filter."""
+    query = "&".join(f"a{number}=1" for number in range(1_100))
+    paths = ["/admin/agents/agentrun/", "/conversations/", "/search/", "/runs/"]
+    async with scene.target.client(scene.mallory) as http:
+
+        async def act() -> None:
+            status = (await http.get(f"{scene.rng.choice(paths)}?{query}")).status_code
+            if status >= 500:
+                scene.broken.append(f"1,100 parameters are answered with {status}")
+
+        await scene.together(act)
+
+
+async def bodies(scene: Scene) -> None:
+    """Bodies far larger than anything that is asked for."""
+    async with scene.target.client(scene.mallory) as http:
+        large = b"x" * (2 * 1024 * 1024)
+
+        async def act() -> None:
+            path = scene.rng.choice(["/sign-in/", "/password/", "/api/oracle", "/settings/"])
+            await http.post(path, content=large)
+
+        await scene.together(act, most=8)
+
+
+async def _get(http: httpx.AsyncClient, path: str) -> None:
+    await http.get(path)
+
+
+# -- impossible answers ---------------------------------------------------------------------------
+
+
+async def usage(scene: Scene) -> None:
+    """A model that claims to have used more tokens than a column can hold."""
+    claims = [2**31, 2**63, 2**64, 10**30, -1]
+
+    async def act() -> None:
+        say = Say(text="So it is.", prompt_tokens=scene.rng.choice(claims))
+        await _whole_answer(scene, say)
+
+    await scene.together(act, most=3)
+
+
+async def scripts(scene: Scene) -> None:
+    """Answers that try to be more than text, in every frame that shows them."""
+    payloads = list(OURS)
+    if (FOLDER / "xss_alert.txt").exists():
+        text = (FOLDER / "xss_alert.txt").read_text(encoding="utf-8", errors="replace")
+        payloads += text.splitlines()
+
+    async def act() -> None:
+        some = "\n\n".join(scene.rng.choices(payloads, k=20))[:12_000]
+        for frame in await _whole_answer(scene, Say(text=some, piece=40, delay=0.002)):
+            scene.broken += [f"a frame has {what}" for what in frame_problems(frame)]
+            tags = _tags(frame)
+            scene.broken += [f"a frame has {what}" for what in NEVER_TO_BE_SENT if what in tags]
+
+    await scene.together(act, most=3)
+
+
+def _tags(frame: str) -> str:
+    """What a browser would read as elements: everything that is between < and >."""
+    return " ".join("<" + part.partition(">")[0] for part in frame.split("<")[1:]).lower()
+
+
+async def _whole_answer(scene: Scene, say: Say) -> list[str]:
+    frames: list[str] = []
+    async with scene.mallory.connect() as tab:
+        await says(tab, "resume", head="", live=[])
+        await asks(tab, say)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(scene.left + 1.0):
+                async for frame in tab:
+                    frames.append(str(frame))
+                    if 'class="badge' in frames[-1] or "Too many" in frames[-1]:
+                        break
+    return frames

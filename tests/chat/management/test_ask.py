@@ -1,0 +1,148 @@
+"""`manage.py ask`, as a person uses it: in processes with a database of their own where exit codes,
+signals or the environment are the point, else in this one."""
+
+import asyncio
+import json
+import re
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from pytest_django import Settings
+
+from tests.support.commands import Site
+from tests.support.runs import served
+from tests.support.script import Fault, Script, call, say, when_tool_free
+from tests.support.threaded_endpoint import Stage
+
+
+def chunks(output: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def test_with_nothing_configured_it_answers_from_the_sample_notes_with_citations(
+    site: Site,
+) -> None:
+    asked = site.manage("ask", "When did the work begin?")
+    assert asked.returncode == 0, asked.stderr
+    assert "12 January 2026" in asked.stdout
+    assert "[index.md:" in asked.stdout
+    assert "[completed: completed;" in asked.stdout
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_is_named_at_the_end_so_that_it_can_be_continued(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        call_command("ask", "Who leads the project?")
+    run_id = capsys.readouterr().err.split()[-1]
+    with pytest.raises(SystemExit) as left:
+        call_command("ask", "--continue", run_id, "And how many days per week?")
+    assert left.value.code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "max_iterations=0"], "Must be a whole number from 1 to 50. Still using 15."),
+        (["--set", "max_iterations"], "give FIELD=VALUE"),
+        (["--set", "max_iterations=²"], "give FIELD=VALUE"),
+        (["--set", "colour=3"], "There is no such setting"),
+        (["--tree", "nonsense"], "There is no tree 'nonsense'. Known: default"),
+        (["--user", "nobody"], "There is no user 'nobody'"),
+        (["--project", "nothing"], "has no project 'nothing'"),
+        (["--continue", "xyz"], "is not the id of a run"),
+    ],
+)
+@pytest.mark.django_db(transaction=True)
+def test_bad_input_is_refused_in_words(arguments: list[str], message: str) -> None:
+    with pytest.raises(CommandError, match=re.escape(message)):
+        call_command("ask", *arguments, "Why?")
+
+
+def test_bad_input_is_one_clear_line(site: Site) -> None:
+    refused = site.manage("ask", "--continue", "xyz", "Why?")
+    assert refused.returncode == 1
+    assert "is not the id of a run" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+async def asked_at(site: Site, script: Script, *arguments: str) -> tuple[int, str, int]:
+    """Exit code, output, and requests that a scripted endpoint got."""
+
+    async with served(script) as bench:
+        site.environment["ORACLE_LLM_BASE_URL"] = bench.endpoint.base_url
+        site.environment["ORACLE_LLM_MODEL"] = "scripted"
+        ran = await asyncio.to_thread(site.manage, "ask", *arguments, "Why?")
+        return ran.returncode, ran.stdout, len(bench.endpoint.requests)
+
+
+@pytest.fixture
+def stage(settings: Settings, transactional_db: None) -> Iterator[Stage]:
+    """The model of this process's site."""
+    with Stage() as made:
+        settings.ORACLE_LLM_BASE_URL, settings.ORACLE_LLM_MODEL = made.base_url, "scripted"
+        yield made
+
+
+async def test_json_prints_the_chunks_and_a_limit_holds(site: Site) -> None:
+    pages = iter(range(100))
+    script = Script(
+        then=lambda body: when_tool_free(
+            say("Enough."), otherwise=call("calculate", expression=f"1 + {next(pages)}")
+        )(body)
+    )
+    code, output, requests = await asked_at(site, script, "--json", "--set", "max_iterations=3")
+    found = chunks(output)
+    assert code == 0
+    assert requests == 3
+    assert [chunk["seq"] for chunk in found] == list(range(1, len(found) + 1))
+    assert found[-1]["type"] == "done"
+    assert found[-1]["termination_reason"] == "max_iterations"
+
+
+def test_what_a_model_writes_cannot_steer_the_terminal(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage.play("scripted", Script([say("a\x1b[2Jb \x1b]0;title\x07c")]))
+    with pytest.raises(SystemExit) as left:
+        call_command("ask", "Why?")
+    output = capsys.readouterr().out
+    assert left.value.code == 0
+    assert "[completed: completed;" in output
+    assert "\x1b" not in output
+    assert "\x07" not in output
+
+
+def test_a_failed_run_exits_with_1(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    stage.play("scripted", Script([Fault("status_401")]))
+    with pytest.raises(SystemExit) as left:
+        call_command("ask", "Why?")
+    assert left.value.code == 1
+    assert "refused the API key" in capsys.readouterr().out
+
+
+async def test_ctrl_c_stops_the_run_properly_and_exits_with_130(site: Site) -> None:
+
+    async with served(Script([say("word " * 2_000, piece_delay=0.01)])) as bench:
+        site.environment["ORACLE_LLM_BASE_URL"] = bench.endpoint.base_url
+        process = site.start("ask", "--json", "Why?")
+        assert process.stdout is not None
+        while '"content"' not in await asyncio.to_thread(process.stdout.readline):
+            pass
+        process.send_signal(signal.SIGINT)
+        output, errors = await asyncio.to_thread(process.communicate, timeout=30)
+        await bench.endpoint.until(lambda: bench.endpoint.aborted == 1)
+    assert process.returncode == 130, errors
+    assert chunks(output)[-1]["termination_reason"] == "user_cancelled"
+
+
+def test_a_tree_of_a_package_named_in_the_environment_can_be_chosen(site: Site) -> None:
+    site.environment["ORACLE_APPS"] = "docs.examples.two_sources"
+    ran = site.manage("ask", "--json", "--tree", "two_sources", "Who leads the project?")
+    assert ran.returncode == 0, ran.stderr
+    trees = {chunk["tree"] for chunk in chunks(ran.stdout) if chunk["type"] == "decision"}
+    assert trees == {"two_sources"}

@@ -1,0 +1,125 @@
+"""No Markdown costs much more than prose of its size, and what is too dear is shown as written."""
+
+import time
+from functools import cache
+
+import pytest
+
+from chat.markdown import MarkdownStream, budget, render
+from chat.markdown.blocks import SOFT_LIMIT_CHARS
+from tests.chat.markdown.samples import problems, streamed, text_of
+from tests.support.dom import read
+from tests.support.long import long_answer
+from tests.support.shapes import SHAPES, prose
+
+SIZE = 200_000
+MOST = 8
+"""Times the CPU of prose."""
+
+
+def link(path: str, line: int | None) -> str | None:
+    return f"/notes/{path}#L{line}" if path.endswith(".md") else None
+
+
+def seconds(text: str) -> float:
+    began = time.process_time()
+    render(text, link)
+    return time.process_time() - began
+
+
+@cache
+def seconds_of_prose() -> float:
+    """The least of a few: a machine that was busy makes it stricter, never milder."""
+    return max(0.001, min(seconds(prose(SIZE)) for _ in range(5)))
+
+
+shapes = pytest.mark.parametrize("name", SHAPES)
+
+
+@pytest.mark.ci
+@shapes
+def test_no_shape_costs_much_more_than_prose_of_its_size(name: str) -> None:
+    """If it seems to, it is measured beside prose: a neighbour may take the machine for a while."""
+    text = SHAPES[name](SIZE)
+    if seconds(text) <= MOST * seconds_of_prose():
+        return
+    ratios = [seconds(text) / max(seconds(prose(SIZE)), 0.001) for _ in range(4)]
+    assert min(ratios) <= MOST, ratios
+
+
+@shapes
+def test_a_shape_in_deltas_is_the_shape_in_one_and_every_frame_is_safe(name: str) -> None:
+    text, stream, shown = SHAPES[name](9_000), MarkdownStream(), list[str]()
+    for at in range(0, len(text), 1_499):
+        shown += stream.feed(text[at : at + 1_499])
+        assert problems(stream.render_open_block()) == []
+    shown += stream.flush()
+    assert shown == render(text)
+    assert [problem for html in shown for problem in problems(html)] == []
+
+
+@pytest.mark.long
+@shapes
+def test_a_shape_in_deltas_of_any_size_is_the_shape_in_one(name: str) -> None:
+    text = SHAPES[name](40_000)
+    whole = render(text)
+    for size in (61, 997, 5_003):
+        deltas = [text[at : at + size] for at in range(0, len(text), size)]
+        assert streamed(deltas, tails=size > 61) == whole
+
+
+def test_what_people_write_is_never_plain_text() -> None:
+    for text in (long_answer() * 2, prose(1_000_000)):
+        assert 'class="plain"' not in "".join(render(text))
+
+
+def test_the_rest_of_an_answer_that_costs_too_much_is_shown_as_written() -> None:
+    text = "# a & *b*\n" * 9_000
+    rich, plain = list[str](), list[str]()
+    for html in render(text):
+        (plain if 'class="plain"' in html else rich).append(html)
+    assert set(rich) == {"<h3>a &amp; <em>b</em></h3>\n"}
+    assert len(rich) > 500
+    shown = "\n".join(read(html).text.strip("\n") for html in plain)
+    assert shown == "\n".join(["# a & *b*"] * (9_000 - len(rich)))
+    assert all(len(text_of(html)) <= SOFT_LIMIT_CHARS + 1 for html in plain)
+
+
+def test_a_block_that_costs_too_much_leaves_the_next_one_as_it_is() -> None:
+    dear, after = render("[" * 2_000 + "\n\nand *so* on")
+    assert dear == f'<p class="plain">{"[" * 2_000}</p>\n'
+    assert after == "<p>and <em>so</em> on</p>\n"
+
+
+@pytest.mark.parametrize(("mark", "end"), [("**a ", " b**"), ("*a _", "_ a*"), ("~~a *", "* b~~")])
+def test_emphasis_that_is_nested_without_end_is_shown_as_written(mark: str, end: str) -> None:
+    few, many = mark * 5 + "so" + end * 5, mark * 30 + "so" + end * 30
+    assert 'class="plain"' not in "".join(render(few))
+    assert render(many) == [f'<p class="plain">{many.strip()}</p>\n']
+
+
+def test_code_loses_its_colours_before_words_lose_their_marks() -> None:
+    code = "```python\nreturn 1\n```\n\n"
+    blocks = render(code * 400 + "and *so* on")
+    assert "<span" in blocks[0]
+    assert "<span" not in blocks[-2]
+    assert blocks[-1] == "<p>and <em>so</em> on</p>\n"
+
+
+def test_the_budget_is_counted_and_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "MAX_ANSWER_COST", 300)
+    text = "*a*\n\n" * 30
+    whole = render(text)
+    assert whole[0] == "<p><em>a</em></p>\n"
+    assert whole[-1].startswith('<p class="plain">*a*')
+    for size in range(1, 12):
+        assert streamed([text[at : at + size] for at in range(0, len(text), size)]) == whole
+
+
+def test_open_plain_text_grows_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "MAX_ANSWER_COST", 0)
+    stream = MarkdownStream()
+    stream.feed("first\n*so* it")
+    assert stream.render_open_block() == '<p class="plain">*so* it</p>\n'
+    stream.feed(" is")
+    assert stream.render_open_block() == '<p class="plain">*so* it is</p>\n'

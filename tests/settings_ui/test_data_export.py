@@ -1,0 +1,87 @@
+"""Everything of one user, as a file that is sent piece by piece."""
+
+import json
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.test import AsyncClient
+
+from agents.endpoints.encryption import encrypt
+from agents.models import ApiToken, ModelSettings, SettingChange
+from agents.settings_service import update_limits
+from chat.models import Conversation
+from oracle_site.data_export import iter_document
+from settings_ui import data_export
+from tests.agents.models.factories import run_of
+from tests.chat.factories import Talk, grown
+
+SECRET = "sk-very-secret-0123"
+
+
+@sync_to_async
+def prepared() -> tuple[User, str]:
+    """Somebody with everything; the text of their token."""
+    talk = Talk("Why is the sea salt?")
+    grown(talk, 40)
+    user = talk.user
+    run_of(user, talk.project, question="Asked in the terminal?")
+    update_limits(user, {"max_iterations": 20})
+    ModelSettings.for_user(user)
+    ModelSettings.objects.update(sealed_key=encrypt(SECRET), key_hint="0123")
+    return user, ApiToken.issue(user, "Backup", ["ask"])[1]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_everything_is_sent_piece_by_piece_and_no_secret_with_it() -> None:
+    user, token = await prepared()
+    client = AsyncClient()
+    await sync_to_async(client.force_login)(user)
+    response = await client.get("/settings/data/export.json", secure=True)
+    assert response.streaming
+    assert response["Content-Disposition"].endswith(f'filename="oracle-{user.username}.json"')
+    text = b"".join([piece async for piece in response]).decode()  # type: ignore[attr-defined]
+    found = json.loads(text)
+    assert found["settings"]["agent"]["max_iterations"] == 20
+    assert [change["new"] for change in found["changes"]] == ["20"]
+    assert [one["name"] for one in found["tokens"]] == ["Backup"]
+    (conversation,) = found["conversations"]
+    assert len(conversation["exchanges"]) == 40
+    assert found["runs"][-1]["question"] == "Asked in the terminal?"
+    assert len(found["runs"]) == 41
+    sealed_key = (await ModelSettings.objects.aget(user=user)).sealed_key
+    for secret in (SECRET, token, sealed_key, user.password, "digest"):
+        assert not secret or secret not in text
+
+
+@pytest.mark.django_db
+def test_others_are_not_in_it() -> None:
+    own, other = Talk("My question?"), Talk("Their question?", name="eve")
+    SettingChange.objects.create(user=other.user, by=own.user, name="x", old="", new="theirs")
+    text = "".join(iter_document(own.user))
+    assert "My question?" in text
+    assert "Their question?" not in text
+    assert "theirs" not in text
+
+
+@pytest.mark.django_db
+def test_somebody_without_anything_gets_a_proper_file() -> None:
+    found = json.loads("".join(iter_document(User.objects.create_user("new"))))
+    lists = {name: found[name] for name in ("changes", "tokens", "conversations", "runs")}
+    assert lists == {"changes": [], "tokens": [], "conversations": [], "runs": []}
+
+
+@pytest.mark.django_db
+def test_a_deleted_conversation_is_left_out() -> None:
+    talk = Talk("Why?")
+    Conversation.objects.update(deleted_at="2026-01-01T00:00Z")
+    found: dict[str, Any] = json.loads("".join(iter_document(talk.user)))
+    assert found["conversations"] == []
+    assert len(found["runs"]) == 1
+
+
+@pytest.mark.django_db
+def test_nothing_that_a_form_may_not_change_is_taken_for_a_setting() -> None:
+    about = data_export.serialize_profile(User.objects.create_user("ada"))
+    assert {"sealed_key", "key_hint"} & set(about["settings"]["models"]) == set()

@@ -1,0 +1,50 @@
+"""Tests may make up the past: rows that no run has written, and changes that no run would make."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection
+
+from agents.audit import db_triggers
+
+
+@contextmanager
+def rewritable() -> Iterator[None]:
+    """Without the triggers that keep closed rows as they are."""
+    installed = _installed()
+    _remove()
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            for statement in installed:
+                cursor.execute(statement)
+
+
+def _installed() -> list[str]:
+    """What puts the triggers back. SQLite knows it; asking it is cheaper than writing it anew."""
+    if connection.vendor != "sqlite":
+        return list(db_triggers.install_statements(connection))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT sql FROM sqlite_master WHERE type = 'trigger'")
+        return [sql for (sql,) in cursor.fetchall()]
+
+
+def _remove() -> None:
+    with connection.cursor() as cursor:
+        for statement in db_triggers.drop_statements(connection):
+            cursor.execute(statement)
+
+
+def made_up(request: pytest.FixtureRequest) -> Iterator[None]:
+    """For fixtures: the past of tests that are rolled back can be rewritten. Those that commit have
+    real runs, and triggers."""
+    mark = request.node.get_closest_marker("django_db")
+    commits = mark is not None and mark.kwargs.get("transaction")
+    if commits or (mark is None and "db" not in request.fixturenames):
+        yield
+        return
+    request.getfixturevalue("db")
+    _remove()  # rolled back with the rest of the test
+    yield
