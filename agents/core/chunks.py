@@ -146,7 +146,7 @@ class Turn(BaseChunk):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One rule at a checkpoint: what it measured, against what, and whether it fired."""
+    """One end condition at a checkpoint: what it measured, against what, and whether it fired."""
 
     rule: str
     value: float | str | None

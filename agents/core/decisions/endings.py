@@ -1,70 +1,116 @@
-"""The rules that end a run, in order of precedence, and when each warning before them is due.
+"""The conditions that end a run, in order of precedence.
 
 Pure functions of the state: the default tree decides by them, the loop enforces the hard ones of
 them whatever a tree says, and the audit shows what each of them measured.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from agents.core.chunks import Check
 from agents.core.state import AgentState
 from agents.core.stuck import ERROR_LIMIT
 
 EMPTY_LIMIT = 2
+Measured = float | str | None
 
-ENFORCED = frozenset(
-    {
+
+@dataclass(frozen=True, slots=True)
+class EndCondition:
+    """When a run ends for the reason `name`, and what the audit shows of it."""
+
+    name: str
+    measure: Callable[[AgentState], Measured]
+    limit: Callable[[AgentState], Measured]
+    fires: Callable[[AgentState], bool]
+    """Apart from the two above: it is asked at every checkpoint, and they only for the audit."""
+    enforced: bool = False
+    """Whether it holds even against a tree that always says yes."""
+
+
+END_CONDITIONS = (
+    EndCondition(
         "user_cancelled",
+        lambda state: float(state.cancelled),
+        lambda _: None,
+        lambda state: state.cancelled,
+        enforced=True,
+    ),
+    EndCondition(
+        "completed",
+        lambda state: state.finish_reason,
+        lambda _: "stop",
+        lambda state: state.finish_reason == "stop" and state.wrap_up_reason is None,
+    ),
+    EndCondition(
         "max_iterations",
+        lambda state: state.turn,
+        lambda state: state.config.max_iterations,
+        lambda state: state.turn >= state.config.max_iterations,
+        enforced=True,
+    ),
+    EndCondition(
         "token_budget",
+        lambda state: state.tokens_used + state.next_request,
+        lambda state: state.token_limit,
+        lambda state: state.is_over_budget,
+        enforced=True,
+    ),
+    EndCondition(
         "timeout",
+        lambda state: round(state.elapsed_seconds, 3),
+        lambda state: state.working_seconds,
+        lambda state: state.elapsed_seconds >= state.working_seconds,
+        enforced=True,
+    ),
+    EndCondition(
+        "no_progress",
+        lambda state: state.progress.stuck_rule,
+        lambda _: None,
+        lambda state: state.progress.stuck_rule is not None,
+    ),
+    EndCondition(
+        "error_limit",
+        lambda state: state.error_streak,
+        lambda _: ERROR_LIMIT,
+        lambda state: state.error_streak >= ERROR_LIMIT,
+    ),
+    EndCondition(
         "output_truncated",
+        lambda state: state.finish_reason,
+        lambda _: "length",
+        lambda state: state.finish_reason == "length",
+        enforced=True,
+    ),
+    EndCondition(
         "content_filter",
+        lambda state: state.finish_reason,
+        lambda _: "content_filter",
+        lambda state: state.finish_reason == "content_filter",
+        enforced=True,
+    ),
+    EndCondition(
         "empty_answer",
-    }
+        lambda state: state.empty_answers,
+        lambda _: EMPTY_LIMIT,
+        lambda state: state.empty_answers >= EMPTY_LIMIT,
+        enforced=True,
+    ),
 )
-"""Rules that hold even against a tree that always says yes."""
-
-
-END_CONDITIONS: Mapping[str, Callable[[AgentState], bool]] = {
-    "user_cancelled": lambda state: state.cancelled,
-    "completed": lambda state: state.finish_reason == "stop" and state.wrap_up_reason is None,
-    "max_iterations": lambda state: state.turn >= state.config.max_iterations,
-    "token_budget": lambda state: state.is_over_budget,
-    "timeout": lambda state: state.elapsed_seconds >= state.working_seconds,
-    "no_progress": lambda state: state.progress.stuck_rule is not None,
-    "error_limit": lambda state: state.error_streak >= ERROR_LIMIT,
-    "output_truncated": lambda state: state.finish_reason == "length",
-    "content_filter": lambda state: state.finish_reason == "content_filter",
-    "empty_answer": lambda state: state.empty_answers >= EMPTY_LIMIT,
-}
-"""When each rule fires, in order of precedence."""
-_ENFORCED_CONDITIONS = {rule: fires for rule, fires in END_CONDITIONS.items() if rule in ENFORCED}
+_ENFORCED_CONDITIONS = tuple(condition for condition in END_CONDITIONS if condition.enforced)
 
 
 def find_end_reason(state: AgentState, *, enforced: bool = False) -> str | None:
-    """The first rule that fires, of all or of the enforced ones: cheaper than all the checks."""
-    for rule, fires in (_ENFORCED_CONDITIONS if enforced else END_CONDITIONS).items():
-        if fires(state):
-            return rule
+    """Return the first condition that fires, of all or of the enforced ones, or None."""
+    for condition in _ENFORCED_CONDITIONS if enforced else END_CONDITIONS:
+        if condition.fires(state):
+            return condition.name
     return None
 
 
 def measure_conditions(state: AgentState) -> tuple[Check, ...]:
-    """Every rule with what it measured, in order of precedence."""
-    finish = state.finish_reason
-    measured: dict[str, tuple[float | str | None, float | str | None]] = {
-        "user_cancelled": (float(state.cancelled), None),
-        "completed": (finish, "stop"),
-        "max_iterations": (state.turn, state.config.max_iterations),
-        "token_budget": (state.tokens_used + state.next_request, state.token_limit),
-        "timeout": (round(state.elapsed_seconds, 3), state.working_seconds),
-        "no_progress": (state.progress.stuck_rule, None),
-        "error_limit": (state.error_streak, ERROR_LIMIT),
-        "output_truncated": (finish, "length"),
-        "content_filter": (finish, "content_filter"),
-        "empty_answer": (state.empty_answers, EMPTY_LIMIT),
-    }
+    """Return what every end condition measured, in order of precedence."""
     return tuple(
-        Check(rule, *measured[rule], fires(state)) for rule, fires in END_CONDITIONS.items()
+        Check(end.name, end.measure(state), end.limit(state), end.fires(state))
+        for end in END_CONDITIONS
     )

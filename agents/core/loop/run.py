@@ -106,10 +106,10 @@ class _Loop:
     def _record_fired(self, found: Sequence[Check]) -> None:
         """Keep whatever held when the run was stopped, and what came to hold until its end; also
         the reason that a tree has set, where another one goes before it."""
-        rules = [check.rule for check in found if check.fired]
+        reasons = [check.rule for check in found if check.fired]
         if (asked := self.ctx.state.termination_reason) is not None:
-            rules.append(asked)
-        self.also_triggered = tuple(dict.fromkeys((*self.also_triggered, *rules)))
+            reasons.append(asked)
+        self.also_triggered = tuple(dict.fromkeys((*self.also_triggered, *reasons)))
 
     # -- the turns --------------------------------------------------------------------------------
 
@@ -148,7 +148,7 @@ class _Loop:
     # -- decisions --------------------------------------------------------------------------------
 
     def _decide(self, checkpoint: str) -> Decision:
-        """Decide by the state as it is now, and record what every rule measured."""
+        """Decide by the state as it is now, and record what every end condition measured."""
         ctx = self.ctx
         goes_on, reason = decide(ctx.guard, ctx.state, checkpoint)
         found = measure_conditions(ctx.state)
@@ -262,7 +262,7 @@ class _Loop:
             usage_source=ctx.state.usage_source or "provider",
             model_used=ctx.model.name,
             context_id=self.conversation.context_id,
-            also_triggered=tuple(rule for rule in self.also_triggered if rule != self.reason),
+            also_triggered=tuple(one for one in self.also_triggered if one != self.reason),
             explanation=build_explanation(self.reason, ctx.state, ctx.tally) if limited else "",
         )
 

@@ -56,10 +56,10 @@ def test_only_limits_that_leave_room_ask_for_a_last_answer() -> None:
     assert wrapping == ["max_iterations", "token_budget", "timeout", "no_progress", "error_limit"]
 
 
-def test_the_rules_come_in_the_order_of_the_reasons() -> None:
+def test_the_end_conditions_come_in_the_order_of_the_reasons() -> None:
     order = list(REASONS.names())
-    rules = [check.rule for check in measure_conditions(fresh())]
-    assert rules == sorted(rules, key=order.index)
+    names = [check.rule for check in measure_conditions(fresh())]
+    assert names == sorted(names, key=order.index)
 
 
 def test_a_reason_is_registered_once() -> None:

@@ -14,7 +14,7 @@ from agents.core.stuck import action_signature
 
 @decision_tree("default")
 class DefaultDecisionTree:
-    """Go on until a rule fires; warn before it does."""
+    """Go on until an end condition fires; warn before it does."""
 
     withholds: ClassVar[frozenset[str]] = frozenset()
     """Tools that a run under this tree is not offered."""

@@ -1,4 +1,4 @@
-"""When a run ends and when it is warned: the specification, 3.2, 3.3 and 3.5."""
+"""When a run ends, and when it is warned before."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.core.chunks import Check
-from agents.core.decisions.endings import ENFORCED, find_end_reason, measure_conditions
+from agents.core.decisions.endings import END_CONDITIONS, find_end_reason, measure_conditions
 from agents.core.decisions.notices import limit_notice, wrap_up_notice
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.decisions.warnings import add_due_warnings, due_warnings, mark_notices_given
@@ -31,7 +31,7 @@ def tracked(*steps: TurnAction, rules: StuckRules = DEFAULT_STUCK_RULES) -> Prog
 
 STUCK = tracked(*[TurnAction("look:{}", "r", "r")] * 3)
 
-# What makes each rule fire, in order of precedence.
+# What makes each end condition fire, in order of precedence.
 FIRING: dict[str, dict[str, Any]] = {
     "user_cancelled": {"cancelled": True},
     "completed": {"finish_reason": "stop"},
@@ -45,6 +45,7 @@ FIRING: dict[str, dict[str, Any]] = {
     "empty_answer": {"empty_answers": 2},
 }
 ORDER = list(FIRING)
+ENFORCED = {condition.name for condition in END_CONDITIONS if condition.enforced}
 
 
 def fired(state: AgentState) -> list[str]:
@@ -68,10 +69,10 @@ def only(found: list[Notice], key: str) -> Notice:
 
 
 @given(st.sets(st.sampled_from(ORDER)))
-def test_the_first_rule_that_fires_is_the_first_of_the_checks(rules: set[str]) -> None:
-    state = fresh(CONFIG, **{k: v for rule in rules for k, v in FIRING[rule].items()})
+def test_the_first_condition_that_fires_is_the_first_of_the_checks(names: set[str]) -> None:
+    state = fresh(CONFIG, **{k: v for name in names for k, v in FIRING[name].items()})
     assert find_end_reason(state) == next(iter(fired(state)), None)
-    hard = [rule for rule in fired(state) if rule in ENFORCED]
+    hard = [name for name in fired(state) if name in ENFORCED]
     assert find_end_reason(state, enforced=True) == next(iter(hard), None)
 
 
@@ -80,15 +81,15 @@ def test_a_fresh_run_goes_on() -> None:
     assert decided(fresh(CONFIG)) == (True, "")
 
 
-def test_every_rule_is_checked_in_order_even_when_none_fires() -> None:
+def test_every_condition_is_measured_in_order_even_when_none_fires() -> None:
     assert [check.rule for check in measure_conditions(fresh(CONFIG))] == ORDER
 
 
-@pytest.mark.parametrize("rule", ORDER)
-def test_each_rule_fires_alone(rule: str) -> None:
-    state = fresh(CONFIG, **FIRING[rule])
-    assert fired(state) == [rule]
-    assert decided(state) == (False, rule)
+@pytest.mark.parametrize("name", ORDER)
+def test_each_condition_fires_alone(name: str) -> None:
+    state = fresh(CONFIG, **FIRING[name])
+    assert fired(state) == [name]
+    assert decided(state) == (False, name)
 
 
 @pytest.mark.parametrize(
@@ -112,14 +113,14 @@ def test_nothing_fires_one_step_before_a_limit(almost: dict[str, Any]) -> None:
 
 
 @given(st.sets(st.sampled_from(ORDER), min_size=1))
-def test_the_first_rule_that_holds_wins(holding: set[str]) -> None:
+def test_the_first_condition_that_holds_wins(holding: set[str]) -> None:
     ends = holding & {"completed", "output_truncated", "content_filter"}
     if len(ends) > 1:  # an answer ends in one way
         holding -= ends - {min(ends)}
     state = fresh(CONFIG)
-    for rule in holding:
-        state = replace(state, **FIRING[rule])
-    assert fired(state) == [rule for rule in ORDER if rule in holding]
+    for name in holding:
+        state = replace(state, **FIRING[name])
+    assert fired(state) == [name for name in ORDER if name in holding]
     assert decided(state) == (False, min(holding, key=ORDER.index))
 
 
