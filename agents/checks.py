@@ -3,6 +3,7 @@
 agents.E001  a tree was refused when it registered (its name is taken)
 agents.E002  a registered tree does not conform to the DecisionTree protocol
 agents.E003  ORACLE_DEFAULT_TREE names no tree that can be chosen
+agents.E004  the system prompt's template cannot be used
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ registration_errors: list[RegistrationError] = []
 
 
 def register_all() -> None:
-    for check in (check_registrations, check_trees, check_default_tree):
+    for check in (check_registrations, check_trees, check_default_tree, check_system_prompt):
         register(check, "agents")
 
 
@@ -54,6 +55,16 @@ def check_default_tree(
     problem = f"There is no decision tree {name!r} to choose. Known: {', '.join(known)}."
     hint = "Set ORACLE_DEFAULT_TREE to a known name, or install the app that registers it."
     return [Error(f"ORACLE_DEFAULT_TREE: {problem}", hint=hint, id="agents.E003")]
+
+
+def check_system_prompt(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    from agents.runtime.system_prompt import TEMPLATE_NAME, find_template_fault
+
+    fault = find_template_fault()
+    hint = "Mend the file in the folder templates of ORACLE_DATA_DIR, or remove it."
+    return [Error(f"{TEMPLATE_NAME} {fault}.", hint=hint, id="agents.E004")] if fault else []
 
 
 def find_fault(cls: type[Any]) -> str:

@@ -82,7 +82,7 @@ ASGI_APPLICATION = "oracle_site.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [DATA_DIR / "templates", BASE_DIR / "templates"],  # an operator's own come first
         "OPTIONS": {
             "loaders": [
                 (

@@ -2,16 +2,16 @@
 
 import httpx
 
-from agents.core.loop.prompt import MAX_NOTES_LISTED, system_prompt
 from agents.core.ports import ChatModel, ToolRunner
 from agents.endpoints.selection import NO_MODEL_CHOSEN, build_model, model_name, select_endpoint
 from agents.llm.client import UnavailableModel
 from agents.llm.embedded import OfflineModel
 from agents.llm.errors import NotFound, WrongAddress
 from agents.llm.url_policy import EndpointNotAllowed
-from agents.models import ModelSettings, Project
+from agents.models import ModelSettings
 from agents.projects.notes import get_project_notes
 from agents.runtime.requests import RunRequest
+from agents.runtime.system_prompt import build_system_prompt
 from agents.tools.catalogue import TOOLS
 from agents.tools.definition import Tool
 from agents.tools.executor import ToolExecutor
@@ -46,7 +46,7 @@ class SiteRunFactory:
         return ToolExecutor(offered_tools(chosen), [notes, librarian])
 
     def system_prompt(self, request: RunRequest) -> str:
-        return build_system_prompt(request.project)
+        return build_system_prompt(request.project, can_write=True)
 
     def _build_model(self, name: str, chosen: ModelSettings) -> ChatModel:
         name = model_name(name, chosen)
@@ -60,11 +60,6 @@ class SiteRunFactory:
             return UnavailableModel("none chosen", NotFound(NO_MODEL_CHOSEN))
         http = self._own_http if place.is_own else self._http
         return build_model(http, place, name, chosen)
-
-
-def build_system_prompt(project: Project) -> str:
-    """The system prompt of runs in a project."""
-    return system_prompt(project.name, get_project_notes(project).list_recent(MAX_NOTES_LISTED))
 
 
 def offered_tools(chosen: ModelSettings) -> list[Tool]:

@@ -12,7 +12,8 @@ from agents.endpoints.selection import model_name
 from agents.llm.capabilities import get_capabilities
 from agents.llm.embedded import OfflineModel
 from agents.models import ModelSettings, Project
-from agents.runtime.factory import build_system_prompt, offered_tools
+from agents.runtime.factory import offered_tools
+from agents.runtime.system_prompt import build_system_prompt
 
 SAMPLE_QUESTION = "?" * 200
 """A short question stands for all."""
@@ -48,11 +49,8 @@ def minimum_tokens_for(user: User) -> MinimumTokens | None:
 
 def _prompt_chars(project: Project) -> int:
     def measure() -> int:
-        return (
-            ConversationInput(system=build_system_prompt(project), question=SAMPLE_QUESTION)
-            .build_prompt([])
-            .chars
-        )
+        system = build_system_prompt(project, can_write=True)
+        return ConversationInput(system=system, question=SAMPLE_QUESTION).build_prompt([]).chars
 
     found: int | None = cache.get_or_set(f"prompt-chars:{project.pk}", measure, CACHE_SECONDS)
     return measure() if found is None else found

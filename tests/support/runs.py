@@ -16,7 +16,6 @@ from agents.core.config import AgentConfig
 from agents.core.decisions.protocol import DecisionTree
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.loop import ConversationInput, run
-from agents.core.loop.prompt import system_prompt
 from agents.core.messages import Message
 from agents.core.ports import ChatModel, Clock, Timer, ToolRunner
 from agents.core.run_record import RunRecord
@@ -26,6 +25,7 @@ from tests.support.endpoint import ScriptedEndpoint
 from tests.support.script import Script
 
 FAST = 20.0
+SYSTEM_PROMPT = "You are Oracle. Cite what you used as [path]. Notes:\n- notes/plan.md"
 NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
@@ -154,7 +154,7 @@ async def drive(
     async for chunk in run(
         state,
         ConversationInput(
-            system=system_prompt("Lighthouse", ["notes/plan.md"], ["Kick-off"]),
+            system=SYSTEM_PROMPT,
             question=question,
             history=history,
         ),

@@ -1,0 +1,44 @@
+"""The system prompt: a template that an administrator can replace, filled for one question."""
+
+import re
+
+from django.template.exceptions import TemplateDoesNotExist, TemplateSyntaxError
+from django.template.loader import render_to_string
+
+from agents.core.loop.prompt import MAX_NOTES_LISTED, bound_names
+from agents.models import Project
+from agents.projects.notes import get_project_notes
+
+TEMPLATE_NAME = "oracle/system.md"
+MAX_FIXED_CHARS = 4_000
+"""What the template may take by itself: it is sent with every request."""
+PLACEHOLDER = re.compile(r"\{\w*\}|\{\{|\}\}|\{%|%\}|\$\{\w*")
+
+
+def build_system_prompt(project: Project, *, can_write: bool) -> str:
+    """Return what the model is told first in a run of this project."""
+    recent = get_project_notes(project).list_recent(MAX_NOTES_LISTED)
+    return render_system_prompt(project.name, recent, can_write=can_write)
+
+
+def render_system_prompt(project: str, notes: list[str], *, can_write: bool) -> str:
+    """Fill the template. No name of a project or a note can add a line to it."""
+    names = bound_names(project, notes)
+    context = {"project": names.project, "notes": names.notes, "can_write": can_write}
+    return render_to_string(TEMPLATE_NAME, context).strip()
+
+
+def find_template_fault() -> str:
+    """Say what keeps the template from being used; empty if nothing does."""
+    try:
+        prompts = [render_system_prompt("", [], can_write=flag) for flag in (True, False)]
+    except (TemplateSyntaxError, TemplateDoesNotExist, UnicodeDecodeError, OSError) as error:
+        return f"cannot be used: {error}"
+    for prompt in prompts:
+        if found := PLACEHOLDER.search(prompt):
+            return f"leaves {found[0]!r} unfilled"
+        if len(prompt) > MAX_FIXED_CHARS:
+            return f"has {len(prompt):,} characters; {MAX_FIXED_CHARS:,} are the most"
+        if not prompt:
+            return "is empty"
+    return ""
