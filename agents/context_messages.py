@@ -12,6 +12,7 @@ from agents.core.chunks import (
     ToolCalled,
     ToolResult,
     Turn,
+    kinds_read_by,
 )
 from agents.core.loop.tool_plan import PlannedCall, assistant_message
 from agents.core.messages import Message
@@ -19,7 +20,7 @@ from agents.core.stuck import action_signature
 from agents.models import AgentRun, RunEvent
 
 UNKNOWN_RESULT = f"{OUTCOME_UNKNOWN} the run ended before this call did. It may have taken effect."
-CONTEXT_KINDS = ("content", "tool_call", "tool_result", "turn", "done")
+CONTEXT_KINDS = kinds_read_by("context")
 
 
 def build_messages(run_ids: Sequence[UUID]) -> list[Message]:

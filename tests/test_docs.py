@@ -14,6 +14,7 @@ from agents.tools.reference import render_reference
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+_COMMON = {"type", "traits", "seq", "at", "parent", "goes_on"}
 PAGES = sorted([*DOCS.rglob("*.md"), *ROOT.glob("*.md")])
 
 
@@ -30,12 +31,14 @@ def test_every_reason_is_documented_with_its_outcome_in_order_of_precedence() ->
     assert documented == [(code, reason.outcome.value) for code, reason in REASONS]
 
 
-def test_every_chunk_type_is_documented_with_its_fields() -> None:
+def test_every_chunk_type_is_documented_with_its_fields_and_traits() -> None:
     page = (DOCS / "chunks.md").read_text()
     for kind in OracleStreamChunk.__args__:
         (row,) = re.findall(rf"^\| `{kind.type}` \|.*$", page, re.MULTILINE)
-        for name in set(kind.__dataclass_fields__) - {"type", "seq", "at", "parent", "goes_on"}:
+        for name in set(kind.__dataclass_fields__) - _COMMON:
             assert f"`{name}" in row, f"{kind.type} lacks {name}"
+        words = ", ".join(f"`{field}`" for field in kind.traits.words) or "none"
+        assert row.endswith(f"| {words} | {', '.join(kind.traits.read_by) or 'nobody'} |")
 
 
 def test_every_cause_of_an_endpoints_failure_is_documented() -> None:

@@ -7,21 +7,26 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
-from agents.core.chunks import Content, OracleStreamChunk, Thinking, from_dict, to_dict
+from agents.core.chunks import (
+    CHUNK_TYPES,
+    Content,
+    OracleStreamChunk,
+    Thinking,
+    from_dict,
+    to_dict,
+)
 from agents.models.runs import RunEvent
 
 _CONTENT_PATHS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "thinking": (("content",),),
-    "content": (("content",),),
-    "tool_call": (("tool_call", "arguments"),),
-    "tool_result": (("tool_result",),),
-    "source": (("source", "path"), ("source", "snippet")),
-    "system": (("system_message",), ("metadata", "action")),
-    "turn": (("action",),),
-    "hint": (("text",),),
-    "done": (("explanation",),),
+    kind: cls.traits.word_paths for kind, cls in CHUNK_TYPES.items() if cls.traits.words
 }
-"""Where in a chunk its content is: the ways to its fields."""
+"""Where in a chunk its content is: the paths to its fields."""
+_JSON_KINDS = frozenset(
+    kind
+    for kind, paths in _CONTENT_PATHS.items()
+    if len(paths) > 1 or CHUNK_TYPES[kind].traits.words_are_json
+)
+"""Chunks whose content is more than one text."""
 
 _STAMP_FIELDS = ("type", "seq", "at")
 
@@ -100,16 +105,12 @@ def event_digest(event: EventRow) -> str:
     if event.content and event.kind not in _CONTENT_PATHS:
         whole[""] = event.content  # there should be none
     if (
-        _is_json(event.kind)
+        event.kind in _JSON_KINDS
         and event.content
         and _to_json(json.loads(event.content)) != event.content
     ):
         whole[""] = event.content  # written otherwise than we write: a field may be there twice
     return hashlib.sha256(_to_canonical_json(whole)).hexdigest()
-
-
-def _is_json(kind: str) -> bool:
-    return kind == "tool_call" or len(_CONTENT_PATHS.get(kind, ())) > 1
 
 
 def signed_payload(event: EventRow, digest: str) -> str:
@@ -140,28 +141,30 @@ def _to_canonical_json(data: Mapping[str, Any]) -> bytes:
 
 def _pop_content(data: dict[str, Any]) -> str:
     """Take the content out of a chunk's data: one text as it is, anything else as JSON."""
-    ways = _CONTENT_PATHS.get(data["type"], ())
+    kind = data["type"]
+    paths = _CONTENT_PATHS.get(kind, ())
     taken = {}
-    for path in ways:
+    for path in paths:
         holder = _container_for(data, path)
         if path[-1] in holder:
             taken[path[-1]] = holder.pop(path[-1])
-    if len(ways) > 1:
+    if len(paths) > 1:
         return _to_json(taken)
     value = next(iter(taken.values()), "")
-    return _to_json(value) if data["type"] == "tool_call" else str(value)
+    return _to_json(value) if kind in _JSON_KINDS else str(value)
 
 
 def _restore_content(data: dict[str, Any], content: str) -> None:
-    """The other way. What was erased is empty."""
-    ways = _CONTENT_PATHS.get(data["type"], ())
-    if len(ways) > 1:
-        values = json.loads(content) if content else {ways[0][-1]: ""}
-    elif data["type"] == "tool_call":
-        values = {"arguments": json.loads(content) if content else {}}
+    """Put the content back where it was taken from. What was erased is empty."""
+    kind = data["type"]
+    paths = _CONTENT_PATHS.get(kind, ())
+    if len(paths) > 1:
+        values = json.loads(content) if content else {paths[0][-1]: ""}
+    elif kind in _JSON_KINDS:
+        values = {paths[0][-1]: json.loads(content) if content else {}}
     else:
-        values = {path[-1]: content for path in ways}
-    for path in ways:
+        values = {path[-1]: content for path in paths}
+    for path in paths:
         if path[-1] in values:
             _container_for(data, path).setdefault(path[-1], values[path[-1]])
 

@@ -16,15 +16,7 @@ from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 
-from agents.core.chunks import (
-    Content,
-    Done,
-    Error,
-    OracleStreamChunk,
-    SystemMessage,
-    ToolCalled,
-    ToolResult,
-)
+from agents.core.chunks import Content, Done, OracleStreamChunk
 from agents.core.tasks import spawn
 from agents.ledger import queries
 from agents.ledger.db_errors import NO_ANSWER, describe_database_error
@@ -47,9 +39,6 @@ MAX_PENDING = 2_000
 
 CLOSE_SECONDS = 20.0
 """How long a process that stops waits for a database that does not answer."""
-
-
-_URGENT = (ToolCalled, ToolResult, SystemMessage, Error, Done)
 
 
 class LedgerClosed(Exception):
@@ -120,7 +109,7 @@ class Writer:
         run.final = final or run.final
         self._pending += 1
         self._has_pending.set()
-        if isinstance(chunk, _URGENT) or (not run.has_text and isinstance(chunk, Content)):
+        if chunk.traits.urgent or (not run.has_text and isinstance(chunk, Content)):
             self._has_urgent.set()
             run.has_text = run.has_text or isinstance(chunk, Content)
 

@@ -5,11 +5,10 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
-from agents.core.chunks import OracleStreamChunk
+from agents.core.chunks import WIRE_NAMES, OracleStreamChunk
 
 Json = dict[str, Any]
 MODE: JsonSchemaMode = "serialization"
-WIRE_NAMES = {"goes_on": "continue"}
 BASE_PROPERTIES: Json = {
     "seq": {"type": "integer", "minimum": 1, "description": "1, 2, 3, … without gaps."},
     "at": {"type": "string", "format": "date-time"},

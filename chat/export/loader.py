@@ -7,16 +7,16 @@ from uuid import UUID
 from django.db.models import Q
 
 from agents.audit.event_codec import decode_event
-from agents.core.chunks import SystemMessage
+from agents.core.chunks import Content, SystemMessage, Turn, kinds_read_by
 from agents.core.run_record import RunRecord
 from agents.models import AgentRun, RunEvent
 from chat.models import Exchange
 from chat.rendering.limit_notices import drop_replaced
 
 BATCH_SIZE = 20
-_EVENT_KINDS = ("tool_call", "tool_result", "source", "system", "error")
-_TEXT_KINDS = ("turn", "content")
+_TEXT_KINDS = (Turn.type, Content.type)
 """Of a run that has ended, the answer is on its row."""
+_EVENT_KINDS = tuple(kind for kind in kinds_read_by("export") if kind not in _TEXT_KINDS)
 
 
 @dataclass(slots=True)

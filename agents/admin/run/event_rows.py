@@ -15,20 +15,11 @@ from django.db import DatabaseError
 from django.db.models import Count, Max, QuerySet, Sum, TextField
 from django.db.models.functions import Cast, Length
 
+from agents.core.chunks import CHUNK_TYPES, kinds_read_by
 from agents.models import RunEvent
 
-STRUCTURE_KINDS = (
-    "turn",
-    "decision",
-    "system",
-    "tool_call",
-    "tool_result",
-    "hint",
-    "error",
-    "done",
-)
+STRUCTURE_KINDS = kinds_read_by("audit")
 """Kinds of which a run has few: what its timeline and its decisions are made of."""
-KINDS = frozenset({*STRUCTURE_KINDS, "thinking", "content", "source", "context_update", "status"})
 MAX_EVENTS = 8_000
 """Events of these kinds that are read; 50 turns of 20 calls have 3,300."""
 PAGE_SIZE = 200
@@ -213,7 +204,7 @@ _REQUIRED_FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
 
 def schema_problem(kind: str, data: Mapping[str, Any]) -> str:
     """What is wrong with an event's data, or nothing."""
-    if kind not in KINDS:
+    if kind not in CHUNK_TYPES:
         return "its kind is not known here"
     for name, wanted in _REQUIRED_FIELDS.get(kind, {}).items():
         if not isinstance(data.get(name), wanted):
@@ -247,7 +238,7 @@ def _describe_missing(tallies: Sequence[KindCount], last_seq: int, is_over: bool
 
 
 def _describe_unknown_kinds(tallies: Sequence[KindCount]) -> list[str]:
-    strange = [tally for tally in tallies if tally.kind not in KINDS]
+    strange = [tally for tally in tallies if tally.kind not in CHUNK_TYPES]
     return [
         f"{t.events:,} of kind “{t.kind}”, which is not known here." for t in strange[:_MAX_LISTED]
     ]

@@ -22,6 +22,7 @@ from agents.admin.run import event_rows
 from agents.admin.run.event_rows import Event
 from agents.admin.run.lookup import UnreadableRun, run_or_404
 from agents.audit.log import log_action
+from agents.core.chunks import CHUNK_TYPES, kinds_read_by
 from agents.models import AgentRun, RunEvent
 from agents.models.audit import AuditEntry
 
@@ -30,22 +31,17 @@ PREVIEW_CHARS = 2_000
 PAGE_SIZE = 200
 """Of one page."""
 MAX_ROWS = 100_000
-KINDS = ("thinking", "content", "tool_call", "tool_result", "system", "hint", "source", "error")
+KINDS = kinds_read_by("transcript")
 LABELS = {
     "question": "Question",
-    "thinking": "Thinking",
-    "content": "Answer",
-    "tool_call": "Tool call",
-    "tool_result": "Result",
-    "system": "Notice",
-    "hint": "Hint to the model",
-    "source": "Source",
-    "error": "Error",
     "explanation": "Explanation",
     "unfinished": "Unfinished work",
+    **{kind: CHUNK_TYPES[kind].traits.label for kind in KINDS},
 }
-STREAMED_KINDS = frozenset({"thinking", "content"})
+STREAMED_KINDS = frozenset(kind for kind in KINDS if CHUNK_TYPES[kind].traits.streamed)
 """Kinds that come in pieces."""
+_TEXT_NAMES = {kind: [path[-1] for path in CHUNK_TYPES[kind].traits.word_paths] for kind in KINDS}
+"""What each kind's content holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,13 +212,13 @@ def _build_part(
             name = names[call] = event.text("tool_call", "name")
         case "tool_result":
             name = names.get((event.parent, event.text("tool_call_id")), "")
-        case "system" | "source":
-            text = _extract_text(event.kind, head)
-            size = len(text) if text != head else size
         case "error":
             said = head or event.data.get("error")
             text = said[:PREVIEW_CHARS] if isinstance(said, str) else ""
             size = len(text)
+        case kind if len(_TEXT_NAMES[kind]) > 1:
+            text = _extract_text(kind, head)
+            size = len(text) if text != head else size
     if not text and not size and event.kind in ("source", "error"):
         return None
     seq = event.seq
@@ -237,8 +233,7 @@ def _extract_text(kind: str, content: str) -> str:
         return content
     if not isinstance(held, dict):
         return content
-    names = ("system_message", "action") if kind == "system" else ("path", "snippet")
-    return "\n".join(str(held[name]) for name in names if held.get(name))
+    return "\n".join(str(held[name]) for name in _TEXT_NAMES[kind] if held.get(name))
 
 
 def _load_full_part(run: AgentRun, part: TranscriptPart) -> TranscriptPart:

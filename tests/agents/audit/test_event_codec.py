@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given
 
 from agents.audit.event_codec import decode_event, encode_chunk
-from agents.core.chunks import CallView, Content, OracleStreamChunk, ToolCalled, to_dict
+from agents.core.chunks import (
+    CallView,
+    Content,
+    Error,
+    Hint,
+    OracleStreamChunk,
+    Source,
+    SourceRef,
+    SystemMessage,
+    Thinking,
+    ToolCalled,
+    Turn,
+    to_dict,
+)
 from agents.models import AgentRun, RunEvent
 from tests.agents.core.test_chunks import any_chunk
 from tests.agents.models.factories import ada, engine, run_of
@@ -40,6 +53,49 @@ def test_what_was_written_is_kept_apart_from_the_rest() -> None:
         row = encode_chunk(chunk)
         assert "a secret" in row.content
         assert "a secret" not in row.data
+
+
+@given(any_chunk)
+def test_what_a_chunk_calls_peoples_words_is_content_and_nothing_else_is(
+    chunk: OracleStreamChunk,
+) -> None:
+    whole, row = to_dict(chunk), encode_chunk(chunk)
+    data = json.loads(row.data)
+    for path in chunk.traits.word_paths:
+        inside = data
+        for name in path[:-1]:
+            inside, whole[path[0]] = inside[name], dict(whole[path[0]])
+        assert path[-1] not in inside
+        (whole[path[0]] if len(path) > 1 else whole).pop(path[-1], None)
+    assert {"type": row.kind, "seq": row.seq, "at": whole["at"], **data} == whole
+    assert bool(row.content) <= bool(chunk.traits.words)
+
+
+def test_rows_are_the_bytes_that_they_have_always_been() -> None:
+    """Their digests are signed: another spelling of the same would look like tampering."""
+    call = CallView("c", "look", {"q": "ä"}, "running")
+    metadata = {"action": "look", "n": 1}
+    chunks: list[OracleStreamChunk] = [
+        Content(seq=1, at=1.5, content="ä"),
+        Thinking(seq=2, at=1.5, parent="c", content="hm"),
+        ToolCalled(seq=3, at=1.5, tool_call=call),
+        Source(seq=4, at=1.5, source=SourceRef("a.md", "vault", 3, "s", 0.5)),
+        SystemMessage(
+            seq=5,
+            at=1.5,
+            system_type="no_progress",
+            system_message="m",
+            severity="info",
+            metadata=metadata,
+        ),
+        Turn(seq=6, at=1.5, number=1, phase="end", action="look:{}"),
+        Hint(seq=7, at=1.5, text="t"),
+        Error(seq=8, at=1.5, code="c", error="e"),
+    ]
+    rows = "\n".join("|".join((r.data, r.content, r.signed)) for r in map(encode_chunk, chunks))
+    assert hashlib.sha256(rows.encode()).hexdigest() == (
+        "3de562277b7b37eb75c7845e2d71615ebfd2c6f4601356d27a2e58869dba42a0"
+    )
 
 
 def test_the_digest_is_of_the_whole_chunk_and_not_of_how_it_is_stored() -> None:

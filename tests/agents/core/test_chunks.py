@@ -1,18 +1,20 @@
-"""The run's output on the wire: the table of the specification, section 4."""
+"""The run's output: what each chunk says about itself, and what it is on the wire."""
 
 import json
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, dataclass, fields
 from datetime import UTC, datetime
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.core.chunks import (
+    CHUNK_TYPES,
     BaseChunk,
     CallView,
     Check,
+    ChunkTraits,
     Content,
     ContextUpdate,
     Decision,
@@ -35,7 +37,7 @@ from agents.core.chunks import (
 
 KINDS: tuple[type[Any], ...] = get_args(OracleStreamChunk)
 
-# The fields that section 4 names, besides `type`, `seq` and `at`.
+# The fields that every reader counts on, besides `type`, `seq` and `at`.
 TABLE = {
     "thinking": {"content"},
     "content": {"content"},
@@ -187,6 +189,62 @@ def test_the_union_holds_every_type_of_the_specification() -> None:
 def test_these_tests_fill_in_every_field(kind: type[Any]) -> None:
     own = {f.name for f in fields(kind)} - {f.name for f in fields(BaseChunk)} - {"role"}
     assert set(OWN[kind]) == own
+
+
+# -- what a chunk says about itself ---------------------------------------------------------------
+
+IMAGE = ChunkTraits(label="Image", words=("caption",), read_by=("pages",), urgent=False)
+
+
+def test_a_chunk_class_that_says_what_it_is_can_be_defined() -> None:
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Image(BaseChunk):
+        type: ClassVar[str] = "image"
+        traits: ClassVar[ChunkTraits] = IMAGE
+        caption: str
+
+    assert Image(caption="a cat").traits.word_paths == (("caption",),)
+
+
+def test_a_chunk_class_that_does_not_say_what_it_is_is_refused_where_it_is_defined() -> None:
+    with pytest.raises(TypeError, match="Image does not say what it is: declare `traits`"):
+
+        class Image(BaseChunk):
+            type: ClassVar[str] = "image"
+
+
+def test_what_another_chunk_says_about_itself_is_not_inherited() -> None:
+    with pytest.raises(TypeError, match="Aside does not say what it is"):
+
+        class Aside(Content):
+            type: ClassVar[str] = "aside"
+
+
+def test_a_chunk_class_without_a_type_is_refused() -> None:
+    with pytest.raises(TypeError, match="Image has no `type`"):
+
+        class Image(BaseChunk):
+            traits: ClassVar[ChunkTraits] = IMAGE
+            caption: str
+
+
+def test_a_chunk_class_whose_words_are_in_no_field_is_refused() -> None:
+    with pytest.raises(TypeError, match="Image has no field 'caption'"):
+
+        class Image(BaseChunk):
+            type: ClassVar[str] = "image"
+            traits: ClassVar[ChunkTraits] = IMAGE
+            title: str
+
+
+def test_traits_leave_nothing_to_be_forgotten() -> None:
+    with pytest.raises(TypeError, match="'words', 'read_by', and 'urgent'"):
+        ChunkTraits(label="Image")  # type: ignore[call-arg]
+
+
+def test_no_two_chunks_share_a_type_or_a_label() -> None:
+    assert len(CHUNK_TYPES) == len(KINDS)
+    assert len({kind.traits.label for kind in KINDS}) == len(KINDS)
 
 
 # -- the wire -------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agents.core.chunks import (
+    CHUNK_TYPES,
     Content,
     ContextUpdate,
     Decision,
@@ -18,6 +19,7 @@ from agents.core.chunks import (
     Status,
     Thinking,
     Turn,
+    kinds_read_by,
 )
 from agents.runtime.endings import UNKNOWN_RESULTS
 from chat.markdown import budget
@@ -116,17 +118,21 @@ def test_a_part_ends_when_the_next_one_begins() -> None:
     assert text.ended is None
 
 
-@pytest.mark.parametrize(
-    "chunk",
-    [
-        Hint(text="Be brief."),
-        Status(tools=("look",), seconds=1.0),
-        Decision(checkpoint="turn", goes_on=True, reason="", tree="default", checks=()),
-    ],
-)
+UNSHOWN = [
+    Hint(text="Be brief."),
+    Status(tools=("look",), seconds=1.0),
+    Decision(checkpoint="turn", goes_on=True, reason="", tree="default", checks=()),
+]
+
+
+@pytest.mark.parametrize("chunk", UNSHOWN)
 def test_what_is_for_the_audit_is_not_shown(chunk: OracleStreamChunk) -> None:
     answer = taken([chunk])
     assert (answer.parts, answer.changed_parts, answer.usage_changed) == ([], [], False)
+
+
+def test_pages_read_every_chunk_but_those_that_are_not_shown() -> None:
+    assert {*CHUNK_TYPES} - {*kinds_read_by("pages")} == {chunk.type for chunk in UNSHOWN}
 
 
 def test_the_cursor_is_the_number_of_the_last_chunk() -> None:

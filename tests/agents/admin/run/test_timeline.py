@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.admin.run.decisions import build_trace
-from agents.admin.run.event_rows import KINDS, Event
+from agents.admin.run.event_rows import Event
 from agents.admin.run.history import RunHistory
 from agents.admin.run.summary import sum_usage_by_source
 from agents.admin.run.timeline import LEFT, MAX_LANES, PLOT, Timeline, build_ticks, build_timeline
+from agents.core.chunks import CHUNK_TYPES
 
 BEGAN = 1_750_000_000.0
 
@@ -174,7 +175,7 @@ names = st.sampled_from(
 wild = st.builds(
     Event,
     seq=st.integers(0, 10**9),
-    kind=st.sampled_from(sorted(KINDS)),
+    kind=st.sampled_from(sorted(CHUNK_TYPES)),
     at=st.none() | st.floats(-1e12, 1e12),
     data=st.dictionaries(names, json_values | st.sampled_from(["start", "end", "a", "running"])),
 )

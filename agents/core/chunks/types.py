@@ -1,15 +1,14 @@
-"""The run's output: one closed union, used by loop, ledger, pages, API and command line.
+"""Every chunk of a run, and what is inside them.
 
-Chunks are slotted and frozen because a run makes one for every piece of text. `to_dict` is the
-wire form; `from_dict` reads it back and returns None for a type it does not know, because readers
-must be able to ignore what a newer writer sends.
+Chunks are slotted and frozen because a run makes one for every piece of text. A class that does
+not declare its `traits` is refused when it is defined.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from agents.core.chunks.traits import ChunkReader, ChunkTraits, require_traits
 from agents.core.reasons import Severity
 
 SystemType = Literal[
@@ -48,20 +47,38 @@ class BaseChunk:
     of a subagent's subagent, the ids from the outside in, as `qualify_call_id` joins them."""
 
     type: ClassVar[str]
+    traits: ClassVar[ChunkTraits]
     seq: int = 0
     at: float = 0.0
     parent: str = ""
+
+    def __init_subclass__(cls) -> None:
+        require_traits(cls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thinking(BaseChunk):
     type: ClassVar[str] = "thinking"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="Thinking",
+        words=("content",),
+        read_by=("pages", "transcript"),
+        urgent=False,
+        streamed=True,
+    )
     content: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content(BaseChunk):
     type: ClassVar[str] = "content"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="Answer",
+        words=("content",),
+        read_by=("pages", "context", "export", "transcript"),
+        urgent=False,
+        streamed=True,
+    )
     content: str
 
 
@@ -78,6 +95,13 @@ class CallView:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(BaseChunk):
     type: ClassVar[str] = "tool_call"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="Tool call",
+        words=("tool_call.arguments",),
+        read_by=("pages", "context", "export", "transcript", "audit"),
+        urgent=True,
+        words_are_json=True,
+    )
     tool_call: CallView
 
 
@@ -86,6 +110,12 @@ class ToolResult(BaseChunk):
     """`tool_result` is exactly what the model gets; `order` is the call's place in its turn."""
 
     type: ClassVar[str] = "tool_result"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="Result",
+        words=("tool_result",),
+        read_by=("pages", "context", "export", "transcript", "audit"),
+        urgent=True,
+    )
     tool_call_id: str
     tool_result: str
     ok: bool
@@ -101,6 +131,12 @@ class ToolResult(BaseChunk):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source(BaseChunk):
     type: ClassVar[str] = "source"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="Source",
+        words=("source.path", "source.snippet"),
+        read_by=("pages", "export", "transcript"),
+        urgent=False,
+    )
     source: SourceRef
 
 
@@ -109,6 +145,12 @@ class SystemMessage(BaseChunk):
     """A notice for people: what happened, and numbers for the page in `metadata`."""
 
     type: ClassVar[str] = "system"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="Notice",
+        words=("system_message", "metadata.action"),
+        read_by=("pages", "export", "transcript", "audit"),
+        urgent=True,
+    )
     role: Literal["system"] = "system"
     system_type: SystemType
     system_message: str
@@ -121,6 +163,12 @@ class Turn(BaseChunk):
     """The start or the end of a turn. The ends alone are enough to replay a run's decisions."""
 
     type: ClassVar[str] = "turn"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="Turn",
+        words=("action",),
+        read_by=("pages", "context", "export", "audit"),
+        urgent=False,
+    )
     number: int
     phase: Literal["start", "end"]
     wrap_up: str | None = None
@@ -159,6 +207,9 @@ class Decision(BaseChunk):
     """Why the run went on or stopped; for the audit. `goes_on` is `continue` on the wire."""
 
     type: ClassVar[str] = "decision"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="Decision", words=(), read_by=("audit",), urgent=False
+    )
     checkpoint: str
     goes_on: bool
     reason: str
@@ -171,6 +222,9 @@ class Hint(BaseChunk):
     """The exact words added to what the model is sent; for the audit."""
 
     type: ClassVar[str] = "hint"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="Hint to the model", words=("text",), read_by=("transcript", "audit"), urgent=False
+    )
     text: str
 
 
@@ -179,6 +233,7 @@ class Status(BaseChunk):
     """A heartbeat while tools run: computed from the open calls, never stored."""
 
     type: ClassVar[str] = "status"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(label="Status", words=(), read_by=(), urgent=False)
     tools: tuple[str, ...]
     seconds: float
 
@@ -186,6 +241,9 @@ class Status(BaseChunk):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextUpdate(BaseChunk):
     type: ClassVar[str] = "context_update"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="Context", words=(), read_by=("pages",), urgent=False
+    )
     context_tokens: int
     max_context_tokens: int
 
@@ -195,6 +253,9 @@ class Error(BaseChunk):
     """For people: what happened and what to do. Directly before `done`."""
 
     type: ClassVar[str] = "error"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="Error", words=(), read_by=("pages", "export", "transcript", "audit"), urgent=True
+    )
     code: str
     error: str
     cause: str = ""
@@ -206,6 +267,9 @@ class Done(BaseChunk):
     """The one terminal chunk. `explanation` is written by code and kept apart from the answer."""
 
     type: ClassVar[str] = "done"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="End", words=("explanation",), read_by=("pages", "context", "audit"), urgent=True
+    )
     termination_reason: str
     outcome: str
     turns_used: int
@@ -233,66 +297,15 @@ OracleStreamChunk = (
     | Done
 )
 
-_TYPES: dict[str, type[Any]] = {cls.type: cls for cls in OracleStreamChunk.__args__}
-_FIELD_NAMES: dict[type[Any], tuple[str, ...]] = {
-    cls: tuple(f.name for f in fields(cls))
-    for cls in (*_TYPES.values(), CallView, Check, SourceRef)
-}
-_WIRE_NAMES = {"goes_on": "continue"}
-_NESTED: dict[str, type[Any]] = {"tool_call": CallView, "source": SourceRef}
+CHUNK_TYPES: Mapping[str, type[Any]] = {cls.type: cls for cls in OracleStreamChunk.__args__}
+"""The chunk class of each type, as `type` names it in rows and on the wire."""
+
+
+def kinds_read_by(reader: ChunkReader) -> tuple[str, ...]:
+    """Return the types of the chunks that this reader wants, as rows name them."""
+    return tuple(kind for kind, cls in CHUNK_TYPES.items() if reader in cls.traits.read_by)
 
 
 def qualify_call_id(outer: str, call_id: str) -> str:
-    """A call as seen from the whole run: each subagent numbers its calls anew."""
+    """Name a call as seen from the whole run: each subagent numbers its calls anew."""
     return f"{outer}/{call_id}" if outer else call_id
-
-
-def to_dict(chunk: OracleStreamChunk) -> dict[str, Any]:
-    """The chunk as JSON-ready data: `type`, `seq`, `at` in ISO 8601, then its own fields."""
-    data = {
-        _WIRE_NAMES.get(name, name): _to_plain(getattr(chunk, name))
-        for name in _FIELD_NAMES[type(chunk)]
-    }
-    data["at"] = datetime.fromtimestamp(chunk.at, UTC).isoformat(timespec="milliseconds")
-    if not chunk.parent:
-        del data["parent"]
-    return {"type": chunk.type, **data}
-
-
-def from_dict(data: Mapping[str, Any]) -> OracleStreamChunk | None:
-    """The chunk that `to_dict` wrote, or None for a type this version does not know."""
-    cls = _TYPES.get(data["type"])
-    if cls is None:
-        return None
-    values = {
-        name: data[_WIRE_NAMES.get(name, name)]
-        for name in _FIELD_NAMES[cls]
-        if _is_on_wire(name, data)
-    }
-    values["at"] = datetime.fromisoformat(values["at"]).timestamp()
-    for name, nested in _NESTED.items():
-        if name in values:
-            values[name] = _build_nested(nested, values[name])
-    if "checks" in values:
-        values["checks"] = tuple(_build_nested(Check, check) for check in values["checks"])
-    for name in ("tools", "also_triggered"):
-        if name in values:
-            values[name] = tuple(values[name])
-    chunk: OracleStreamChunk = cls(**values)
-    return chunk
-
-
-def _build_nested(cls: type[Any], data: Mapping[str, Any]) -> Any:
-    """A nested value without the fields that this version does not know."""
-    return cls(**{name: data[name] for name in _FIELD_NAMES[cls] if name in data})
-
-
-def _is_on_wire(name: str, data: Mapping[str, Any]) -> bool:
-    return _WIRE_NAMES.get(name, name) in data
-
-
-def _to_plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_to_plain(item) for item in value]
-    names = _FIELD_NAMES.get(type(value))
-    return value if names is None else {name: getattr(value, name) for name in names}

@@ -1,0 +1,68 @@
+"""The run's output: one closed union, used by loop, ledger, pages, API and command line.
+
+`types` are the chunks, `traits` what each of them says about itself to those who store, show and
+erase it, and `wire` the JSON that they are sent as.
+"""
+
+from agents.core.chunks.traits import ChunkReader, ChunkTraits
+from agents.core.chunks.types import (
+    CHUNK_TYPES,
+    OUTCOME_UNKNOWN,
+    BaseChunk,
+    CallStatus,
+    CallView,
+    Check,
+    Content,
+    ContextUpdate,
+    Decision,
+    Done,
+    Error,
+    Hint,
+    OracleStreamChunk,
+    Source,
+    SourceRef,
+    Status,
+    SystemMessage,
+    SystemType,
+    Thinking,
+    ToolCalled,
+    ToolResult,
+    Turn,
+    UsageSource,
+    kinds_read_by,
+    qualify_call_id,
+)
+from agents.core.chunks.wire import WIRE_NAMES, from_dict, to_dict
+
+__all__ = [
+    "CHUNK_TYPES",
+    "OUTCOME_UNKNOWN",
+    "WIRE_NAMES",
+    "BaseChunk",
+    "CallStatus",
+    "CallView",
+    "Check",
+    "ChunkReader",
+    "ChunkTraits",
+    "Content",
+    "ContextUpdate",
+    "Decision",
+    "Done",
+    "Error",
+    "Hint",
+    "OracleStreamChunk",
+    "Source",
+    "SourceRef",
+    "Status",
+    "SystemMessage",
+    "SystemType",
+    "Thinking",
+    "ToolCalled",
+    "ToolResult",
+    "Turn",
+    "UsageSource",
+    "from_dict",
+    "kinds_read_by",
+    "qualify_call_id",
+    "to_dict",
+]

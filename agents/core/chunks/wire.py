@@ -1,0 +1,71 @@
+"""Chunks as JSON: `to_dict` is the wire form, `from_dict` reads it back.
+
+It returns None for a type it does not know, because readers must be able to ignore what a newer
+writer sends.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any
+
+from agents.core.chunks.types import CHUNK_TYPES, CallView, Check, OracleStreamChunk, SourceRef
+
+_FIELD_NAMES: dict[type[Any], tuple[str, ...]] = {
+    cls: tuple(f.name for f in fields(cls))
+    for cls in (*CHUNK_TYPES.values(), CallView, Check, SourceRef)
+}
+WIRE_NAMES = {"goes_on": "continue"}
+"""Fields whose name on the wire is a keyword of Python."""
+_NESTED: dict[str, type[Any]] = {"tool_call": CallView, "source": SourceRef}
+
+
+def to_dict(chunk: OracleStreamChunk) -> dict[str, Any]:
+    """The chunk as JSON-ready data: `type`, `seq`, `at` in ISO 8601, then its own fields."""
+    data = {
+        WIRE_NAMES.get(name, name): _to_plain(getattr(chunk, name))
+        for name in _FIELD_NAMES[type(chunk)]
+    }
+    data["at"] = datetime.fromtimestamp(chunk.at, UTC).isoformat(timespec="milliseconds")
+    if not chunk.parent:
+        del data["parent"]
+    return {"type": chunk.type, **data}
+
+
+def from_dict(data: Mapping[str, Any]) -> OracleStreamChunk | None:
+    """The chunk that `to_dict` wrote, or None for a type this version does not know."""
+    cls = CHUNK_TYPES.get(data["type"])
+    if cls is None:
+        return None
+    values = {
+        name: data[WIRE_NAMES.get(name, name)]
+        for name in _FIELD_NAMES[cls]
+        if _is_on_wire(name, data)
+    }
+    values["at"] = datetime.fromisoformat(values["at"]).timestamp()
+    for name, nested in _NESTED.items():
+        if name in values:
+            values[name] = _build_nested(nested, values[name])
+    if "checks" in values:
+        values["checks"] = tuple(_build_nested(Check, check) for check in values["checks"])
+    for name in ("tools", "also_triggered"):
+        if name in values:
+            values[name] = tuple(values[name])
+    chunk: OracleStreamChunk = cls(**values)
+    return chunk
+
+
+def _build_nested(cls: type[Any], data: Mapping[str, Any]) -> Any:
+    """A nested value without the fields that this version does not know."""
+    return cls(**{name: data[name] for name in _FIELD_NAMES[cls] if name in data})
+
+
+def _is_on_wire(name: str, data: Mapping[str, Any]) -> bool:
+    return WIRE_NAMES.get(name, name) in data
+
+
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_to_plain(item) for item in value]
+    names = _FIELD_NAMES.get(type(value))
+    return value if names is None else {name: getattr(value, name) for name in names}
