@@ -7,6 +7,7 @@ from agents.models.api_tokens import ApiToken
 from agents.models.audit import AuditEntry
 from agents.models.projects import Membership, Project
 from agents.models.runs import AgentRun, RunEvent, RunTool
+from agents.models.search import SearchDocument, SearchSection
 from agents.models.settings import Appearance, ModelSettings, SettingChange, UserAgentConfig
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "Project",
     "RunEvent",
     "RunTool",
+    "SearchDocument",
+    "SearchSection",
     "SettingChange",
     "UserAgentConfig",
 ]

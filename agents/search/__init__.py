@@ -1,0 +1,1 @@
+"""Search over the texts of a project. The databases find candidates, `ranking` orders them."""

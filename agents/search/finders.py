@@ -1,0 +1,181 @@
+"""Finders of candidates: FTS5 on SQLite, GIN on PostgreSQL. `ranking` orders what they find.
+
+A finder looks into one project alone, because the scope is a term of every query. Text columns are
+searched by name and a scope is no term of a text, so a text that holds a scope is not found by it.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection
+
+from agents.models import SearchDocument, SearchSection
+from agents.search.ranking import DOCUMENT_WEIGHTS, SECTION_WEIGHTS
+from agents.search.vectors import build_query
+
+MAX_CANDIDATES = 200
+DOCUMENTS, SECTIONS = SearchDocument._meta.db_table, SearchSection._meta.db_table
+_ROWS = {
+    DOCUMENTS: f"{DOCUMENTS} d WHERE",
+    SECTIONS: f"{SECTIONS} s JOIN {DOCUMENTS} d ON d.id = s.document_id WHERE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to look: scopes of a project, and within them a folder or chosen sources alone."""
+
+    scopes: tuple[str, ...]
+    folder: str = ""
+    source_ids: Collection[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many rows there are to look through, and how long they are on average."""
+
+    rows: int
+    mean_length: float
+
+
+class Finder:
+    """What a database owes the search."""
+
+    is_in_list: str
+    """SQL that asks for a value of the one list that follows as an argument."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+    def measure(self, table: str) -> Size:
+        marks = ", ".join(["%s"] * len(self.place.scopes))
+        statement = f"SELECT count(*), sum(length) FROM {table} WHERE scope IN ({marks})"  # noqa: S608  # our own names
+        rows, length = fetch(statement, self.place.scopes)[0]
+        return Size(rows, int(length or 0) / rows if rows else 0.0)
+
+    def count_documents(self, terms: Collection[str], limit: int) -> dict[str, int]:
+        """Return how many documents have each term; it stops counting at the limit."""
+        raise NotImplementedError
+
+    def find(
+        self,
+        table: str,
+        weights: Mapping[str, float],
+        document_ids: Collection[int] | None = None,
+    ) -> list[int]:
+        """Return the ids of the rows that fit these terms best, at most MAX_CANDIDATES."""
+        raise NotImplementedError
+
+    def adapt_list(self, values: Collection[int]) -> Any:
+        """Return a list as an argument of `is_in_list`."""
+        raise NotImplementedError
+
+    def build_restriction(
+        self, table: str, row_id: str, document_ids: Collection[int] | None
+    ) -> tuple[str, list[Any]]:
+        """Return the conditions beyond the scope, as SQL that begins with AND, or as nothing."""
+        conditions: list[str] = []
+        arguments: list[Any] = []
+        if folder := self.place.folder.strip("/"):
+            conditions.append("substr(d.path, 1, %s) = %s")
+            arguments += [len(folder) + 1, f"{folder}/"]
+        for column, chosen in (("source_id", self.place.source_ids), ("id", document_ids)):
+            if chosen is not None:
+                conditions.append(f"d.{column} {self.is_in_list}")
+                arguments.append(self.adapt_list(chosen))
+        if not conditions:
+            return "", []
+        alias = "d" if table == DOCUMENTS else "s"
+        rows = f"SELECT 1 FROM {_ROWS[table]} {alias}.id = {row_id}"  # noqa: S608  # our own names
+        return f" AND EXISTS ({rows} AND {' AND '.join(conditions)})", arguments
+
+
+class SqliteFinder(Finder):
+    """FTS5 and its own bm25, with the weights that the migration gave it."""
+
+    is_in_list = "IN (SELECT value FROM json_each(%s))"
+
+    def adapt_list(self, values: Collection[int]) -> str:
+        return json.dumps(list(values))
+
+    def count_documents(self, terms: Collection[str], limit: int) -> dict[str, int]:
+        fts = f"{DOCUMENTS}_fts"
+        statement = (
+            "SELECT term.key, (SELECT count(*) FROM"  # noqa: S608  # our own names
+            f" (SELECT 1 FROM {fts} WHERE {fts} MATCH term.value LIMIT %s)) FROM json_each(%s) term"
+        )
+        queries = {term: self._build_match([term]) for term in terms}
+        return dict(fetch(statement, [limit, json.dumps(queries)]))
+
+    def find(
+        self,
+        table: str,
+        weights: Mapping[str, float],
+        document_ids: Collection[int] | None = None,
+    ) -> list[int]:
+        fts = f"{table}_fts"
+        restriction, arguments = self.build_restriction(table, f"{fts}.rowid", document_ids)
+        statement = (
+            f"SELECT rowid FROM {fts} WHERE {fts} MATCH %s{restriction} ORDER BY rank LIMIT %s"  # noqa: S608  # our own names
+        )
+        match = self._build_match(weights)
+        return [row[0] for row in fetch(statement, [match, *arguments, MAX_CANDIDATES])]
+
+    def _build_match(self, terms: Iterable[str]) -> str:
+        scopes = " OR ".join(f'"{scope}"' for scope in self.place.scopes)
+        words = " OR ".join(f'"{term}"' for term in terms)
+        columns = "{title_terms heading_terms extra_terms body_terms}"
+        return f"scope : ({scopes}) AND {columns} : ({words})"
+
+
+class PostgresqlFinder(Finder):
+    """GIN, ordered by each term's rarity times its `ts_rank`: that alone knows no rarity."""
+
+    is_in_list = "= ANY(%s)"
+
+    def adapt_list(self, values: Collection[int]) -> list[int]:
+        return list(values)
+
+    def count_documents(self, terms: Collection[str], limit: int) -> dict[str, int]:
+        statement = (
+            "SELECT term, (SELECT count(*) FROM"  # noqa: S608  # our own names
+            f" (SELECT 1 FROM {DOCUMENTS} WHERE tsv @@ query::tsquery LIMIT %s) counted)"
+            " FROM unnest(%s::text[], %s::text[]) AS asked(term, query)"
+        )
+        names = list(terms)
+        queries = [build_query(self.place.scopes, [term]) for term in names]
+        return dict(fetch(statement, [limit, names, queries]))
+
+    def find(
+        self,
+        table: str,
+        weights: Mapping[str, float],
+        document_ids: Collection[int] | None = None,
+    ) -> list[int]:
+        restriction, arguments = self.build_restriction(table, f"{table}.id", document_ids)
+        ranks = " + ".join(["%s * ts_rank(%s::real[], tsv, %s::tsquery)"] * len(weights))
+        statement = (
+            f"SELECT id FROM {table} WHERE tsv @@ %s::tsquery{restriction}"  # noqa: S608  # our own names
+            f" ORDER BY {ranks} DESC, id LIMIT %s"
+        )
+        columns = DOCUMENT_WEIGHTS if table == DOCUMENTS else SECTION_WEIGHTS
+        labels = [weight / columns[0] for weight in reversed(columns)]
+        ranked = [
+            value for term, weight in weights.items() for value in (weight, labels, f"'{term}'")
+        ]
+        query = build_query(self.place.scopes, weights)
+        found = fetch(statement, [query, *arguments, *ranked, MAX_CANDIDATES])
+        return [row[0] for row in found]
+
+
+def get_finder(place: Place) -> Finder:
+    """Return the finder of the database in use."""
+    return PostgresqlFinder(place) if connection.vendor == "postgresql" else SqliteFinder(place)
+
+
+def fetch(statement: str, arguments: Sequence[Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, arguments)
+        return list(cursor.fetchall())

@@ -1,0 +1,160 @@
+"""The index of a project, written in the transaction of whoever changes the text.
+
+    index_documents(project.id, [SearchableText("note", note.id, note.path, note.title, text=text)])
+    remove_documents(project.id, "note", [note.id])
+
+Indexing a text again replaces what was there.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from agents.models import Project, SearchDocument, SearchSection
+from agents.search.analysis import analyse, count_terms
+from agents.search.sections import split_sections
+from agents.search.vectors import build_vector
+
+BATCH_SIZE = 200
+MAX_TERMS_BYTES = 400_000
+"""PostgreSQL takes 1 MiB of one row's terms; sections hold what a whole note cannot."""
+MAX_EXTRA_CHARS = 20_000
+MAX_TITLE_CHARS = 500
+_UNSTORABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
+_TERM_COLUMNS = ("scope", "title_terms", "heading_terms", "extra_terms", "body_terms", "length")
+_DOCUMENT_COLUMNS = ("project_id", "kind", "source_id", "path", "title", "is_template")
+_SECTION_COLUMNS = ("document_id", "heading_path", "first_line", "last_line")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchableText:
+    """A text to be found. `extra` holds tags, aliases and what links to it call it."""
+
+    kind: str
+    source_id: int
+    path: str
+    title: str = ""
+    extra: str = ""
+    text: str = ""
+    is_template: bool = False
+
+
+def index_documents(project_id: UUID, texts: Iterable[SearchableText]) -> None:
+    """Put texts into the project's index, each in the place of what it was before."""
+    batch: dict[tuple[str, int], SearchableText] = {}
+    for text in texts:
+        batch[text.kind, text.source_id] = text
+        if len(batch) == BATCH_SIZE:
+            _index_batch(project_id, list(batch.values()))
+            batch.clear()
+    _index_batch(project_id, list(batch.values()))
+
+
+def remove_documents(project_id: UUID, kind: str, source_ids: Collection[int]) -> None:
+    """Take texts out of the project's index; those that are not in it are no error."""
+    ids = list(source_ids)
+    for start in range(0, len(ids), BATCH_SIZE):
+        _find_documents(project_id, kind, ids[start : start + BATCH_SIZE]).delete()
+
+
+def get_scope(project_id: UUID, kind: str) -> str:
+    """Return the one term that all rows of a project's kind have, and no others."""
+    return f"{project_id.hex}{kind}"
+
+
+def _find_documents(
+    project_id: UUID, kind: str, source_ids: Collection[int]
+) -> QuerySet[SearchDocument]:
+    return SearchDocument.objects.filter(project_id=project_id, kind=kind, source_id__in=source_ids)
+
+
+def _index_batch(project_id: UUID, texts: list[SearchableText]) -> None:
+    analysed = [_analyse_text(get_scope(project_id, text.kind), text) for text in texts]
+    project = Project._meta.pk.get_db_prep_value(project_id, connection)
+    _write_rows(
+        SearchDocument,
+        _DOCUMENT_COLUMNS,
+        ((project, *document) for document, _ in analysed),
+        conflict="project_id, kind, source_id",
+    )
+    ids: dict[tuple[str, int], int] = {}
+    for kind in {text.kind for text in texts}:
+        found = _find_documents(project_id, kind, [t.source_id for t in texts if t.kind == kind])
+        ids.update({(kind, source): id for id, source in found.values_list("id", "source_id")})
+    SearchSection.objects.filter(document_id__in=ids.values()).delete()
+    _write_rows(
+        SearchSection,
+        _SECTION_COLUMNS,
+        (
+            (ids[text.kind, text.source_id], *section)
+            for text, (_, sections) in zip(texts, analysed, strict=True)
+            for section in sections
+        ),
+    )
+
+
+def _analyse_text(
+    scope: str, source: SearchableText
+) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
+    """Return the columns of a document and of its sections, but for the ids."""
+    folder, _, name = source.path.rpartition("/")
+    title = analyse(f"{source.title[:MAX_TITLE_CHARS]} {name.rpartition('.')[0] or name}")
+    extra = analyse(f"{folder} {source.extra[:MAX_EXTRA_CHARS]}")
+    bodies: list[str] = []
+    headings: dict[str, None] = {}
+    sections: list[tuple[Any, ...]] = []
+    for section in split_sections(source.text):
+        body = analyse(section.text)
+        bodies.append(body.strip())
+        headings.update(dict.fromkeys(section.heading_path))
+        path = "\n".join(section.heading_path)
+        lines = (section.first_line, section.last_line)
+        heading = analyse(path)
+        terms = (scope, title, heading, extra, _cut(body), count_terms(body))
+        sections.append((path.translate(_UNSTORABLE), *lines, *terms))
+    whole = f" {' '.join(filter(None, bodies))} " if any(bodies) else ""
+    names = (
+        source.path.translate(_UNSTORABLE),
+        source.title[:MAX_TITLE_CHARS].translate(_UNSTORABLE),
+    )
+    terms = (
+        scope,
+        title,
+        _cut(analyse("\n".join(headings))),
+        extra,
+        _cut(whole),
+        count_terms(whole),
+    )
+    return (source.kind, source.source_id, *names, source.is_template, *terms), sections
+
+
+def _cut(terms: str) -> str:
+    """Return as many of the terms as one row may have."""
+    if len(terms) < MAX_TERMS_BYTES // 4:
+        return terms
+    kept = terms.encode()[:MAX_TERMS_BYTES].decode(errors="ignore")
+    return kept if len(kept) == len(terms) else f"{kept.rpartition(' ')[0]} "
+
+
+def _write_rows(
+    model: type[SearchDocument] | type[SearchSection],
+    columns: tuple[str, ...],
+    rows: Iterator[tuple[Any, ...]],
+    conflict: str = "",
+) -> None:
+    names, marks = [*columns, *_TERM_COLUMNS], ["%s"] * (len(columns) + len(_TERM_COLUMNS))
+    if connection.vendor == "postgresql":
+        names.append("tsv")
+        marks.append("%s::tsvector")
+        rows = ((*row, build_vector(*row[-len(_TERM_COLUMNS) : -1])) for row in rows)
+    table = model._meta.db_table
+    statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(marks)})"  # noqa: S608  # our own names
+    if conflict:
+        changes = ", ".join(f"{name} = excluded.{name}" for name in names)
+        statement += f" ON CONFLICT ({conflict}) DO UPDATE SET {changes}"
+    with connection.cursor() as cursor:
+        cursor.executemany(statement, list(rows))

@@ -1,0 +1,130 @@
+"""Search in a project: what is found, where, and in which order."""
+
+import pytest
+
+from agents.models import Project
+from agents.search.index import SearchableText, get_scope, index_documents, remove_documents
+from agents.search.search import SearchRefused, search
+
+from .conftest import IndexNotes
+
+
+def list_paths(project: Project, *queries: str, **options: object) -> list[str]:
+    return [hit.path for hit in search(project.id, queries, **options).hits]  # type: ignore[arg-type]  # as given
+
+
+def test_a_hit_names_its_place(project: Project, index_notes: IndexNotes) -> None:
+    index_notes(
+        plan="# Plan\nnothing\n## Permits\nThe quay needs a licence.\n## Later\nmore",
+        other="Ships and cranes",
+    )
+    (hit,) = search(project.id, ["licences for quays"]).hits
+    assert (hit.path, hit.heading_path) == ("plan.md", ("Plan", "Permits"))
+    assert (hit.first_line, hit.last_line) == (3, 4)
+    assert 0 < hit.score <= 1
+    assert hit.words == ("licences", "quays")
+
+
+def test_words_that_no_note_has_are_named(project: Project, index_notes: IndexNotes) -> None:
+    index_notes(plan="The quay")
+    assert search(project.id, ["Money for the quay"]).missing_words == ("money",)
+
+
+def test_a_title_counts_more_than_a_mention(project: Project, index_notes: IndexNotes) -> None:
+    index_notes(a="a crane, and more of the port here", Cranes="what lifts things in the port here")
+    assert list_paths(project, "crane") == ["Cranes.md", "a.md"]
+
+
+def test_several_phrasings_find_what_each_one_finds(
+    project: Project, index_notes: IndexNotes
+) -> None:
+    index_notes(a="refund policy", b="money matters", c="refund of money")
+    assert list_paths(project, "refund", "money")[0] == "c.md"
+    assert {*list_paths(project, "refund policy", "nothing")} == {"a.md", "c.md"}
+
+
+@pytest.mark.parametrize("number", [0, 5])
+def test_no_query_and_five_are_refused(project: Project, number: int) -> None:
+    with pytest.raises(SearchRefused, match="1 to 4"):
+        search(project.id, ["quay"] * number)
+
+
+def test_another_project_is_never_found(project: Project, index_notes: IndexNotes) -> None:
+    other = Project.objects.create(name="Other")
+    scope = get_scope(project.id, "note")
+    index_notes(quay="the quay")
+    text = f"the quay {scope} @{scope} scope:{scope}"
+    index_documents(other.id, [SearchableText("note", 7, "spy.md", scope, scope, text)])
+    assert list_paths(project, "quay") == ["quay.md"]
+    assert list_paths(project, scope) == []
+    assert list_paths(other, scope) == ["spy.md"]
+
+
+def test_templates_come_last(project: Project) -> None:
+    texts = [
+        SearchableText("note", 1, "Templates/Book.md", "Book", text="book book", is_template=True),
+        SearchableText("note", 2, "Shelf.md", "Shelf", text="one book among many other things"),
+    ]
+    index_documents(project.id, texts)
+    assert list_paths(project, "book") == ["Shelf.md", "Templates/Book.md"]
+
+
+def test_a_folder_and_chosen_notes_restrict_a_search(project: Project) -> None:
+    paths = ["plan/a.md", "plan/sub/b.md", "planning/c.md", "d.md"]
+    index_documents(
+        project.id,
+        [SearchableText("note", n, path, text="quay") for n, path in enumerate(paths)],
+    )
+    assert {*list_paths(project, "quay", folder="plan")} == {"plan/a.md", "plan/sub/b.md"}
+    assert {*list_paths(project, "quay", source_ids=[0, 3])} == {"plan/a.md", "d.md"}
+    assert list_paths(project, "quay", folder="plan/", source_ids=[3]) == []
+    assert list_paths(project, "quay", source_ids=[]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("私は東京都に住んでいます", "東京"),
+        ("机器学习的方法", "学习"),
+        ("서울에서 만나요", "서울"),
+        ("ภาษาไทยง่าย", "ไทย"),
+        ("Die Gebühren im Hafen", "Hafengebühren"),
+        ("Cafe\u0301", "café"),
+    ],
+)
+def test_words_are_found_in_any_script(
+    project: Project, index_notes: IndexNotes, text: str, query: str
+) -> None:
+    index_notes(hit=text, miss="something else")
+    assert list_paths(project, query) == ["hit.md"]
+
+
+def test_a_changed_note_is_found_by_its_new_words_alone(
+    project: Project, index_notes: IndexNotes
+) -> None:
+    index_notes(note="old words")
+    index_notes(note="new text")
+    assert list_paths(project, "old") == []
+    assert list_paths(project, "new") == ["note.md"]
+
+
+def test_a_removed_note_is_not_found(project: Project, index_notes: IndexNotes) -> None:
+    index_notes(a="quay", b="quay")
+    remove_documents(project.id, "note", [1, 99])
+    assert list_paths(project, "quay") == ["b.md"]
+
+
+def test_a_note_without_text_is_found_by_its_name(
+    project: Project, index_notes: IndexNotes
+) -> None:
+    index_notes(quay="")
+    (hit,) = search(project.id, ["quay"]).hits
+    assert (hit.first_line, hit.last_line) == (1, 1)
+
+
+def test_a_common_word_is_dropped_where_another_is_left(
+    project: Project, index_notes: IndexNotes
+) -> None:
+    index_notes(**{f"n{number}": "harbour" for number in range(120)}, rare="quay")
+    assert list_paths(project, "harbour quay", limit=20) == ["rare.md"]
+    assert len(list_paths(project, "harbour", limit=20)) == 20
