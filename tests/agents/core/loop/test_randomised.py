@@ -11,12 +11,16 @@ from collections.abc import Iterable
 
 import pytest
 
+from agents.core.config import AgentConfig
+from tests.support import scenarios
 from tests.support.scenarios import Verdict, play
 from tests.support.virtual import run_virtual
 
 RUNS = 300
 RARE = (303, 404, 480, 488, 520, 528, 547)
 """Seeds of endings that few others meet: truncated, stuck, filtered."""
+CLUMSY = ("fail", "fail", "crash", "unknown", "refuse", "read")
+CLUMSY_RUNS = 30
 CI_RUNS = 2_000
 LONG_RUNS = 10_000
 
@@ -52,6 +56,22 @@ def test_no_randomised_run_breaks_a_promise() -> None:
     found = verdicts([*range(RUNS), *RARE])
     assert_flawless(found)
     assert_every_ending(found)
+
+
+def ample_limits(turns: int) -> AgentConfig:
+    return AgentConfig(max_iterations=turns, timeout_seconds=600)
+
+
+def test_no_clumsy_run_goes_on_after_three_errors_in_a_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Among tools that mostly work, and under tight limits, three errors in a row are rare."""
+    monkeypatch.setattr(scenarios, "STEADY", CLUMSY)
+    monkeypatch.setattr(scenarios, "_config", lambda dice: ample_limits(dice.randrange(4, 13)))
+    found = verdicts(range(CLUMSY_RUNS))
+    assert_flawless(found)
+    stopped = sum(verdict.reason == "error_limit" for verdict in found)
+    assert stopped >= CLUMSY_RUNS // 5, f"too few to show anything: {stopped}"
 
 
 @pytest.mark.ci
