@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agents.core.chunks import Content, Done, OracleStreamChunk, Source, SourceRef, Thinking
+from agents.core.reasons import REASONS
 from chat.rendering import fragments
 from tests.agents.core.test_chunks import any_chunk
 from tests.chat.run_chunks import (
@@ -278,6 +279,22 @@ def test_a_run_that_reached_its_limit_offers_to_raise_it() -> None:
     assert fields["run"]["value"] == str(page.answer.run_id)
     assert fields["limit"]["value"] == "max_iterations"
     assert (fields["value"]["value"], fields["value"]["max"]) == ("30", "50")
+
+
+@pytest.mark.parametrize(
+    ("system_type", "reason", "is_said"),
+    [
+        ("limit_reached", "max_iterations", False),
+        ("error_limit", "error_limit", False),
+        ("cancelled", "user_cancelled", True),
+    ],
+)
+def test_the_notice_of_a_limit_says_itself_what_to_do(
+    system_type: str, reason: str, is_said: bool
+) -> None:
+    page = Followed()
+    page.take(stamped([notice("It ended. Correct it, then continue.", system_type), done(reason)]))
+    assert (REASONS.get(reason).remedy in words(page)) is is_said
 
 
 def test_a_run_that_was_stopped_offers_to_go_on_but_no_limit() -> None:
