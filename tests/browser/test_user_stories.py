@@ -1,7 +1,7 @@
 """Acceptance scenarios of user stories 2, 3 and 5 of the second source document, by number.
 
 US1 is about the settings page (test_settings.py); US4 about decision trees, which no browser shows
-(tests/agents/core/decisions/test_third_party_tree.py and test_loop_trees.py have it).
+(tests/agents/core/decisions/test_third_party_tree.py and loop/test_trees.py have it).
 """
 
 import json

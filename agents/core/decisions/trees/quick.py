@@ -1,4 +1,4 @@
-"""A short answer soon: few turns, no subagent. Also the example in docs/decision-trees.md."""
+"""A short answer soon: few iterations, no subagent. Also the example in docs/decision-trees.md."""
 
 from agents.core.config import AgentConfig
 from agents.core.decisions.protocol import decision_tree
