@@ -1,9 +1,10 @@
-"""System checks: a mistake in a decision tree is told at start, in one line with a hint.
+"""System checks: a mistake in an extension is told at start, in one line with a hint.
 
-agents.E001  a tree was refused when it registered (its name is taken)
+agents.E001  an extension was refused when it registered (its name is taken)
 agents.E002  a registered tree does not conform to the DecisionTree protocol
 agents.E003  ORACLE_DEFAULT_TREE names no tree that can be chosen
 agents.E004  the system prompt's template cannot be used
+agents.E005  the template of a tool's card cannot be used
 """
 
 from collections.abc import Sequence
@@ -12,24 +13,36 @@ from typing import Any
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, register
+from django.template import TemplateDoesNotExist, TemplateSyntaxError
+from django.template.loader import get_template
 
 from agents.core.config import AgentConfig
 from agents.core.decisions.protocol import METHODS, TREES
 from agents.core.registry import RegistrationError
+from agents.extensions import CARD_TEMPLATE
+from agents.tools.registry import TOOLS
 
 # What start-up could not register; filled by AgentsConfig.ready().
 registration_errors: list[RegistrationError] = []
 
 
 def register_all() -> None:
-    for check in (check_registrations, check_trees, check_default_tree, check_system_prompt):
+    for check in (
+        check_registrations,
+        check_trees,
+        check_default_tree,
+        check_system_prompt,
+        check_card_templates,
+    ):
         register(check, "agents")
 
 
 def check_registrations(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    hint = "Give each decision tree a name of its own: @decision_tree('another-name')."
+    hint = (
+        "Two packages of ORACLE_APPS may not bring the same; docs/extending.md says what is taken."
+    )
     return [Error(str(error), hint=hint, id="agents.E001") for error in registration_errors]
 
 
@@ -65,6 +78,28 @@ def check_system_prompt(
     fault = find_template_fault()
     hint = "Mend the file in the folder templates of ORACLE_DATA_DIR, or remove it."
     return [Error(f"{TEMPLATE_NAME} {fault}.", hint=hint, id="agents.E004")] if fault else []
+
+
+def check_card_templates(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    hint = "Mend the template in the package that brings the tool, or remove it."
+    faults = {name: _find_card_fault(CARD_TEMPLATE.format(tool=name)) for name, _ in TOOLS}
+    return [
+        Error(f"The card of the tool {name!r} {fault}.", hint=hint, id="agents.E005")
+        for name, fault in faults.items()
+        if fault
+    ]
+
+
+def _find_card_fault(template: str) -> str:
+    try:
+        get_template(template)
+    except TemplateDoesNotExist:
+        return ""  # it shares the common one
+    except (TemplateSyntaxError, UnicodeDecodeError, OSError) as error:
+        return f"cannot be used ({template}): {error}"
+    return ""
 
 
 def find_fault(cls: type[Any]) -> str:

@@ -60,7 +60,7 @@ INSTALLED_APPS = [
     "chat",
     "settings_ui",
     "oracle_site.admin_site.AuditConfig",  # after agents: its charts need every reason registered
-    *env_list("ORACLE_APPS", []),  # packages that bring decision trees of their own
+    *env_list("ORACLE_APPS", []),  # packages that extend Oracle: docs/extending.md
 ]
 
 MIDDLEWARE = [

@@ -54,7 +54,7 @@ def get_reason(code: str) -> Reason:
     )
 
 
-def _register(
+def register_reason(
     code: str,
     outcome: Outcome,
     label: str,
@@ -64,10 +64,11 @@ def _register(
     *,
     wraps_up: bool = False,
 ) -> None:
+    """Add a reason for which a run may end; a decision tree gives it by its code."""
     REASONS.register(code, Reason(code, outcome, label, severity, sentence, remedy, wraps_up))
 
 
-_register(
+register_reason(
     "user_cancelled",
     Outcome.CANCELLED,
     "Stopped",
@@ -75,7 +76,7 @@ _register(
     "The run was stopped on request.",
     "Continue to go on from here, or ask something else.",
 )
-_register(
+register_reason(
     "completed",
     Outcome.COMPLETED,
     "Completed",
@@ -83,7 +84,7 @@ _register(
     "The agent finished its answer.",
     "Nothing to do.",
 )
-_register(
+register_reason(
     "max_iterations",
     Outcome.LIMITED,
     "Iteration limit",
@@ -92,7 +93,7 @@ _register(
     "Continue, raise the number of iterations, or ask a narrower question.",
     wraps_up=True,
 )
-_register(
+register_reason(
     "token_budget",
     Outcome.LIMITED,
     "Token budget",
@@ -101,7 +102,7 @@ _register(
     "Continue, raise the token budget, or ask a narrower question.",
     wraps_up=True,
 )
-_register(
+register_reason(
     "timeout",
     Outcome.LIMITED,
     "Time limit",
@@ -110,7 +111,7 @@ _register(
     "Continue, raise the time limit, or ask a narrower question.",
     wraps_up=True,
 )
-_register(
+register_reason(
     "no_progress",
     Outcome.LIMITED,
     "No progress",
@@ -119,7 +120,7 @@ _register(
     "Rephrase the question or say where to look, then continue.",
     wraps_up=True,
 )
-_register(
+register_reason(
     "error_limit",
     Outcome.LIMITED,
     "Tool errors",
@@ -128,7 +129,7 @@ _register(
     "Correct what the errors name, then continue.",
     wraps_up=True,
 )
-_register(
+register_reason(
     "output_truncated",
     Outcome.LIMITED,
     "Answer cut off",
@@ -136,7 +137,7 @@ _register(
     "The model reached the longest answer it can write.",
     "Continue to let it go on, or ask for a shorter answer.",
 )
-_register(
+register_reason(
     "content_filter",
     Outcome.FAILED,
     "Content filter",
@@ -144,7 +145,7 @@ _register(
     "The model's provider withheld the answer for its content rules.",
     "Rephrase the question, or choose another model.",
 )
-_register(
+register_reason(
     "empty_answer",
     Outcome.FAILED,
     "Empty answer",
@@ -152,7 +153,7 @@ _register(
     "The model answered with nothing, twice.",
     "Try again, or choose another model.",
 )
-_register(
+register_reason(
     "provider_error",
     Outcome.FAILED,
     "Model endpoint",
@@ -160,7 +161,7 @@ _register(
     "The model endpoint failed.",
     "See the message for what to do, then continue.",
 )
-_register(
+register_reason(
     "interrupted",
     Outcome.FAILED,
     "Interrupted",
@@ -168,7 +169,7 @@ _register(
     "The server stopped while the run was under way.",
     "Continue to go on from what was saved.",
 )
-_register(
+register_reason(
     "internal_error",
     Outcome.FAILED,
     "Internal error",

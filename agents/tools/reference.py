@@ -7,9 +7,11 @@ from agents.tools.definition import Tool
 
 
 def render_reference() -> str:
-    """Every registered tool with its arguments, as Markdown."""
+    """Write down every tool that comes with Oracle, with its arguments, as Markdown."""
     head = "# Tools\n\nWritten by `make docs` from the tools themselves. Do not edit.\n"
-    return head + "".join(_render_tool(tool) for _, tool in TOOLS)
+    return head + "".join(
+        _render_tool(tool) for _, tool in TOOLS if tool.function.__module__.startswith("agents.")
+    )
 
 
 def _render_tool(tool: Tool) -> str:

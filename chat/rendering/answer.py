@@ -223,10 +223,7 @@ class AnswerView:
         if (known := self._cards.get((result.parent, result.tool_call_id))) is None:
             return
         part, card = known
-        if card.status != "refused":
-            bad: Literal["unknown", "failed"] = "unknown" if result.is_unknown else "failed"
-            card.status = "done" if result.ok else bad
-        card.seconds = result.duration_ms / 1000
+        card.end(result)
         if card.has_subagent and not result.ok:
             self._drop_subagent_cards(card)
         # A group that is folded says in its first line how many calls it has, and how long.

@@ -48,7 +48,11 @@ def _get_template(name: str) -> Template:
 
 def render(name: str, **context: Any) -> SafeString:
     """One template of the chat. It escapes what it is given, unless that was made here."""
-    return mark_safe(_get_template(name).render(Context(context)).strip())  # noqa: S308  # by a template
+    return _render_template(_get_template(name), **context)
+
+
+def _render_template(template: Template, **context: Any) -> SafeString:
+    return mark_safe(template.render(Context(context)).strip())  # noqa: S308  # by a template
 
 
 def append(target: str, html: str) -> SafeString:
@@ -192,7 +196,7 @@ def _render_changed(thing: AnswerPart | ToolCard, shown: AnswerView, run: AgentR
         fresh = list(enumerate(thing.closed))[thing.sent_blocks :]
         return render("more_text", part=thing, fresh=fresh)
     if isinstance(thing, ToolCard):
-        html = render("card", card=thing, answer=shown, run=run)
+        html = _render_template(thing.template, card=thing, answer=shown, run=run)
         if thing.is_sent or not thing.group:
             return html
         return append(f"{thing.group}-cards", html)

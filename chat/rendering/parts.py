@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agents.core.chunks import CallView, SourceRef, ToolCalled
+from django.template import Template
+
+from agents.core.chunks import CallView, SourceRef, ToolCalled, ToolResult
 from agents.web.notice_levels import NoticeLevel, notice_level
 from chat.markdown import MarkdownStream
+from chat.rendering.card_templates import get_card_template, has_own_card
 
 _NON_FINAL_NOTICES = frozenset(
     {"limit_warning", "loop_warning", "tool_limit", "context_warning", "notification"}
@@ -89,6 +92,13 @@ class ToolCard:
     is_discarded: bool = False
     """Whether that subagent did not finish: nothing of what it did is kept."""
     is_sent: bool = False
+    arguments: Mapping[str, Any] | str = ""
+    """Kept, as is the result, only for a tool that brings a card of its own."""
+    result: str = ""
+
+    @property
+    def template(self) -> Template:
+        return get_card_template(self.name)
 
     @classmethod
     def from_call(cls, element_id: str, number: int, chunk: ToolCalled) -> "ToolCard":
@@ -96,12 +106,22 @@ class ToolCard:
         gist = _summarize_arguments(call.arguments)
         card = cls(element_id, number, call.id, call.name, gist, "queued", chunk.at)
         card.parent = chunk.parent
+        if has_own_card(call.name):
+            card.arguments = call.arguments
         card.update(call, chunk.at)
         return card
 
     def update(self, call: CallView, at: float) -> None:
         self.status = "queued" if call.status == "pending" else call.status
         self.began = at
+
+    def end(self, result: ToolResult) -> None:
+        if self.status != "refused":
+            bad: Literal["unknown", "failed"] = "unknown" if result.is_unknown else "failed"
+            self.status = "done" if result.ok else bad
+        self.seconds = result.duration_ms / 1000
+        if has_own_card(self.name):
+            self.result = result.tool_result
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""A mistake in a decision tree is told at start-up, in one line, without a traceback."""
+"""A mistake in an extension is told at start-up, in one line, without a traceback."""
 
 import os
 import subprocess
@@ -8,11 +8,9 @@ from textwrap import dedent
 from typing import Any, Protocol
 
 import pytest
-from django.apps import apps
 from django.core.checks import run_checks
 from pytest_django import Settings
 
-from agents.apps import import_trees, tree_modules
 from agents.checks import find_fault
 from agents.core.config import AgentConfig
 from agents.core.decisions.protocol import TREES
@@ -144,26 +142,15 @@ def test_every_missing_method_is_named_at_once() -> None:
     assert find_fault(Empty) == ("lacks should_continue, on_turn_start, on_tool_result, get_config")
 
 
-def test_only_apps_with_a_module_of_decision_trees_are_searched() -> None:
-    assert tree_modules([apps.get_app_config("agents"), apps.get_app_config("chat")]) == []
-
-
-def test_one_refused_module_does_not_hide_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_card_template_that_cannot_be_used_is_reported(
+    tmp_path: Path, settings: Settings
 ) -> None:
-    for name in ("refused_first", "refused_second"):
-        (tmp_path / f"{name}.py").write_text(
-            "from agents.core.registry import RegistrationError\n"
-            f"raise RegistrationError('{name}')\n"
-        )
-    monkeypatch.syspath_prepend(tmp_path)
-    errors = import_trees(["refused_first", "refused_second"])
-    assert [str(error) for error in errors] == ["refused_first", "refused_second"]
-
-
-def test_other_errors_of_a_module_are_not_swallowed() -> None:
-    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
-        import_trees(["no_such_package"])
+    card = tmp_path / "chat" / "tools" / "calculate.html"
+    card.parent.mkdir(parents=True)
+    card.write_text("{% block gist %}")
+    settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [tmp_path]}]
+    error = next(error for error in run_checks(tags=["agents"]) if error.id == "agents.E005")
+    assert error.msg.startswith("The card of the tool 'calculate' cannot be used (chat/tools/calc")
 
 
 def test_a_tree_of_another_package_is_found_at_start_up(check_with_app: CheckWithApp) -> None:

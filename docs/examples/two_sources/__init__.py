@@ -1,4 +1,5 @@
-"""An example of a package outside `agents` that brings its own decision tree.
+"""An example of a package that extends Oracle: a decision tree, a tool, and the tool's own card.
 
-Put such a package into INSTALLED_APPS: its `decision_trees` module is imported at start-up.
+Name such a package in ORACLE_APPS: its modules `decision_trees` and `tools` are imported at
+start-up, and its folder `templates` is searched.
 """

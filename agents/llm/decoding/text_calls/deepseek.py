@@ -7,6 +7,7 @@ the name, the separator and the JSON.
 from itertools import product
 
 from agents.llm.decoding.text_calls.base import Parse, TextCall, TextCursor, build_call
+from agents.llm.decoding.text_calls.registry import text_call_family
 
 FENCE = "```"
 
@@ -29,6 +30,7 @@ SPELLING_BY_OPENER = {
 }
 
 
+@text_call_family("deepseek")
 class DeepSeek:
     openers = tuple(SPELLING_BY_OPENER)
 

@@ -7,11 +7,13 @@ from agents.llm.decoding.text_calls.base import (
     build_call,
     parse_parameter,
 )
+from agents.llm.decoding.text_calls.registry import text_call_family
 
 FUNCTION, END = "<function=", "</function>"
 PARAMETER, PARAMETER_END = "<parameter=", "</parameter>"
 
 
+@text_call_family("function_tags")
 class FunctionTags:
     openers = (FUNCTION,)
 

@@ -4,10 +4,12 @@ from typing import Any
 
 from agents.llm.decoding.text_calls.base import NotACall, Parse, TextCall, TextCursor, build_call
 from agents.llm.decoding.text_calls.function_tags import FUNCTION, read_function_tag
+from agents.llm.decoding.text_calls.registry import text_call_family
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 
 
+@text_call_family("hermes")
 class Hermes:
     openers = (OPEN,)
 

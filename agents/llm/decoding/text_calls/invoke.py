@@ -8,12 +8,14 @@ from agents.llm.decoding.text_calls.base import (
     build_call,
     parse_parameter,
 )
+from agents.llm.decoding.text_calls.registry import text_call_family
 
 PREFIX_BY_OPENER = {
     f"<{prefix}{tag}": prefix for prefix in ("", "antml:") for tag in ("invoke", "function_calls")
 }
 
 
+@text_call_family("invoke")
 class Invoke:
     """Both spellings; the prefix of the opener holds for the whole call."""
 

@@ -5,11 +5,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from agents.llm.decoding.text_calls.base import Family
-from agents.llm.decoding.text_calls.deepseek import DeepSeek
-from agents.llm.decoding.text_calls.function_tags import FunctionTags
-from agents.llm.decoding.text_calls.hermes import Hermes
 from agents.llm.decoding.text_calls.inline import Inline
-from agents.llm.decoding.text_calls.invoke import Invoke
+from agents.llm.decoding.text_calls.registry import FAMILIES
 
 MAX_TICKS = 64
 TICKS_PATTERN = f"`{{1,{MAX_TICKS}}}"
@@ -17,15 +14,13 @@ TICKS_PATTERN = f"`{{1,{MAX_TICKS}}}"
 
 _NAME = re.compile(r"[\w.:/-]+")
 
-TAGGED_FAMILIES: tuple[Family, ...] = (Hermes(), Invoke(), DeepSeek(), FunctionTags())
-
 
 class OpenerIndex:
     """The openers of all families, and their beginnings."""
 
     def __init__(self, known: frozenset[str]) -> None:
         inline = Inline(frozenset(filter(_NAME.fullmatch, known)))
-        tags = {opener: family for family in TAGGED_FAMILIES for opener in family.openers}
+        tags = {opener: family for _, family in FAMILIES for opener in family.openers}
         self.families: dict[str, Family] = {**tags, **dict.fromkeys(inline.openers, inline)}
         self.word_prefixes = _collect_prefixes(inline.openers)
         self._tag_prefixes = _collect_prefixes(tags)
