@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable
 from itertools import cycle
 from typing import Any
+from uuid import UUID
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="oracle-bench-")
 os.environ["ORACLE_DATA_DIR"] = _FOLDER.name
@@ -52,7 +53,7 @@ class BenchRunFactory:
     def model(self, request: RunRequest) -> ChatModel:
         return self._model
 
-    def tools(self, request: RunRequest, model: ChatModel) -> ToolRunner:
+    def tools(self, request: RunRequest, model: ChatModel, run_id: UUID) -> ToolRunner:
         echo_text = self.echo_text
 
         async def echo(text: str) -> str:

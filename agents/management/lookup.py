@@ -4,7 +4,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 
 from agents.models import Project
-from agents.projects.sample import create_sample_project
+from agents.vault.sample import create_sample_project
 
 LOCAL_USER = "local"
 

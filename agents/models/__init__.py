@@ -9,14 +9,30 @@ from agents.models.projects import Membership, Project
 from agents.models.runs import AgentRun, RunEvent, RunTool
 from agents.models.search import SearchDocument, SearchSection
 from agents.models.settings import Appearance, ModelSettings, SettingChange, UserAgentConfig
+from agents.models.vault import (
+    Attachment,
+    FolderImport,
+    Note,
+    NoteAlias,
+    NoteLink,
+    NoteTag,
+    NoteVersion,
+)
 
 __all__ = [
     "AgentRun",
     "ApiToken",
     "Appearance",
+    "Attachment",
     "AuditEntry",
+    "FolderImport",
     "Membership",
     "ModelSettings",
+    "Note",
+    "NoteAlias",
+    "NoteLink",
+    "NoteTag",
+    "NoteVersion",
     "Project",
     "RunEvent",
     "RunTool",

@@ -1,5 +1,7 @@
 """The outside world of this site's runs: models and tools as environment and settings say."""
 
+from uuid import UUID
+
 import httpx
 
 from agents.core.ports import ChatModel, ToolRunner
@@ -9,13 +11,14 @@ from agents.llm.embedded import OfflineModel
 from agents.llm.errors import NotFound, WrongAddress
 from agents.llm.url_policy import EndpointNotAllowed
 from agents.models import ModelSettings
-from agents.projects.notes import get_project_notes
 from agents.runtime.requests import RunRequest
 from agents.runtime.system_prompt import build_system_prompt
 from agents.tools.catalogue import TOOLS
 from agents.tools.definition import Tool
 from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import Librarian
+from agents.vault.author import Author
+from agents.vault.project_notes import ProjectNotes
 
 DELEGATE_TOOL = "delegate_librarian"
 
@@ -33,8 +36,8 @@ class SiteRunFactory:
     def model(self, request: RunRequest) -> ChatModel:
         return self._build_model(request.model, ModelSettings.for_user(request.user))
 
-    def tools(self, request: RunRequest, model: ChatModel) -> ToolRunner:
-        notes = get_project_notes(request.project)
+    def tools(self, request: RunRequest, model: ChatModel, run_id: UUID) -> ToolRunner:
+        notes = ProjectNotes(request.project.pk, Author.run(run_id, request.user.pk))
         chosen = ModelSettings.for_user(request.user)
         if chosen.is_embedded:
             return ToolExecutor(offered_tools(chosen), [notes])

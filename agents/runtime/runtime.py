@@ -172,7 +172,7 @@ class Runtime:
         replayed = request.context_runs
         if request.continued_from is not None and request.continued_from not in replayed:
             replayed = (*replayed, request.continued_from)
-        tools = self._factory.tools(request, model)
+        tools = self._factory.tools(request, model, row.pk)
         system = self._factory.system_prompt(request)
         return row, RunInputs(
             request, model, tools, system, context_messages.build_messages(replayed)

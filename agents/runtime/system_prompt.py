@@ -7,7 +7,7 @@ from django.template.loader import render_to_string
 
 from agents.core.loop.prompt import MAX_NOTES_LISTED, bound_names
 from agents.models import Project
-from agents.projects.notes import get_project_notes
+from agents.vault.listing import list_recent
 
 TEMPLATE_NAME = "oracle/system.md"
 MAX_FIXED_CHARS = 4_000
@@ -17,7 +17,7 @@ PLACEHOLDER = re.compile(r"\{\w*\}|\{\{|\}\}|\{%|%\}|\$\{\w*")
 
 def build_system_prompt(project: Project, *, can_write: bool) -> str:
     """Return what the model is told first in a run of this project."""
-    recent = get_project_notes(project).list_recent(MAX_NOTES_LISTED)
+    recent = list_recent(project.pk, MAX_NOTES_LISTED)
     return render_system_prompt(project.name, recent, can_write=can_write)
 
 

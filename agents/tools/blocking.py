@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from django.db import connections
+
 from agents.tools.definition import ToolFailed
 
 T = TypeVar("T")
@@ -36,6 +38,8 @@ class ToolThreads:
                 self._deliver_result(loop, future, error, None)
             else:
                 self._deliver_result(loop, future, None, result)
+            finally:
+                connections.close_all()  # those that this thread opened: it ends here
 
         threading.Thread(target=work, name="oracle-tool", daemon=True).start()
         try:

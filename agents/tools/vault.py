@@ -9,7 +9,8 @@ from pydantic import Field
 from agents.core.chunks import SourceRef
 from agents.tools.definition import ToolFailed, ToolOutput, ToolRefused
 from agents.tools.registry import tool
-from agents.vault.store import NoteHit, NoteRefused, Notes, NoteUnavailable
+from agents.vault.errors import NoteChanged, NoteRefused, NoteUnavailable
+from agents.vault.service import NoteHit, Notes
 
 SNIPPET_CHARS = 500
 MAX_LISTED = 500
@@ -20,7 +21,7 @@ NotePath = Annotated[str, Field(description="Relative to the root, such as plan/
 def _vault_errors_as_tool_errors() -> Iterator[None]:
     try:
         yield
-    except NoteUnavailable as error:
+    except (NoteUnavailable, NoteChanged) as error:
         raise ToolFailed(str(error)) from None
     except NoteRefused as error:
         raise ToolRefused(str(error)) from None

@@ -14,11 +14,11 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-from agents.core.ports import Service
+from agents.vault.errors import NoteRefused, NoteUnavailable
 from agents.vault.search_index import Document, SearchIndex
+from agents.vault.service import NoteEntry, NoteHit, Notes
 
 SAMPLE_PROJECT = Path(__file__).parent / "sample_project"
 MAX_BYTES = 1_000_000
@@ -26,60 +26,6 @@ MAX_PATH_BYTES = 300
 MAX_DEPTH = 10
 MAX_NOTES = 20_000
 _FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\\:\ud800-\udfff]")
-
-
-class VaultError(Exception):
-    """The vault could not, or may not. The message says what was wrong, and what to do."""
-
-
-class NoteUnavailable(VaultError):
-    """There is no such note, or the disk does not give or take it."""
-
-
-class NoteRefused(VaultError):
-    """The path, the size or the vault itself does not allow it."""
-
-
-@dataclass(frozen=True, slots=True)
-class NoteHit:
-    """A note that a search found, and the line in it that fits best. `score` is from 0 to 1."""
-
-    path: str
-    title: str
-    heading: str
-    line: int
-    snippet: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class NoteEntry:
-    path: str
-    title: str
-
-
-class Notes(Service):
-    """What the vault tools need. It raises VaultError, whose message is for the model."""
-
-    def search(self, query: str, limit: int) -> list[NoteHit]:
-        """The best notes for these words, best first."""
-        raise NotImplementedError
-
-    def read(self, path: str) -> str:
-        """The whole text of a note."""
-        raise NotImplementedError
-
-    def list(self, folder: str = "") -> list[NoteEntry]:
-        """The notes in a folder and below it, by path."""
-        raise NotImplementedError
-
-    def list_recent(self, limit: int) -> builtins.list[str]:
-        """Paths of the notes that were changed last, newest first."""
-        raise NotImplementedError
-
-    def write(self, path: str, content: str) -> str | None:
-        """Create or replace a note. Returns what it held before, None if it is new."""
-        raise NotImplementedError
 
 
 def validate_path(path: str, *, note: bool = True) -> str:

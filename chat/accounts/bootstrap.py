@@ -4,7 +4,7 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 
 from agents.management.lookup import LOCAL_USER
-from agents.projects.sample import create_sample_project
+from agents.vault.sample import create_sample_project
 from chat.errors import InvalidAction
 
 

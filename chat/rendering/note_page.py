@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 
-from agents.vault.search_index import Document
+from agents.vault.frontmatter import BYTE_ORDER_MARK, read_frontmatter
 from chat.markdown import RenderBudget, render
 from chat.rendering import quota
 from chat.rendering.cache import RenderCache
@@ -33,17 +33,18 @@ class NotePage:
         return self.lines[0][0] if self.lines else 1
 
 
-def build_note_page(document: Document, block: int, line: int) -> NotePage:
+def build_note_page(text: str, block: int, line: int) -> NotePage:
     """The text from a block on, and the lines around a line."""
-    blocks = _render_cached("\n".join(document.lines[document.front_matter_lines :]))
+    all_lines = text.removeprefix(BYTE_ORDER_MARK).splitlines()
+    blocks = _render_cached("\n".join(all_lines[read_frontmatter(all_lines).end :]))
     end = find_page_end(blocks, block, PAGE_CHARS)
-    first = max(0, min(line, len(document.lines)) - 1) // NOTE_LINES * NOTE_LINES
+    first = max(0, min(line, len(all_lines)) - 1) // NOTE_LINES * NOTE_LINES
     last = first + NOTE_LINES
     return NotePage(
         blocks=blocks[block:end],
         block=end if end < len(blocks) else None,
-        lines=list(enumerate(document.lines[first:last], first + 1)),
-        line=last + 1 if last < len(document.lines) else None,
+        lines=list(enumerate(all_lines[first:last], first + 1)),
+        line=last + 1 if last < len(all_lines) else None,
         earlier=first + 1 - NOTE_LINES if first else None,
     )
 

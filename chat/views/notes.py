@@ -9,9 +9,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from agents.models import Membership
-from agents.projects.notes import get_project_notes
-from agents.vault.search_index import Document
-from agents.vault.store import VaultError
+from agents.vault.errors import VaultError
+from agents.vault.notes import get_note
 from agents.web.requests import get_user
 from chat.rendering import quota
 from chat.rendering.note_page import build_note_page
@@ -28,11 +27,11 @@ def note(request: HttpRequest, project_id: UUID, path: str) -> HttpResponse:
     if membership is None:
         raise Http404("There is no such project of yours.")
     try:
-        text = get_project_notes(membership.project).read(path)
+        text = get_note(membership.project.pk, path).text
     except VaultError:
         raise Http404("There is no such note.") from None
     block, line = _parse_number(request, "block"), _parse_number(request, "line")
-    shown = build_note_page(Document(path, text), block, line)
+    shown = build_note_page(text, block, line)
     context = {"path": path, "project": membership.project, "shown": shown}
     return render(request, "chat/pages/note.html", context)
 

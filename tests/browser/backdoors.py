@@ -21,10 +21,10 @@ from agents.core.config import LIMITS, AgentConfig
 from agents.ledger import queries
 from agents.models import AgentRun, ModelSettings, Project, SettingChange, UserAgentConfig
 from agents.models.runs import RunEvent
-from agents.projects.notes import notes_folder
-from agents.projects.sample import create_sample_project
+from agents.vault.sample import create_sample_project
 from chat.models import Conversation, Exchange
 from tests.support.history_rewriting import rewritable
+from tests.support.notes import add_note
 
 
 @csrf_exempt
@@ -84,9 +84,7 @@ def limits(request: HttpRequest) -> JsonResponse:
 def note(request: HttpRequest) -> JsonResponse:
     """{name, path, content}: a note of somebody's project."""
     asked = json.loads(request.body)
-    path = notes_folder(Project.objects.get(members__username=asked["name"])) / asked["path"]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(asked["content"], encoding="utf-8", errors="surrogatepass")
+    add_note(Project.objects.get(members__username=asked["name"]), asked["path"], asked["content"])
     return JsonResponse({})
 
 

@@ -12,7 +12,6 @@ from pytest_django import Settings
 from agents.core.decisions.protocol import TREES
 from agents.core.loop.context import MinimumBudgets
 from agents.models import ModelSettings, Project, UserAgentConfig
-from agents.projects.notes import notes_folder
 from agents.runtime.minimum_tokens import MinimumTokens, minimum_tokens_for
 from agents.settings_service import update_settings
 from settings_ui import setting_effects
@@ -20,6 +19,7 @@ from settings_ui.setting_effects import SettingEffect, describe_effects
 from tests.agents.models.factories import ada as make_ada
 from tests.agents.models.factories import engine
 from tests.settings_ui.input_cases import browser
+from tests.support.notes import add_notes
 from tests.support.pages import Page, problems
 
 pytestmark = pytest.mark.django_db
@@ -92,8 +92,8 @@ def test_the_budget_from_which_tools_can_be_used_is_said(ada: User) -> None:
 @pytest.mark.parametrize("tree", ["", *TREES.names()])
 def test_a_thousand_tokens_read_sensibly_in_every_mode(ada: User, tree: str) -> None:
     project = Project.objects.get(name="engine")
-    for number in range(40):
-        (notes_folder(project) / f"a note with quite a long name, number {number:03}.md").touch()
+    names = [f"a note with quite a long name, number {number:03}" for number in range(40)]
+    add_notes(project, **dict.fromkeys(names, ""))
     found = told(ada, "token_budget", token_budget=1_000, default_tree=tree)
     assert found.warns
     assert found.text.startswith(

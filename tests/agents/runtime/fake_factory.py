@@ -1,5 +1,7 @@
 """A world for the runtime's tests: one scripted model, fake tools."""
 
+from uuid import UUID
+
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
@@ -21,7 +23,7 @@ class ScriptedRunFactory:
     def model(self, request: RunRequest) -> ChatModel:
         return self.scripted
 
-    def tools(self, request: RunRequest, model: ChatModel) -> ToolRunner:
+    def tools(self, request: RunRequest, model: ChatModel, run_id: UUID) -> ToolRunner:
         return self.fakes
 
     def system_prompt(self, request: RunRequest) -> str:

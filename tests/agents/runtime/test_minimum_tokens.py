@@ -15,12 +15,13 @@ from agents.core.config import AgentConfig
 from agents.core.decisions.protocol import TREES
 from agents.llm.client import build_http_client
 from agents.models import Project
-from agents.projects.notes import add_sample_notes, notes_folder
 from agents.runtime import RunRequest, Runtime
 from agents.runtime.factory import SiteRunFactory
 from agents.runtime.minimum_tokens import SAMPLE_QUESTION, MinimumTokens, minimum_tokens_for
+from agents.vault.sample import add_sample_notes
 from tests.agents.runtime.fake_factory import followed, people
 from tests.support.endpoint import ScriptedEndpoint
+from tests.support.notes import add_notes
 from tests.support.script import Script, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -44,8 +45,8 @@ async def site_endpoint(settings: Settings) -> AsyncIterator[ScriptedEndpoint]:
 
 def add_many_notes(project: Project) -> None:
     """So many that their list is as long as it may be."""
-    for number in range(40):
-        (notes_folder(project) / f"a note with quite a long name, number {number:03}.md").touch()
+    names = [f"a note with quite a long name, number {number:03}" for number in range(40)]
+    add_notes(project, **dict.fromkeys(names, ""))
 
 
 async def ask(user: User, project: Project, budget: int, tree: str = "default") -> str:
@@ -72,7 +73,7 @@ async def test_tools_are_offered_from_the_named_budget_on_and_not_below(
     settings: Settings, tree: str
 ) -> None:
     user, project = await people()
-    add_sample_notes(project)
+    await sync_to_async(add_sample_notes)(project)
     async with site_endpoint(settings) as endpoint:
         needs = await known(user)
         assert (needs.project, needs.model) == ("engine", "scripted")
@@ -86,7 +87,7 @@ async def test_tools_are_offered_from_the_named_budget_on_and_not_below(
 
 async def test_an_answer_comes_from_the_named_budget_on_and_not_below(settings: Settings) -> None:
     user, project = await people()
-    add_many_notes(project)
+    await sync_to_async(add_many_notes)(project)
     async with site_endpoint(settings) as endpoint:
         needs = await known(user)
         assert needs.budgets.answer is not None
@@ -109,7 +110,7 @@ async def test_the_embedded_model_has_fewer_tools_and_needs_less(settings: Setti
 async def test_more_notes_need_more(settings: Settings) -> None:
     user, project = await people()
     before = await known(user)
-    add_sample_notes(project)
+    await sync_to_async(add_sample_notes)(project)
     cache.clear()
     after = await known(user)
     assert after.budgets.answer is not None
@@ -124,7 +125,7 @@ async def test_whoever_is_in_no_project_needs_nothing() -> None:
 
 async def test_with_a_thousand_tokens_every_mode_ends_properly(settings: Settings) -> None:
     user, project = await people()
-    add_many_notes(project)
+    await sync_to_async(add_many_notes)(project)
     async with site_endpoint(settings):
         for tree in TREES.names():
             assert await ask(user, project, 1_000, tree) == "token_budget"

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from agents.core.stemming import stem
+from agents.vault.errors import NoteRefused, NoteUnavailable
 from agents.vault.search_index import Document, SearchIndex
 from agents.vault.store import (
     MAX_BYTES,
     SAMPLE_PROJECT,
     FolderNotes,
-    NoteRefused,
-    NoteUnavailable,
     validate_path,
 )
 

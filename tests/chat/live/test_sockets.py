@@ -26,7 +26,7 @@ PEOPLE = """
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from agents.models import Membership, Project
-from agents.projects.notes import add_sample_notes
+from agents.vault.sample import add_sample_notes
 project = Project.objects.create(name="sea")
 add_sample_notes(project)
 word = make_password("correct horse battery")

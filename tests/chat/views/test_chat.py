@@ -1,6 +1,5 @@
 """Pages over HTTP: who sees which, and what hostile addresses do."""
 
-from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
 
@@ -14,7 +13,6 @@ from agents.audit.erasure import erase
 from agents.core.chunks import Content, OracleStreamChunk
 from agents.core.config import AgentConfig
 from agents.models import AgentRun, Membership
-from agents.projects.notes import notes_folder
 from agents.runtime import current as home_module
 from chat.markdown import budget
 from chat.models import Conversation
@@ -26,6 +24,7 @@ from tests.chat.factories import Talk, grown, member, said, started
 from tests.chat.run_chunks import called, done, result, stamped
 from tests.support.dom import Dom
 from tests.support.hostile import lines
+from tests.support.notes import add_note
 from tests.support.pages import Page, problems
 
 pytestmark = pytest.mark.django_db
@@ -87,9 +86,7 @@ def talk(monkeypatch: pytest.MonkeyPatch) -> Talk:
     made = Talk("Why is the sea salt?")
     words = Content(content="So.\n\nAnd *so*.\n\nAnd so on.")
     said(made.first, stamped([called("c0"), result("c0"), words, done()]))
-    path = notes_folder(made.project) / NOTE
-    path.parent.mkdir(parents=True)
-    path.write_text("# Road map\n\nFirst *this*.\n")
+    add_note(made.project, NOTE, "# Road map\n\nFirst *this*.\n")
     return made
 
 
@@ -439,8 +436,8 @@ def test_a_note_is_shown_with_its_lines(talk: Talk) -> None:
 
 
 def test_a_note_of_hostile_text_makes_no_element(talk: Talk) -> None:
-    path = notes_folder(talk.project) / "x.md"
-    path.write_text("<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n")
+    hostile = "<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n"
+    add_note(talk.project, "x.md", hostile)
     shown = Dom(note(talk, "x.md").content.decode())
     assert {"img"}.isdisjoint({e.tag for e in shown.root.walk()})
     assert not [e for e in shown.root.walk() if e.tag == "script" and "src" not in e.attributes]
@@ -469,23 +466,16 @@ def test_no_way_leads_out_of_the_notes(talk: Talk, name: str) -> None:
 
 def test_a_file_with_a_hostile_name_is_a_note_like_others(talk: Talk) -> None:
     name = "<img src=x onerror=alert(1)>.md"
-    (notes_folder(talk.project) / name).write_text("words")
+    add_note(talk.project, name, "words")
     response = note(talk, name)
     assert response.status_code == 200
     assert "img" not in {e.tag for e in Dom(response.content.decode()).root.walk()}
 
 
-def test_a_link_out_of_the_folder_is_not_followed(talk: Talk, tmp_path: Path) -> None:
-    secret = tmp_path / "secret.md"
-    secret.write_text("secret")
-    (notes_folder(talk.project) / "link.md").symlink_to(secret)
-    assert note(talk, "link.md").status_code == 404
-
-
 def test_a_long_note_is_shown_page_by_page(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(note_page, "PAGE_CHARS", 20)
     monkeypatch.setattr(note_page, "NOTE_LINES", 3)
-    (notes_folder(talk.project) / "x.md").write_text("".join(f"word{n}\n\n" for n in range(5)))
+    add_note(talk.project, "x.md", "".join(f"word{n}\n\n" for n in range(5)))
     html, seen = note(talk, "x.md").content.decode(), list[str]()
     while True:
         shown = Dom(html)

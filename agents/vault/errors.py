@@ -1,0 +1,42 @@
+"""What can go wrong with notes, by who must act.
+
+VaultError
+├── NoteUnavailable     there is no such note, or the disk does not give it
+├── NoteRefused         the path, the size or the project does not allow it
+│   └── NoteExists      something is at that path already
+└── NoteChanged         somebody else changed the note since it was read
+"""
+
+
+class VaultError(Exception):
+    """The vault could not, or may not. The message says what was wrong, and what to do."""
+
+
+class NoteUnavailable(VaultError):
+    """There is no such note, or the disk does not give or take it."""
+
+
+class NoteRefused(VaultError):
+    """The path, the size or the vault itself does not allow it."""
+
+
+class NoteExists(NoteRefused):
+    """Something is at that path already."""
+
+
+class NoteChanged(VaultError):
+    """The note is no longer what was read: `base` is what it was then, `theirs` what it is now."""
+
+    def __init__(
+        self, path: str, *, base: str, theirs: str, yours: str, expected: int, version: int
+    ) -> None:
+        super().__init__(
+            f"{path!r} was changed since it was read (it was version {expected}, now it is "
+            f"{version}); read it again, then change what it says now."
+        )
+        self.path = path
+        self.base = base
+        self.theirs = theirs
+        self.yours = yours
+        self.expected = expected
+        self.version = version

@@ -1,0 +1,35 @@
+"""The sample project that a new site offers."""
+
+from pathlib import Path
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from agents.models import Membership, Note, NoteVersion, Project
+from agents.vault.author import Author
+from agents.vault.note_writer import NoteChange, write_changes
+
+SAMPLE_PROJECT_NAME = "Tidewatch"
+SAMPLE_FOLDER = Path(__file__).parent / "sample_project"
+
+
+@transaction.atomic
+def create_sample_project(user: User) -> Project:
+    project = Project.objects.create(name=SAMPLE_PROJECT_NAME)
+    Membership.objects.create(project=project, user=user, role=Membership.Role.OWNER)
+    add_sample_notes(project)
+    return project
+
+
+def add_sample_notes(project: Project) -> None:
+    """Give a project without notes those of the sample."""
+    changes = [
+        NoteChange(
+            Note(project=project),
+            file.relative_to(SAMPLE_FOLDER).as_posix(),
+            file.read_bytes().decode(),
+            NoteVersion.Action.CREATE,
+        )
+        for file in sorted(SAMPLE_FOLDER.rglob("*.md"))
+    ]
+    write_changes(project.pk, changes, Author.importer())

@@ -1,0 +1,48 @@
+"""What the vault tools need. Tools are known before rows are, so nothing here knows of rows."""
+
+import builtins
+from dataclasses import dataclass
+
+from agents.core.ports import Service
+
+
+@dataclass(frozen=True, slots=True)
+class NoteHit:
+    """A note that a search found, and the line in it that fits best. `score` is from 0 to 1."""
+
+    path: str
+    title: str
+    heading: str
+    line: int
+    snippet: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoteEntry:
+    path: str
+    title: str
+
+
+class Notes(Service):
+    """What the vault tools need. It raises VaultError, whose message is for the model."""
+
+    def search(self, query: str, limit: int) -> list[NoteHit]:
+        """The best notes for these words, best first."""
+        raise NotImplementedError
+
+    def read(self, path: str) -> str:
+        """The whole text of a note."""
+        raise NotImplementedError
+
+    def list(self, folder: str = "") -> list[NoteEntry]:
+        """The notes in a folder and below it, by path."""
+        raise NotImplementedError
+
+    def list_recent(self, limit: int) -> builtins.list[str]:
+        """Paths of the notes that were changed last, newest first."""
+        raise NotImplementedError
+
+    def write(self, path: str, content: str) -> str | None:
+        """Create or replace a note. Returns what it held before, None if it is new."""
+        raise NotImplementedError
