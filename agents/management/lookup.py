@@ -3,7 +3,7 @@
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError
 
-from agents.models import Project
+from agents.models import Membership, Project
 from agents.vault.sample import create_sample_project
 
 LOCAL_USER = "local"
@@ -33,6 +33,16 @@ def find_project(name: str | None, user: User) -> Project:
     if found is None:
         raise CommandError(f"{user} has no project {name!r}. Known: {_join_names(projects)}.")
     return found
+
+
+def find_or_create_project(name: str, user: User) -> Project:
+    """The user's project of that name; if there is none, a new one that they own."""
+    found = Project.objects.filter(members=user, name=name).first()
+    if found is not None:
+        return found
+    project = Project.objects.create(name=name)
+    Membership.objects.create(project=project, user=user, role=Membership.Role.OWNER)
+    return project
 
 
 def _join_names(things: list[User] | list[Project]) -> str:

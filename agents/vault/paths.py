@@ -20,8 +20,8 @@ NOTE_SUFFIXES = (".md", ".markdown", ".txt", ".canvas")
 
 _FORBIDDEN_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\\:\ud800-\udfff]")
 _RESERVED_NAMES = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)", re.IGNORECASE)
-_ENCODED = re.compile(r"%[0-9a-f]{2}|%u[0-9a-f]{4}|%%", re.IGNORECASE)
-_UNICODE_ENCODED = re.compile(r"%u([0-9a-f]{4})", re.IGNORECASE)
+_ENCODED = re.compile(r"%[0-9a-f]{2}", re.IGNORECASE)
+_ENCODED_OTHERWISE = re.compile(r"%u[0-9a-f]{4}|0x2e0x2e", re.IGNORECASE)
 _INVISIBLE = re.compile(r"[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 """Soft hyphens and the like: nobody can see by them that two names differ."""
 
@@ -65,20 +65,18 @@ def _has_allowed_length(path: str) -> bool:
 
 
 def _climbs_when_decoded(path: str) -> bool:
-    """Whether a path hides steps upwards or roots behind the escapes of addresses."""
+    """Whether a path hides steps, roots or hidden names behind the escapes of addresses."""
+    if _ENCODED_OTHERWISE.search(path):
+        return True
     decoded = path
     for _ in range(MAX_DECODINGS):
         if not _ENCODED.search(decoded):
             return False
-        decoded = _UNICODE_ENCODED.sub(lambda found: chr(int(found[1], 16)), decoded)
-        decoded = unquote(decoded.replace("%%", "%"), errors="replace")
-        if _FORBIDDEN_CHARACTERS.search(decoded) or "\ufffd" in decoded:
+        decoded = unquote(decoded, errors="replace")
+        if _FORBIDDEN_CHARACTERS.search(decoded) or "\ufffd" in decoded or decoded[:1] in "/~":
             return True
-        if (
-            decoded.startswith(("/", "~"))
-            or ".." in decoded
-            or decoded.count("/") > path.count("/")
-        ):
+        parts = decoded.split("/")
+        if len(parts) > path.count("/") + 1 or any(part.startswith(".") for part in parts):
             return True
     return True  # escaped this often, it is no name
 

@@ -20,6 +20,7 @@ from agents.management.terminal import Terminal
 from agents.models import AgentRun
 from agents.runtime import RunRefused
 from agents.runtime.current import open_runtime
+from agents.vault.legacy_folders import import_legacy_folders
 from chat.conversations import queries
 from chat.errors import ChatError
 from chat.models import Conversation
@@ -47,6 +48,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="one chunk per line, as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        import_legacy_folders()
         try:
             asked = _prepare_run(options)
         except (ChatError, ConfigError) as error:

@@ -16,6 +16,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from agents.ledger.db_errors import NO_ANSWER, describe_database_error
+from agents.vault.legacy_folders import import_legacy_folders
 from chat.accounts.bootstrap import get_or_create_first_user
 from chat.accounts.links import build_sign_in_link
 from chat.errors import InvalidAction
@@ -45,6 +46,7 @@ class Command(BaseCommand):
         _refuse_missing_files()
         _refuse_old_database()
         _refuse_unwritable_database()
+        import_legacy_folders()
         self._port: int = options["port"]
         self._sign_in_user: User | None = self._find_sign_in_user() if options["sign_in"] else None
         server = OracleServer(

@@ -1,0 +1,130 @@
+"""Files of a project that are not notes. Their bytes lie in one file per content.
+
+A file is written before its row and removed after its last row, so a row always has its bytes.
+"""
+
+import hashlib
+import mimetypes
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from uuid import UUID
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from agents.models import Attachment
+from agents.vault.errors import NoteRefused, NoteUnavailable
+from agents.vault.notes import refuse_taken_path
+from agents.vault.paths import make_key, make_name_key, validate_path
+
+MAX_ATTACHMENT_BYTES = 100 * 1024 * 1024
+DEFAULT_CONTENT_TYPE = "application/octet-stream"
+_TEMPORARY = ".part"
+
+
+def get_file(sha256: str) -> Path:
+    """Return where the bytes with this hash lie."""
+    root: Path = settings.DATA_DIR / "attachments"
+    return root / sha256[:2] / sha256
+
+
+def store_bytes(chunks: Iterable[bytes]) -> tuple[str, int]:
+    """Write a file that is named by its content; return its hash and size.
+
+    Raises NoteRefused if it is too large, OSError if the disk does not take it.
+    """
+    root = get_file("00").parent.parent
+    root.mkdir(parents=True, exist_ok=True)
+    digest, size = hashlib.sha256(), 0
+    handle, temporary = tempfile.mkstemp(dir=root, suffix=_TEMPORARY)
+    try:
+        with os.fdopen(handle, "wb") as opened:
+            for chunk in chunks:
+                size += len(chunk)
+                if size > MAX_ATTACHMENT_BYTES:
+                    raise NoteRefused(f"larger than {MAX_ATTACHMENT_BYTES:,} bytes")
+                digest.update(chunk)
+                opened.write(chunk)
+        file = get_file(digest.hexdigest())
+        file.parent.mkdir(exist_ok=True)
+        os.replace(temporary, file)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    return digest.hexdigest(), size
+
+
+def build_attachment(project_id: UUID, path: str, sha256: str, size: int) -> Attachment:
+    """Return a row for bytes that are stored."""
+    return Attachment(
+        project_id=project_id,
+        path=path,
+        key=make_key(path),
+        name_key=make_name_key(path),
+        sha256=sha256,
+        size=size,
+        content_type=(mimetypes.guess_type(path)[0] or DEFAULT_CONTENT_TYPE)[:100],
+    )
+
+
+def add_attachment(project_id: UUID, path: str, chunks: Iterable[bytes]) -> Attachment:
+    """Add a file to a project; raise NoteExists if something is at its path."""
+    validate_path(path)
+    sha256, size = store_bytes(chunks)
+    row = build_attachment(project_id, path, sha256, size)
+    try:
+        with transaction.atomic():
+            refuse_taken_path(project_id, path)
+            row.save()
+    except IntegrityError:
+        raise NoteRefused(f"There is something at {path!r} already.") from None
+    return row
+
+
+def get_attachment(project_id: UUID, path: str) -> Attachment:
+    """Return the attachment at a path, or raise NoteUnavailable."""
+    rows = Attachment.objects.filter(project=project_id, deleted_at__isnull=True)
+    found = rows.filter(key=make_key(validate_path(path))).first()
+    if found is None:
+        raise NoteUnavailable(f"There is no file {path!r}.")
+    return found
+
+
+def delete_attachment(attachment: Attachment) -> None:
+    """Move an attachment to the trash."""
+    attachment.deleted_at = timezone.now()
+    attachment.save(update_fields=["deleted_at"])
+
+
+def iterate_chunks(attachment: Attachment, chunk_bytes: int = 1024 * 1024) -> Iterator[bytes]:
+    """Yield the bytes of an attachment; raise NoteUnavailable if they are gone."""
+    try:
+        with get_file(attachment.sha256).open("rb") as opened:
+            while chunk := opened.read(chunk_bytes):
+                yield chunk
+    except OSError as error:
+        raise NoteUnavailable(f"{attachment.path!r} cannot be read ({error.strerror}).") from None
+
+
+def remove_unreferenced_files(hashes: Iterable[str]) -> int:
+    """Remove the files of these hashes that no project has any more; return how many.
+
+    For whoever deletes a project: collect the hashes of its attachments before, call this after.
+    """
+    removed = 0
+    for sha256 in set(hashes):
+        if not Attachment.objects.filter(sha256=sha256).exists():
+            with suppress(OSError):
+                get_file(sha256).unlink()
+                removed += 1
+    return removed
+
+
+def collect_hashes(project_id: UUID) -> list[str]:
+    """Return the hashes of all attachments of a project, those in the trash too."""
+    return list(Attachment.objects.filter(project=project_id).values_list("sha256", flat=True))
