@@ -16,6 +16,7 @@ _KEY_LINE = re.compile(r"(?P<key>[^\s:#\-\[\]{}\"'][^:\n]{0,200}?|\"[^\"\n]{1,20
 _LIST_ITEM = re.compile(r"\s*-(?:\s+|$)")
 _BLOCK_SCALAR = re.compile(r"[|>][+-]?\d?\s*$")
 _PLAIN_VALUE = re.compile(r"[\w(][\w ().,/+-]*")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")
 _ENDINGS = ("---", "...")
 
 
@@ -143,7 +144,7 @@ def unquote_value(value: str) -> str:
 
 def set_property(text: str, name: str, value: str | Sequence[str]) -> str:
     """Return the text with a property set, a line of its own; everything else stays as it is."""
-    lines = text.splitlines(keepends=True)
+    lines = _LINE.findall(text)
     newline = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     written = f"{name}: {_format_value(value)}{newline}"
     block = read_frontmatter(lines)

@@ -6,7 +6,7 @@ Nothing outside of them is ever read: links are not followed, paths that climb a
 import os
 import stat
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,7 +96,7 @@ def _admit(path: str, opener: Callable[[], IO[bytes]]) -> SourceFile | SkippedFi
 class FilesSource:
     """Files that somebody dropped, by the paths that they shall have."""
 
-    def __init__(self, files: dict[str, Callable[[], IO[bytes]]]) -> None:
+    def __init__(self, files: Mapping[str, Callable[[], IO[bytes]]]) -> None:
         self._files = files
 
     def files(self) -> list[SourceFile | SkippedFile]:

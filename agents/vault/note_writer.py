@@ -13,11 +13,13 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from agents.models import Note, NoteAlias, NoteLink, NoteTag, NoteVersion
+from agents.models import Note, NoteAlias, NoteLink, NoteTag, NoteVersion, SearchDocument
+from agents.search.index import index_documents, remove_documents
 from agents.vault.author import Author
 from agents.vault.errors import NoteRefused
 from agents.vault.parsing import ParsedNote, parse_note
 from agents.vault.paths import make_key, make_name_key
+from agents.vault.searchable_text import build_searchable_text
 
 MAX_NOTE_BYTES = 2 * 1024 * 1024
 COMPRESSION_LEVEL = 1
@@ -77,6 +79,7 @@ def write_changes(project_id: UUID, changes: Sequence[NoteChange], author: Autho
         [_build_version(change, author, now) for change in changes], BATCH_SIZE
     )
     _replace_details(project_id, changes, [note.pk for note in existing])
+    _replace_index(project_id, changes)
 
 
 def _build_version(change: NoteChange, author: Author, now: datetime) -> NoteVersion:
@@ -116,6 +119,19 @@ def _replace_details(
     NoteTag.objects.bulk_create(tags, BATCH_SIZE)
     NoteAlias.objects.bulk_create(aliases, BATCH_SIZE)
     NoteLink.objects.bulk_create(links, BATCH_SIZE)
+
+
+def _replace_index(project_id: UUID, changes: Iterable[NoteChange]) -> None:
+    """Let search find what notes say now, and not those in the trash."""
+    gone = [change.note.pk for change in changes if change.note.deleted_at is not None]
+    if gone:
+        remove_documents(project_id, SearchDocument.Kind.NOTE, gone)
+    texts = (
+        build_searchable_text(change.note, change.parsed)
+        for change in changes
+        if change.note.deleted_at is None
+    )
+    index_documents(project_id, texts)
 
 
 def _build_tags(project_id: UUID, change: NoteChange) -> list[NoteTag]:

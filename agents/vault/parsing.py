@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from agents.models.vault import MAX_PATH_LENGTH, NoteLink
+from agents.search.sections import split_lines
 from agents.vault import canvas
 from agents.vault.frontmatter import BYTE_ORDER_MARK, Frontmatter, read_frontmatter
 from agents.vault.masking import iterate_text_lines
@@ -68,7 +69,7 @@ def parse_note(path: str, text: str) -> ParsedNote:
     """Read a note. Files that are not Markdown are read as what they are."""
     if path.lower().endswith(".canvas"):
         text = canvas.to_markdown(text)
-    lines = text.removeprefix(BYTE_ORDER_MARK).splitlines()
+    lines = split_lines(text.removeprefix(BYTE_ORDER_MARK))
     block = read_frontmatter(lines)
     links = list(_find_frontmatter_links(lines, block))
     headings: list[Heading] = []

@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 
+from agents.search.sections import split_lines
 from agents.vault.frontmatter import BYTE_ORDER_MARK, read_frontmatter
 from chat.markdown import RenderBudget, render
 from chat.rendering import quota
@@ -35,7 +36,7 @@ class NotePage:
 
 def build_note_page(text: str, block: int, line: int) -> NotePage:
     """The text from a block on, and the lines around a line."""
-    all_lines = text.removeprefix(BYTE_ORDER_MARK).splitlines()
+    all_lines = split_lines(text.removeprefix(BYTE_ORDER_MARK))
     blocks = _render_cached("\n".join(all_lines[read_frontmatter(all_lines).end :]))
     end = find_page_end(blocks, block, PAGE_CHARS)
     first = max(0, min(line, len(all_lines)) - 1) // NOTE_LINES * NOTE_LINES

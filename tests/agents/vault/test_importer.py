@@ -11,7 +11,7 @@ import pytest
 from django.db import OperationalError
 
 from agents.models import Attachment, Note, NoteVersion, Project
-from agents.vault import importer, notes
+from agents.vault import importer, note_writer, notes
 from agents.vault.author import Author
 from agents.vault.errors import NoteUnavailable
 from agents.vault.exporter import export_project
@@ -153,7 +153,7 @@ def test_a_crash_in_the_middle_keeps_what_is_in_and_the_next_import_goes_on(
     project: Project, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importer, "BATCH_FILES", 1)
-    write, calls = importer.write_changes, list[Any]()
+    write, calls = note_writer.write_changes, list[Any]()
 
     def fill_up(*args: Any) -> None:
         calls.append(args)

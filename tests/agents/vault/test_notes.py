@@ -140,7 +140,7 @@ def test_notes_stay_when_their_writer_goes_and_go_with_their_project(
     project: Project, author: Author
 ) -> None:
     note = notes.create_note(project.pk, "a.md", TEXT, author)
-    User.objects.get(pk=author.user_id).delete()
+    User.objects.get().delete()
     assert NoteVersion.objects.get(note=note).user_id is None
     assert notes.get_note(project.pk, "a.md").text == TEXT
     project.delete()

@@ -1,0 +1,42 @@
+"""What search shall find of a note."""
+
+import re
+
+from agents.models import Note, SearchDocument
+from agents.search.index import SearchableText
+from agents.vault import canvas
+from agents.vault.frontmatter import BYTE_ORDER_MARK
+from agents.vault.parsing import ParsedNote
+from agents.vault.paths import make_key
+
+TEMPLATE_FOLDERS = frozenset({"template", "templates", "vorlage", "vorlagen"})
+"""What lies there is found after everything else."""
+_DRAWING = re.compile(r"^(?:%%\s*\n)?#{1,2} Drawing\s*$", re.MULTILINE)
+
+
+def build_searchable_text(note: Note, parsed: ParsedNote) -> SearchableText:
+    """Return a note as the index takes it."""
+    return SearchableText(
+        kind=SearchDocument.Kind.NOTE,
+        source_id=note.pk,
+        path=note.path,
+        title=note.title,
+        extra=" ".join([*parsed.tags, *parsed.aliases]),
+        text=_get_readable_text(note, parsed),
+        is_template=is_template(note.path),
+    )
+
+
+def _get_readable_text(note: Note, parsed: ParsedNote) -> str:
+    """Lines keep their numbers. A drawing is data, not words: a note ends before it."""
+    if note.path.lower().endswith(".canvas"):
+        return canvas.to_markdown(note.text)
+    text = note.text.removeprefix(BYTE_ORDER_MARK)
+    if parsed.frontmatter.find("excalidraw-plugin") and (start := _DRAWING.search(text)):
+        return text[: start.start()]
+    return text
+
+
+def is_template(path: str) -> bool:
+    """Whether a note is only the form of others."""
+    return not TEMPLATE_FOLDERS.isdisjoint(make_key(path).split("/")[:-1])
