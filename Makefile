@@ -15,6 +15,8 @@ COMPILE := $(VENV)/bin/pip-compile --quiet --allow-unsafe --strip-extras --no-em
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 # Two processes share the tests; one that has none left takes over half of the other's.
 PARALLEL := -n 2 --dist worksteal
+# A test in a browser mostly waits, so three of them keep two cores busy.
+BROWSERS := -n 3 --dist worksteal
 FAST := tests/agents/core tests/agents/llm tests/agents/models tests/chat/markdown
 # What serves nobody but this machine may use models that run on it, or anywhere.
 OWN_MACHINE := if [ -z "$${ORACLE_ORIGINS:-}" ]; then \
@@ -42,7 +44,7 @@ ask: $(READY) ## ask one question in the terminal: make ask Q="..." ARGS="--tree
 
 test: $(READY) ## run the tests, then those in a browser in a process of their own
 	$(PY) -m pytest $(PARALLEL) --ignore=tests/browser $(ARGS) || [ $$? -eq 5 ] # 5: ARGS chose none of these
-	$(PY) -m pytest $(PARALLEL) tests/browser -rs $(ARGS) || [ $$? -eq 5 ]
+	$(PY) -m pytest $(BROWSERS) tests/browser -rs $(ARGS) || [ $$? -eq 5 ]
 
 test-fast: $(READY) ## run the tests of what needs no site: the core, model clients, rows, Markdown
 	$(PY) -m pytest $(PARALLEL) $(FAST) $(ARGS)
@@ -50,6 +52,8 @@ test-fast: $(READY) ## run the tests of what needs no site: the core, model clie
 test-ci: $(READY) ## run the tests that take many seconds each, which `make test` leaves out
 	$(PY) -m pytest --ignore=tests/browser -m ci -rs $(ARGS) || [ $$? -eq 5 ]
 	$(PY) -m pytest tests/browser -m ci -rs $(ARGS) || [ $$? -eq 5 ]
+	$(PY) -m pytest $(PARALLEL) --ignore=tests/browser --hypothesis-profile=thorough \
+		-m "hypothesis and not ci and not long and not scale" $(ARGS) || [ $$? -eq 5 ]
 
 test-long: $(READY) ## run the long tests, with their figures
 	$(PY) -m pytest -m long -s $(ARGS)

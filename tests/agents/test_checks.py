@@ -168,30 +168,14 @@ def test_a_tree_of_another_package_is_found_at_start_up(check_with_app: CheckWit
     assert done.returncode == 0, done.stderr
 
 
-def test_a_taken_name_is_one_clear_line_and_no_traceback(check_with_app: CheckWithApp) -> None:
+def test_bad_trees_are_named_with_what_is_wrong_and_without_a_traceback(
+    check_with_app: CheckWithApp,
+) -> None:
+    """One lacks methods; the next one has a name that is taken."""
     done = check_with_app(
         """
         from agents.core.decisions.protocol import decision_tree
         from agents.core.decisions.trees.default import DefaultDecisionTree
-
-        @decision_tree("default")
-        class GadgetTree(DefaultDecisionTree):
-            pass
-        """
-    )
-    assert done.returncode == 1
-    assert "(agents.E001)" in done.stderr
-    assert "gadget.decision_trees.GadgetTree" in done.stderr
-    assert "HINT:" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
-def test_a_tree_that_does_not_conform_is_named_with_what_it_lacks(
-    check_with_app: CheckWithApp,
-) -> None:
-    done = check_with_app(
-        """
-        from agents.core.decisions.protocol import decision_tree
 
         @decision_tree("gadget")
         class GadgetTree:
@@ -200,10 +184,17 @@ def test_a_tree_that_does_not_conform_is_named_with_what_it_lacks(
 
             def get_config(self):
                 return self.config
+
+        @decision_tree("default")
+        class SecondTree(DefaultDecisionTree):
+            pass
         """
     )
     assert done.returncode == 1
+    assert "(agents.E001)" in done.stderr
+    assert "gadget.decision_trees.SecondTree" in done.stderr
     assert "(agents.E002)" in done.stderr
     assert "gadget.decision_trees.GadgetTree" in done.stderr
     assert "lacks should_continue, on_turn_start, on_tool_result" in done.stderr
+    assert "HINT:" in done.stderr
     assert "Traceback" not in done.stderr

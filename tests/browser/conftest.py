@@ -19,8 +19,9 @@ from tests.support.threaded_endpoint import Stage
 TROUBLE = re.compile(r"Traceback|^(ERROR|CRITICAL)|was never (awaited|retrieved)", re.MULTILINE)
 """What a server's log must not hold."""
 
-SPARING = "--renderer-process-limit=1"
-"""A tab is cheaper to open in a process that is there already."""
+SPARING = ("--renderer-process-limit=1", "--disable-gpu")
+"""A tab is cheaper to open in a process that is there already, and to draw without a GPU that
+would be imitated."""
 
 HERE = Path(__file__).parent
 
@@ -41,7 +42,7 @@ def browser() -> Iterator[Browser]:
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("no chromium on PATH. Debian: apt-get install chromium")
-    arguments = [SPARING, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    arguments = [*SPARING, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=arguments)
         yield browser

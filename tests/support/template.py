@@ -45,7 +45,11 @@ def made_site() -> Path:
 
 
 def copy_site(folder: Path) -> Path:
-    return shutil.copytree(made_site(), folder, dirs_exist_ok=True)
+    """The static files, which no site changes, are not copied but linked to."""
+    made = made_site()
+    shutil.copytree(made, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("static"))
+    (folder / "static").symlink_to(made / "static")
+    return folder
 
 
 def _make(folder: Path) -> None:

@@ -108,7 +108,7 @@ def test_what_a_subagent_writes_after_it_was_dropped_is_dropped_too() -> None:
 
 # -- through the ledger ---------------------------------------------------------------------------
 
-SEEDS = range(100)
+SEEDS = range(50)
 WANTED = 5
 """Runs with subagents that finish, and with such that do not: of each at least as many."""
 

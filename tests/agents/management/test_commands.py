@@ -39,8 +39,16 @@ def test_an_unknown_run_cannot_be_shown_or_cancelled(command: str) -> None:
         call_command(command, "0badc0de")
 
 
-async def test_a_run_is_cancelled_from_another_process(site: Site) -> None:
+@pytest.mark.django_db(transaction=True)
+def test_a_run_that_has_ended_cannot_be_cancelled(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        call_command("ask", "When did the work begin?")
+    short_id = said(capsys, "runs").split()[0]
+    with pytest.raises(CommandError, match=r"has ended already \(completed\)"):
+        call_command("cancel", short_id)
 
+
+async def test_a_run_is_cancelled_from_another_process(site: Site) -> None:
     async with served(Script([say("word " * 2_000, piece_delay=0.01)])) as bench:
         site.environment["ORACLE_LLM_BASE_URL"] = bench.endpoint.base_url
         process = site.start("ask", "--json", "Why?")
@@ -52,6 +60,4 @@ async def test_a_run_is_cancelled_from_another_process(site: Site) -> None:
         output, errors = await asyncio.to_thread(process.communicate, timeout=30)
     assert "is being stopped" in stopped.stdout, stopped.stderr
     assert process.returncode == 130, errors
-    again = await asyncio.to_thread(site.manage, "cancel", listed.stdout.split()[0])
-    assert "has ended already (user_cancelled)" in again.stderr
     assert json.loads(output.splitlines()[-1])["termination_reason"] == "user_cancelled"

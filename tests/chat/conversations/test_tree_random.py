@@ -89,7 +89,7 @@ def check_positions(kept: dict[UUID, Exchange]) -> None:
             assert place.number == place.total
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=settings().max_examples // 2, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 30)), max_size=14))
 def test_a_tree_stays_whole(steps: list[Step]) -> None:
     doing = Doing()

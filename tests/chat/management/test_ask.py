@@ -63,23 +63,6 @@ def test_bad_input_is_refused_in_words(arguments: list[str], message: str) -> No
         call_command("ask", *arguments, "Why?")
 
 
-def test_bad_input_is_one_clear_line(site: Site) -> None:
-    refused = site.manage("ask", "--continue", "xyz", "Why?")
-    assert refused.returncode == 1
-    assert "is not the id of a run" in refused.stderr
-    assert "Traceback" not in refused.stderr
-
-
-async def asked_at(site: Site, script: Script, *arguments: str) -> tuple[int, str, int]:
-    """Exit code, output, and requests that a scripted endpoint got."""
-
-    async with served(script) as bench:
-        site.environment["ORACLE_LLM_BASE_URL"] = bench.endpoint.base_url
-        site.environment["ORACLE_LLM_MODEL"] = "scripted"
-        ran = await asyncio.to_thread(site.manage, "ask", *arguments, "Why?")
-        return ran.returncode, ran.stdout, len(bench.endpoint.requests)
-
-
 @pytest.fixture
 def stage(settings: Settings, transactional_db: None) -> Iterator[Stage]:
     """The model of this process's site."""
@@ -88,17 +71,21 @@ def stage(settings: Settings, transactional_db: None) -> Iterator[Stage]:
         yield made
 
 
-async def test_json_prints_the_chunks_and_a_limit_holds(site: Site) -> None:
+def test_json_prints_the_chunks_and_a_limit_holds(
+    stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
     pages = iter(range(100))
     script = Script(
         then=lambda body: when_tool_free(
             say("Enough."), otherwise=call("calculate", expression=f"1 + {next(pages)}")
         )(body)
     )
-    code, output, requests = await asked_at(site, script, "--json", "--set", "max_iterations=3")
-    found = chunks(output)
-    assert code == 0
-    assert requests == 3
+    stage.play("scripted", script)
+    with pytest.raises(SystemExit) as left:
+        call_command("ask", "--json", "--set", "max_iterations=3", "Why?")
+    found = chunks(capsys.readouterr().out)
+    assert left.value.code == 0
+    assert len(stage.requests("scripted")) == 3
     assert [chunk["seq"] for chunk in found] == list(range(1, len(found) + 1))
     assert found[-1]["type"] == "done"
     assert found[-1]["termination_reason"] == "max_iterations"
@@ -138,11 +125,3 @@ async def test_ctrl_c_stops_the_run_properly_and_exits_with_130(site: Site) -> N
         await bench.endpoint.until(lambda: bench.endpoint.aborted == 1)
     assert process.returncode == 130, errors
     assert chunks(output)[-1]["termination_reason"] == "user_cancelled"
-
-
-def test_a_tree_of_a_package_named_in_the_environment_can_be_chosen(site: Site) -> None:
-    site.environment["ORACLE_APPS"] = "docs.examples.two_sources"
-    ran = site.manage("ask", "--json", "--tree", "two_sources", "Who leads the project?")
-    assert ran.returncode == 0, ran.stderr
-    trees = {chunk["tree"] for chunk in chunks(ran.stdout) if chunk["type"] == "decision"}
-    assert trees == {"two_sources"}

@@ -1,7 +1,7 @@
 """The open block looks sensible in every frame."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.markdown import MarkdownStream
@@ -94,7 +94,6 @@ def test_the_tail_goes_with_the_answer() -> None:
 
 
 @given(texts)
-@settings(max_examples=80, deadline=None)
 def test_a_tail_of_anything_is_safe_and_balanced(text: str) -> None:
     stream = MarkdownStream()
     for letter in text:
@@ -134,7 +133,6 @@ def _seen(node: object) -> object:
 
 
 @given(st.lists(st.sampled_from(LINES), min_size=1, max_size=12), st.integers(1, 7))
-@settings(max_examples=80, deadline=None)
 def test_a_tail_that_grew_is_the_tail_made_anew(lines: list[str], size: int) -> None:
     text = "\n".join(lines) + "."
     assert _settled(shown(text, size)) == _settled(anew(text, size))

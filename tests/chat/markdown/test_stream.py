@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.markdown import MarkdownStream, blocks, render
@@ -34,7 +34,6 @@ tiny_and_real = pytest.mark.parametrize("tiny", [True, False])
 
 
 @given(cut(), st.booleans())
-@settings(max_examples=250, deadline=None)
 def test_an_answer_in_any_deltas_is_the_answer_in_one(
     answer: tuple[str, list[str]], tiny: bool
 ) -> None:
@@ -66,7 +65,6 @@ def test_an_answer_cut_in_two_anywhere_is_the_same_blocks(tiny: bool) -> None:
 
 
 @given(st.lists(st.sampled_from(LINES), max_size=20), st.booleans())
-@settings(max_examples=150, deadline=None)
 def test_no_word_is_lost(lines: list[str], tiny: bool) -> None:
     named = [re.sub(r"words|bold|head|item|quote", rf"\g<0>{n}", s) for n, s in enumerate(lines)]
     text = "\n".join(named)
@@ -95,7 +93,6 @@ def together(text: str) -> str:
 
 
 @given(st.lists(st.tuples(st.sampled_from(BLOCKS), st.sampled_from(["\n", "\n\n"])), max_size=8))
-@settings(max_examples=300, deadline=None)
 def test_blocks_parsed_apart_read_as_they_do_together(pairs: list[tuple[str, str]]) -> None:
     text = "".join(block + end for block, end in pairs)
     assert apart(text) == together(text)

@@ -66,7 +66,9 @@ def _heads_tools(element: Element) -> bool:
     return element.tag == "summary" and "tool call" in element.text
 
 
-some = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+usual = settings(suppress_health_check=[HealthCheck.too_slow])
+some = settings(usual, max_examples=usual.max_examples // 4)
+few = settings(usual, max_examples=usual.max_examples // 20)
 
 
 # -- live equals reload ---------------------------------------------------------------------------
@@ -92,7 +94,7 @@ def test_a_page_opened_in_the_middle_of_a_run_ends_as_all_others(data: st.DataOb
     page.assert_as_reloaded()
 
 
-@settings(some, max_examples=3)
+@few
 @given(runs())
 def test_a_page_opened_at_any_moment_ends_as_all_others(chunks: list[OracleStreamChunk]) -> None:
     for middle in range(len(chunks) + 1):
@@ -101,7 +103,7 @@ def test_a_page_opened_at_any_moment_ends_as_all_others(chunks: list[OracleStrea
         page.assert_as_reloaded()
 
 
-@settings(some, max_examples=60)
+@usual
 @given(st.lists(st.lists(any_chunk, max_size=4), max_size=4), st.booleans())
 def test_chunks_in_no_order_at_all_are_shown_as_a_reload_shows_them(
     batches: list[list[OracleStreamChunk]], starts_with_text: bool

@@ -83,7 +83,13 @@ def test_a_recording_is_found_stuck_where_its_line_is() -> None:
 @pytest.mark.skipif(
     not (TRACES / "dev.jsonl.gz").exists(), reason="the recorded runs (shared/traces) are not here"
 )
-@pytest.mark.parametrize("kinds", [LOOP_KINDS, ALL_KINDS], ids=["loops", "all kinds"])
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        pytest.param(LOOP_KINDS, id="loops"),
+        pytest.param(ALL_KINDS, id="all kinds", marks=pytest.mark.ci),
+    ],
+)
 def test_the_figures_are_those_of_the_reference(kinds: frozenset[str]) -> None:
     command = f"{shlex.quote(sys.executable)} -m agents.core.stuck"
     scored = subprocess.run(
