@@ -21,7 +21,10 @@ class AgentsConfig(AppConfig):
     def _connect_signals(self) -> None:
         """Rows can be imported only now."""
         from agents.audit import db_triggers
+        from agents.projects.access import access_changed
+        from agents.runtime.current import apply_access_change
 
+        access_changed.connect(apply_access_change)
         post_migrate.connect(db_triggers.after_migrate, sender=self)
         pre_delete.connect(_erase_user_content, sender=settings.AUTH_USER_MODEL)
 

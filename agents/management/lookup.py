@@ -2,8 +2,12 @@
 
 from django.contrib.auth.models import User
 from django.core.management.base import CommandError
+from django.db.models import Q
 
-from agents.models import Membership, Project
+from agents.models import Project
+from agents.projects.errors import ProjectError
+from agents.projects.queries import projects_for
+from agents.projects.services import create_project
 from agents.vault.sample import create_sample_project
 
 LOCAL_USER = "local"
@@ -24,12 +28,12 @@ def find_user(name: str | None) -> User:
 
 def find_project(name: str | None, user: User) -> Project:
     """The user's project of that name; without one, their only one, or the sample project."""
-    projects = list(Project.objects.filter(members=user)[:20])
+    projects = list(projects_for(user)[:200])
     if name is None:
         if len(projects) > 1:
             raise CommandError(f"Say which project with --project: {_join_names(projects)}.")
         return projects[0] if projects else create_sample_project(user)
-    found = next((project for project in projects if project.name == name), None)
+    found = next((project for project in projects if name in (project.name, project.slug)), None)
     if found is None:
         raise CommandError(f"{user} has no project {name!r}. Known: {_join_names(projects)}.")
     return found
@@ -37,12 +41,13 @@ def find_project(name: str | None, user: User) -> Project:
 
 def find_or_create_project(name: str, user: User) -> Project:
     """The user's project of that name; if there is none, a new one that they own."""
-    found = Project.objects.filter(members=user, name=name).first()
+    found = projects_for(user).filter(Q(name=name) | Q(slug=name)).first()
     if found is not None:
         return found
-    project = Project.objects.create(name=name)
-    Membership.objects.create(project=project, user=user, role=Membership.Role.OWNER)
-    return project
+    try:
+        return create_project(user, name)
+    except ProjectError as error:
+        raise CommandError(str(error)) from None
 
 
 def _join_names(things: list[User] | list[Project]) -> str:

@@ -5,7 +5,7 @@ Bounds, defaults and help texts come from `agents.core.config`; the database hol
 
 from agents.models.api_tokens import ApiToken
 from agents.models.audit import AuditEntry
-from agents.models.projects import Membership, Project
+from agents.models.projects import Departure, Invitation, Membership, Project, SiteSettings
 from agents.models.runs import AgentRun, RunEvent, RunTool
 from agents.models.search import SearchDocument, SearchSection
 from agents.models.settings import Appearance, ModelSettings, SettingChange, UserAgentConfig
@@ -25,7 +25,9 @@ __all__ = [
     "Appearance",
     "Attachment",
     "AuditEntry",
+    "Departure",
     "FolderImport",
+    "Invitation",
     "Membership",
     "ModelSettings",
     "Note",
@@ -39,5 +41,6 @@ __all__ = [
     "SearchDocument",
     "SearchSection",
     "SettingChange",
+    "SiteSettings",
     "UserAgentConfig",
 ]

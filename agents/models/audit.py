@@ -1,4 +1,4 @@
-"""Who looked, exported, stopped or erased: a record of its own, chained like a run's events."""
+"""Who looked, exported, stopped, erased or let people in: chained like a run's events."""
 
 from django.conf import settings
 from django.db import models
@@ -17,6 +17,9 @@ class AuditEntry(models.Model):
         ERASE = "erase", "Erased content"
         ERASE_UNFINISHED = "erase_unfinished", "Erased unfinished work of a subagent"
         """Of one call: what its subagent wrote. The run does not count as erased."""
+        PROJECT = "project", "Changed a project"
+        MEMBER = "member", "Changed who is in a project"
+        SITE = "site", "Changed the settings of the site"
         CLOSE = "close", "A run ended"
         """Recorded for every run with its seal: a run cannot be opened again, or go, unseen."""
 

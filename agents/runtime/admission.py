@@ -1,4 +1,4 @@
-"""Create the row of a run: one per conversation, five per user, one per message."""
+"""Create the row of a run: by a member, one per conversation, five per user, one per message."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -10,7 +10,15 @@ from django.utils import timezone
 from agents.audit import signing
 from agents.core.config import AgentConfig
 from agents.models import AgentRun
-from agents.runtime.requests import Attach, ConversationBusy, RunRequest, TooManyRuns
+from agents.projects.errors import ProjectError
+from agents.projects.queries import check_can_ask
+from agents.runtime.requests import (
+    Attach,
+    ConversationBusy,
+    ProjectClosed,
+    RunRequest,
+    TooManyRuns,
+)
 
 MAX_ACTIVE_RUNS = 5
 """Runs that one user may have going at the same time."""
@@ -54,6 +62,7 @@ def _store_run(request: RunRequest, run: AgentRun, attach: Attach | None) -> tup
         _lock_user(request)
         if (known := _find_existing(request)) is not None:
             return known, False
+        _check_project_open(request)
         _check_conversation_free(request)
         _check_run_count(request)
         run.save(force_insert=True)
@@ -77,6 +86,13 @@ def _find_existing(request: RunRequest) -> AgentRun | None:
     return AgentRun.objects.filter(
         user=request.user, client_message_id=request.client_message_id
     ).first()
+
+
+def _check_project_open(request: RunRequest) -> None:
+    try:
+        check_can_ask(request.user, request.project.pk)
+    except ProjectError as error:
+        raise ProjectClosed(str(error)) from None
 
 
 def _check_conversation_free(request: RunRequest) -> None:

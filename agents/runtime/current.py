@@ -1,7 +1,8 @@
 """The one runtime of a process, for whoever starts or follows runs there."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 from agents.endpoints.selection import get_policy
 from agents.llm.client import build_http_client
@@ -24,6 +25,15 @@ async def open_runtime() -> AsyncGenerator[Runtime, None]:
             yield runtime
         finally:
             _runtimes.remove(runtime)
+
+
+def apply_access_change(
+    *, project_id: UUID, run_ids: Iterable[UUID], note: str, **_: object
+) -> None:
+    """End runs of people who lost a right, and have open pages of the project look again."""
+    for runtime in _runtimes:
+        runtime.stop_asked(run_ids, note)
+        runtime.notify_changed(project_id)
 
 
 def get_runtime() -> Runtime:

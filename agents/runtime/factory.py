@@ -11,6 +11,7 @@ from agents.llm.embedded import OfflineModel
 from agents.llm.errors import NotFound, WrongAddress
 from agents.llm.url_policy import EndpointNotAllowed
 from agents.models import ModelSettings
+from agents.projects.queries import can_write
 from agents.runtime.requests import RunRequest
 from agents.runtime.system_prompt import build_system_prompt
 from agents.tools.catalogue import TOOLS
@@ -39,17 +40,19 @@ class SiteRunFactory:
     def tools(self, request: RunRequest, model: ChatModel, run_id: UUID) -> ToolRunner:
         notes = ProjectNotes(request.project.pk, Author.run(run_id, request.user.pk))
         chosen = ModelSettings.for_user(request.user)
+        offered = offered_tools(chosen, writing=can_write(request.user, request.project))
         if chosen.is_embedded:
-            return ToolExecutor(offered_tools(chosen), [notes])
+            return ToolExecutor(offered, [notes])
         librarian = Librarian(
             model=self._build_model(chosen.subagent_model or request.model, chosen),
             tools=ToolExecutor(_reading_tools(), [notes]),
             seconds=chosen.librarian_timeout,
         )
-        return ToolExecutor(offered_tools(chosen), [notes, librarian])
+        return ToolExecutor(offered, [notes, librarian])
 
     def system_prompt(self, request: RunRequest) -> str:
-        return build_system_prompt(request.project, can_write=True)
+        writing = can_write(request.user, request.project)
+        return build_system_prompt(request.project, can_write=writing)
 
     def _build_model(self, name: str, chosen: ModelSettings) -> ChatModel:
         name = model_name(name, chosen)
@@ -65,9 +68,11 @@ class SiteRunFactory:
         return build_model(http, place, name, chosen)
 
 
-def offered_tools(chosen: ModelSettings) -> list[Tool]:
-    """The tools of somebody's runs. The embedded model only reads."""
-    return _reading_tools() if chosen.is_embedded else [tool for _, tool in TOOLS]
+def offered_tools(chosen: ModelSettings, *, writing: bool) -> list[Tool]:
+    """The tools of somebody's runs. The embedded model only reads, and so do those of readers."""
+    if chosen.is_embedded:
+        return _reading_tools()
+    return [tool for _, tool in TOOLS if writing or not tool.writes]
 
 
 def _reading_tools() -> list[Tool]:

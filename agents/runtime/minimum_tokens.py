@@ -12,6 +12,7 @@ from agents.endpoints.selection import model_name
 from agents.llm.capabilities import get_capabilities
 from agents.llm.embedded import OfflineModel
 from agents.models import ModelSettings, Project
+from agents.projects.queries import can_write, projects_for
 from agents.runtime.factory import offered_tools
 from agents.runtime.system_prompt import build_system_prompt
 
@@ -33,24 +34,26 @@ class MinimumTokens:
 def minimum_tokens_for(user: User) -> MinimumTokens | None:
     """What somebody's next question needs, asked as a new conversation asks it; None if they are
     in no project. Old conversations need more: they are replayed."""
-    project = Project.objects.filter(members=user).first()
+    project = projects_for(user).first()
     if project is None:
         return None
     chosen = ModelSettings.for_user(user)
     name = model_name("", chosen)
     window = OfflineModel.window if chosen.is_embedded else get_capabilities(name).window
-    tools = schema_chars([tool.schema for tool in offered_tools(chosen)])
+    writing = can_write(user, project)
+    tools = schema_chars([tool.schema for tool in offered_tools(chosen, writing=writing)])
     return MinimumTokens(
-        minimum_budgets(_prompt_chars(project), tools, window),
+        minimum_budgets(_prompt_chars(project, writing), tools, window),
         project.name,
         "the embedded model" if chosen.is_embedded else name or "your model",
     )
 
 
-def _prompt_chars(project: Project) -> int:
+def _prompt_chars(project: Project, writing: bool) -> int:
     def measure() -> int:
-        system = build_system_prompt(project, can_write=True)
+        system = build_system_prompt(project, can_write=writing)
         return ConversationInput(system=system, question=SAMPLE_QUESTION).build_prompt([]).chars
 
-    found: int | None = cache.get_or_set(f"prompt-chars:{project.pk}", measure, CACHE_SECONDS)
+    key = f"prompt-chars:{project.pk}:{writing}"
+    found: int | None = cache.get_or_set(key, measure, CACHE_SECONDS)
     return measure() if found is None else found

@@ -23,6 +23,10 @@ class ConversationBusy(RunRefused):
     """Another run of the same conversation is going on."""
 
 
+class ProjectClosed(RunRefused):
+    """The project takes no runs of this person: archived, deleted, or not theirs any more."""
+
+
 class TooManyRuns(RunRefused):
     """This person has as many runs going as one may have."""
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from datetime import timedelta
 from functools import partial
@@ -195,6 +195,16 @@ class Runtime:
         except (OperationalError, InterfaceError) as error:
             logger.warning("a run could not be asked to stop: %s", error)
             raise RunRefused("The database does not answer. Stop it again in a moment.") from None
+
+    def stop_asked(self, run_ids: Iterable[UUID], note: str) -> None:
+        """Stop runs of this process whose rows say so already. From any thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stop_asked, tuple(run_ids), note)
+
+    def _stop_asked(self, run_ids: Iterable[UUID], note: str) -> None:
+        for run_id in run_ids:
+            if (going := self._run_tasks.get(run_id)) is not None:
+                going.cancellation.request(note)
 
     def follow(self, run_id: UUID, after: int = 0) -> AsyncGenerator[OracleStreamChunk, None]:
         """Every stored chunk of a run after a cursor, until its end."""

@@ -5,7 +5,8 @@ from pathlib import Path
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from agents.models import Membership, Note, NoteVersion, Project
+from agents.models import Note, NoteVersion, Project
+from agents.projects.services import create_project
 from agents.vault.author import Author
 from agents.vault.note_writer import NoteChange, write_changes
 
@@ -15,8 +16,7 @@ SAMPLE_FOLDER = Path(__file__).parent / "sample_project"
 
 @transaction.atomic
 def create_sample_project(user: User) -> Project:
-    project = Project.objects.create(name=SAMPLE_PROJECT_NAME)
-    Membership.objects.create(project=project, user=user, role=Membership.Role.OWNER)
+    project = create_project(user, SAMPLE_PROJECT_NAME, is_sample=True)
     add_sample_notes(project)
     return project
 

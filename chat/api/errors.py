@@ -14,7 +14,13 @@ from django.http import HttpResponse, JsonResponse
 
 from agents.core.config import LIMITS, ConfigError
 from agents.endpoints.model_settings import UnusableConfigError
-from agents.runtime.requests import ConversationBusy, RunRefused, TooManyRuns
+from agents.projects.errors import (
+    InvalidName,
+    ProjectForbidden,
+    ProjectNotFound,
+    ProjectRefused,
+)
+from agents.runtime.requests import ConversationBusy, ProjectClosed, RunRefused, TooManyRuns
 from chat.errors import InvalidAction, NotFoundForUser
 
 logger = logging.getLogger(__name__)
@@ -71,7 +77,13 @@ def error_for(error: Exception, loc: Location) -> ApiError:
             return error
         case NotFoundForUser():
             return api_error(404, loc, str(error), "not_found")
-        case InvalidAction() | ConversationBusy():
+        case ProjectNotFound():
+            return api_error(404, loc, str(error), "not_found")
+        case ProjectForbidden():
+            return api_error(403, loc, str(error), "forbidden")
+        case InvalidName():
+            return api_error(422, ("body", "name"), str(error), "value_error")
+        case InvalidAction() | ConversationBusy() | ProjectClosed() | ProjectRefused():
             return api_error(409, loc, str(error), "conflict")
         case TooManyRuns():
             return api_error(

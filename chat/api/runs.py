@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
-from agents.models import AgentRun, ModelSettings, Project
+from agents.models import AgentRun, ModelSettings
 from agents.models.api_tokens import Scope
+from agents.projects.queries import projects_for
 from chat.api import auth, serializers, sse, throttling
 from chat.api.errors import api_error
 from chat.api.framework import ApiRequest, endpoint
@@ -135,7 +136,7 @@ async def cancel_run(request: ApiRequest, run_id: UUID) -> RunView:
 )
 async def list_projects(request: ApiRequest) -> ProjectList:
     def load_projects() -> ProjectList:
-        own = Project.objects.filter(members=request.user)
+        own = projects_for(request.user)
         return ProjectList(projects=[ProjectView(id=row.pk, name=row.name) for row in own])
 
     return await run_db(load_projects)
@@ -207,7 +208,7 @@ def _refuse_other_location(user: User, body: Ask) -> None:
 
 
 def _get_first_project(user: User) -> UUID:
-    first = Project.objects.filter(members=user).first()
+    first = projects_for(user).first()
     if first is None:
         raise NotFoundForUser("You are in no project. Ask an administrator to add you to one.")
     return first.pk

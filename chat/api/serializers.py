@@ -10,13 +10,14 @@ from agents.core.chunks import SystemMessage
 from agents.core.reasons import Outcome, get_reason
 from agents.core.run_record import RunRecord
 from agents.models import AgentRun
+from agents.projects.queries import runs_for
 from agents.runtime.recovery import load_run_record
 from chat.api.schemas import Notice, RunView, Why
 from chat.errors import NotFoundForUser
 
 
 def _readable_runs(user: User, run_id: UUID) -> QuerySet[AgentRun]:
-    return AgentRun.objects.filter(pk=run_id, user=user, project__members=user)
+    return runs_for(user).filter(pk=run_id)
 
 
 def user_can_read(user: User, run_id: UUID) -> bool:

@@ -9,7 +9,9 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from agents.models import AgentRun, Membership, Project
+from agents.models import AgentRun, Project
+from agents.projects import queries as access
+from agents.projects.errors import ProjectError
 from chat.conversations.tree import PRUNED_MESSAGE
 from chat.errors import InvalidAction, NotFoundForUser
 from chat.models import Conversation, Exchange
@@ -17,11 +19,9 @@ from chat.models import Conversation, Exchange
 
 def for_user(user: User) -> QuerySet[Conversation]:
     """A user's own conversations, in projects that they are a member of."""
-    return Conversation.objects.filter(user=user, project__in=_project_ids(user))
-
-
-def _project_ids(user: User) -> QuerySet[Membership, UUID]:
-    return Membership.objects.filter(user=user).values_list("project_id", flat=True)
+    return Conversation.objects.filter(
+        user=user, project__in=access.projects_for(user).values("pk")
+    )
 
 
 def get(user: User, conversation_id: UUID) -> Conversation:
@@ -47,10 +47,22 @@ def get_exchange(user: User, context_id: UUID) -> Exchange:
 
 
 def get_project(user: User, project_id: UUID) -> Project:
-    found = Project.objects.filter(pk=project_id, pk__in=_project_ids(user)).first()
-    if found is None:
-        raise NotFoundForUser("You are not a member of such a project.")
-    return found
+    try:
+        return access.get_project(user, project_id)
+    except ProjectError as error:
+        raise NotFoundForUser(str(error)) from None
+
+
+def find_project_id(user: User, conversation_id: UUID, new_in: UUID) -> UUID | None:
+    """Return the project of a conversation of theirs; of one yet to begin, the one it begins in.
+
+    None if it is somebody else's, or they are not in the project.
+    """
+    existing = Conversation.all_objects.filter(pk=conversation_id)
+    if existing.exists():
+        own = for_user(user).filter(pk=conversation_id)
+        return own.values_list("project_id", flat=True).first()
+    return new_in if access.projects_for(user).filter(pk=new_in).exists() else None
 
 
 def list_recent(

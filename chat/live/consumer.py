@@ -102,9 +102,12 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self._sign_out()
             return
         self.user = user
-        if not await self._run_db(self._check_access):
-            await self._send_flash("There is no such conversation of yours.")
-            await self.close(code=CLOSE_NOT_ALLOWED)
+        wanted: UUID = self.scope["url_route"]["kwargs"]["project_id"]
+        project_id = await self._run_db(
+            lambda: queries.find_project_id(user, self.conversation_id, wanted)
+        )
+        if project_id is None:
+            await self._turn_away()
             return
         if sessions.count_for_user(user.pk) >= sessions.MAX_SOCKETS_PER_USER:
             await self._send_flash(
@@ -113,7 +116,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self.close(code=CLOSE_TOO_MANY)
             return
         session_key = self.scope["session"].session_key or ""
-        guest = sessions.OpenSocket(user.pk, user.password, session_key, self._sign_out)
+        guest = sessions.OpenSocket(
+            user.pk, user.password, session_key, project_id, self._sign_out, self._turn_away
+        )
         self._exit_stack.enter_context(sessions.track(guest))
         self.follower = ConversationFollower(
             get_runtime(), user, self.conversation_id, self._send_frame
@@ -124,22 +129,23 @@ class ChatConsumer(AsyncWebsocketConsumer):
         promised = self.scope["user"]
         return User.objects.filter(pk=promised.pk).first() if promised is not None else None
 
-    def _check_access(self) -> bool:
-        """The conversation is theirs, or nobody's: it begins with its first question."""
-        if queries.for_user(self.user).filter(pk=self.conversation_id).exists():
-            return True
-        return not Conversation.all_objects.filter(pk=self.conversation_id).exists()
-
     async def _on_disconnect(self) -> None:
         self._exit_stack.close()
         if self._follow_task is not None:
             await stop([self._follow_task], 1.0)
 
     async def _sign_out(self) -> None:
+        sentence = "You are signed out. Sign in again to go on; your text is kept."
+        await self._end(sentence, CLOSE_SIGNED_OUT)
+
+    async def _turn_away(self) -> None:
+        await self._end("There is no such conversation of yours.", CLOSE_NOT_ALLOWED)
+
+    async def _end(self, sentence: str, code: int) -> None:
         self._is_closed = True
-        await self._send_flash("You are signed out. Sign in again to go on; your text is kept.")
+        await self._send_flash(sentence)
         self._exit_stack.close()
-        await self.close(code=CLOSE_SIGNED_OUT)
+        await self.close(code=code)
 
     # -- verbs ------------------------------------------------------------------------------------
 
@@ -296,6 +302,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def _send_frame(self, frame: str) -> None:
         """As `send`, without the layers that it passes for every frame."""
+        if self._is_closed:
+            return
         try:
             await self.base_send({"type": "websocket.send", "bytes": None, "text": frame})
         except Disconnected:

@@ -1,15 +1,17 @@
 """Who has a page open in this process, and whether they still may.
 
-Signing out, an expired session, a new password and a deactivated account all end sockets that were
-opened before: every few seconds two queries look at everybody who is here.
+Signing out, an expired session, a new password, a deactivated account and the end of a membership
+all end sockets that were opened before: every few seconds three queries look at everybody who is
+here, and at once when a project says that somebody's rights have changed.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
@@ -17,6 +19,7 @@ from django.db import Error
 from django.utils import timezone
 
 from agents.core.tasks import spawn
+from agents.projects.queries import filter_members
 from agents.runtime.current import get_runtime
 
 logger = logging.getLogger(__name__)
@@ -34,11 +37,16 @@ class OpenSocket:
     password: str
     """As it is stored, to notice that it was changed."""
     session_key: str
+    project_id: UUID
     sign_out: Callable[[], Awaitable[None]]
+    """Called when the session or the account has ended."""
+    turn_away: Callable[[], Awaitable[None]]
+    """Called when they are no longer in the project."""
 
 
 _sockets: set[OpenSocket] = set()
 _poll_task: asyncio.Task[None] | None = None
+_poll_wanted = asyncio.Event()
 
 
 def count_for_user(user_id: int) -> int:
@@ -49,36 +57,54 @@ def count_for_user(user_id: int) -> int:
 @contextmanager
 def track(socket: OpenSocket) -> Iterator[None]:
     """Track an open socket while it is connected."""
-    global _poll_task
+    global _poll_task, _poll_wanted
     _sockets.add(socket)
     if _poll_task is None or _poll_task.done():
-        _poll_task = spawn(_poll_sockets(), "guests")
+        _poll_wanted = asyncio.Event()
+        _poll_task = spawn(_poll_sockets(_poll_wanted), "guests")
     try:
-        yield
+        with get_runtime().watch(socket.project_id, _poll_wanted.set):
+            yield
     finally:
         _sockets.discard(socket)
 
 
-async def _poll_sockets() -> None:
+async def _poll_sockets(wanted: asyncio.Event) -> None:
     while _sockets:
-        await asyncio.sleep(POLL_SECONDS)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(POLL_SECONDS):
+                await wanted.wait()
+        wanted.clear()
         present = list(_sockets)
         try:
-            welcome = await get_runtime().run_db(partial(_filter_authorised, present))
+            endings = await get_runtime().run_db(partial(_find_endings, present))
         except Error:
             logger.warning("guests cannot be looked at now; looking again")
             continue
-        for guest in present:
-            if guest not in welcome and guest in _sockets:
-                await _sign_out(guest)
+        for guest, end in endings:
+            if guest in _sockets:
+                await _end(guest, end)
 
 
-async def _sign_out(socket: OpenSocket) -> None:
+async def _end(socket: OpenSocket, end: Callable[[], Awaitable[None]]) -> None:
     try:
-        await socket.sign_out()
+        await end()
     except Exception:  # they have gone by themselves, or cannot be told; others must be
         logger.info("a guest could not be shown out")
         _sockets.discard(socket)
+
+
+def _find_endings(
+    sockets: list[OpenSocket],
+) -> list[tuple[OpenSocket, Callable[[], Awaitable[None]]]]:
+    """Return those who may not stay, each with how to tell them."""
+    authorised = _filter_authorised(sockets)
+    places = filter_members({(guest.user_id, guest.project_id) for guest in authorised})
+    endings = [(guest, guest.sign_out) for guest in sockets if guest not in authorised]
+    for guest in authorised:
+        if (guest.user_id, guest.project_id) not in places:
+            endings.append((guest, guest.turn_away))
+    return endings
 
 
 def _filter_authorised(sockets: list[OpenSocket]) -> set[OpenSocket]:

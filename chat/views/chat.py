@@ -14,7 +14,8 @@ from django.views.decorators.http import require_GET
 
 from agents.core.config import LIMITS
 from agents.core.decisions.protocol import TREES
-from agents.models import AgentRun, ModelSettings, Project, UserAgentConfig
+from agents.models import AgentRun, ModelSettings, UserAgentConfig
+from agents.projects.queries import projects_for, runs_for
 from agents.web.requests import get_user
 from chat.conversations import queries, tree
 from chat.models import Conversation
@@ -50,7 +51,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def new_conversation(request: HttpRequest) -> HttpResponse:
     """An empty page: the conversation begins with its first question."""
     user = get_user(request)
-    project = Project.objects.filter(members=user).first()
+    project = projects_for(user).first()
     if project is None:
         return render(request, "chat/pages/no_project.html", status=403)
     draft = Conversation(pk=uuid4(), user=user, project=project)
@@ -78,7 +79,7 @@ def _render_page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> 
         "controls": fragments.render("controls", running=active is not None),
         "max_question_length": MAX_QUESTION_LENGTH,
         "prompts": EXAMPLE_PROMPTS,
-        "runs": AgentRun.objects.filter(user=get_user(request).pk)[:5] if is_new else (),
+        "runs": runs_for(get_user(request))[:5] if is_new else (),
         **_composer_context(get_user(request), last),
         **_sidebar_context(get_user(request), shown.pk),
     }

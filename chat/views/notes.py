@@ -8,7 +8,8 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from agents.models import Membership
+from agents.projects.errors import ProjectError
+from agents.projects.queries import get_project
 from agents.vault.errors import VaultError
 from agents.vault.notes import get_note
 from agents.web.requests import get_user
@@ -22,17 +23,16 @@ from chat.rendering.note_page import build_note_page
 @quota.limit_rendering
 def note(request: HttpRequest, project_id: UUID, path: str) -> HttpResponse:
     """A note of a project, as it is now."""
-    place = Membership.objects.filter(project=project_id, user=get_user(request).pk)
-    membership = place.select_related("project").first()
-    if membership is None:
-        raise Http404("There is no such project of yours.")
     try:
-        text = get_note(membership.project.pk, path).text
+        project = get_project(get_user(request), project_id)
+        text = get_note(project.pk, path).text
+    except ProjectError as error:
+        raise Http404(str(error)) from None
     except VaultError:
         raise Http404("There is no such note.") from None
     block, line = _parse_number(request, "block"), _parse_number(request, "line")
     shown = build_note_page(text, block, line)
-    context = {"path": path, "project": membership.project, "shown": shown}
+    context = {"path": path, "project": project, "shown": shown}
     return render(request, "chat/pages/note.html", context)
 
 

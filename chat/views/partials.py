@@ -8,6 +8,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from agents.models import AgentRun
+from agents.projects.queries import runs_for
 from agents.web.requests import HtmxRequest, get_user, sign_in_required
 from chat.conversations import queries, tree
 from chat.errors import ChatError
@@ -91,5 +92,4 @@ def rest_of_answer(request: HtmxRequest, run_id: UUID, part: int, block: int) ->
 
 
 def _get_own_run(request: HttpRequest, run_id: UUID) -> AgentRun | None:
-    user = get_user(request).pk
-    return AgentRun.objects.filter(pk=run_id, user=user, project__members=user).first()
+    return runs_for(get_user(request)).filter(pk=run_id).first()

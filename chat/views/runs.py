@@ -13,6 +13,8 @@ from django.views.decorators.http import require_GET
 
 from agents.core.reasons import REASONS
 from agents.models import AgentRun
+from agents.projects.queries import runs_for
+from agents.web.requests import get_user
 from chat.markdown import RenderBudget
 from chat.markdown import render as markdown
 from chat.models import Exchange
@@ -60,7 +62,7 @@ def _format_duration(time: timedelta) -> str:
 @never_cache  # what is private does not stay behind when somebody signs out
 @login_required
 def runs(request: HttpRequest) -> HttpResponse:
-    own = AgentRun.objects.filter(user=request.user.pk).defer("answer", "explanation", "config")
+    own = runs_for(get_user(request)).defer("answer", "explanation", "config")
     page = Paginator(own, PAGE_SIZE).get_page(request.GET.get("page"))
     lines = [RunRow(run) for run in page]
     return render(request, "chat/pages/runs.html", {"page": page, "lines": lines})
@@ -72,8 +74,7 @@ def runs(request: HttpRequest) -> HttpResponse:
 @quota.limit_rendering
 def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """To a run's answer: in its conversation, or by itself if it is in none that is kept."""
-    own = AgentRun.objects.filter(user=request.user.pk, project__members=request.user.pk)
-    found = own.filter(pk=run_id).first()
+    found = runs_for(get_user(request)).filter(pk=run_id).first()
     if found is None:
         raise Http404("There is no such run of yours.")
     place = Exchange.all_objects.select_related("conversation").filter(run=found).first()

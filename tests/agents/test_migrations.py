@@ -15,20 +15,20 @@ from django.contrib.auth.models import User
 from django.db import connection
 from agents.core.chunks import Content, Done, Turn
 from agents.core.config import AgentConfig
-from agents.models import Project
 from agents.audit.event_codec import encode_chunk
 
-user, project = User.objects.create_user("ada"), Project.objects.create(name="p")
+user, project = User.objects.create_user("ada"), "0" * 31 + "2"
 key, config = "0" * 31 + "1", json.dumps(AgentConfig().model_dump())
 def put(cursor, table, row):
     places = ", ".join(["%s"] * len(row))
     cursor.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", list(row.values()))
 with connection.cursor() as cursor:
-    row = dict(id=key, user_id=user.pk, project_id=project.pk.hex, context_runs="[]", question="?",
+    row = dict(id=key, user_id=user.pk, project_id=project, context_runs="[]", question="?",
         answer="So.", explanation="", tree="default", model="m", config=config, error="",
         outcome="completed", reason="completed", also_triggered="[]", wrapped_up=0, turns=3,
         tool_calls=0, tokens_in=900, tokens_out=100, usage_source="provider", last_seq=2, owner="",
         fence=1, started_at="2026-01-02 03:04:05", ended_at="2026-01-02 03:04:17")
+    put(cursor, "agents_project", dict(id=project, name="p", created_at="2026-01-01 00:00:00"))
     put(cursor, "agents_agentrun", row)
     done = Done(termination_reason="completed", outcome="completed", turns_used=3, tokens_used=1000,
         usage_source="provider", model_used="m", seq=2, at=1e9)
@@ -57,6 +57,7 @@ def test_runs_from_before_are_counted_and_signed(tmp_path: Path) -> None:
 DELEGATED = """
 from dataclasses import replace
 from datetime import timedelta
+from uuid import UUID
 from django.contrib.auth.models import User
 from django.db import connection
 from agents.core.chunks import Content, Done, ToolResult
@@ -64,10 +65,15 @@ from agents.core.config import AgentConfig
 from agents.core.run_record import RunRecord
 from agents.audit import signing
 from agents.ledger import queries
-from agents.models import AgentRun, Project
+from agents.models import AgentRun
 from agents.runtime.endings import final_values
 
-user, project = User.objects.create_user("ada"), Project.objects.create(name="p")
+user, project = User.objects.create_user("ada"), UUID(int=2)
+with connection.cursor() as cursor:
+    cursor.execute(
+        "INSERT INTO agents_project (id, name, created_at) VALUES (%s, 'p', '2026-01-01')",
+        [project.hex],
+    )
 def result(call, ok):
     return ToolResult(tool_call_id=call, tool_result="x", ok=ok, duration_ms=1, order=0)
 done = Done(termination_reason="completed", outcome="completed", turns_used=1, tokens_used=0,
@@ -75,7 +81,7 @@ done = Done(termination_reason="completed", outcome="completed", turns_used=1, t
 said = [Content(content="Half", parent="a"), Content(content="Whole", parent="b"),
     result("a", False), result("b", True), Content(content="Mine")]
 for chunks in ([*said, done], said):
-    run = AgentRun(user=user, project=project, question="?", tree="default", model="m",
+    run = AgentRun(user=user, project_id=project, question="?", tree="default", model="m",
         config=AgentConfig().model_dump(), owner="elsewhere:1:x")
     signing.sign_start(run)
     run.save()

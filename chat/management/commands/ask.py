@@ -18,6 +18,7 @@ from agents.management.arguments import check_tree_name, parse_integers
 from agents.management.lookup import find_project, find_user
 from agents.management.terminal import Terminal
 from agents.models import AgentRun
+from agents.projects.queries import runs_for
 from agents.runtime import RunRefused
 from agents.runtime.current import open_runtime
 from agents.vault.legacy_folders import import_legacy_folders
@@ -133,7 +134,7 @@ def _get_earlier_run(name: str | None, user: User) -> AgentRun | None:
         raise CommandError(
             f"{name!r} is not the id of a run; `manage.py runs` lists them."
         ) from None
-    run = AgentRun.objects.filter(pk=run_id, user=user).first()
+    run = runs_for(user).filter(pk=run_id).first()
     if run is None:
         raise CommandError(f"There is no run {name} of yours; `manage.py runs` lists them.")
     if run.outcome is None:

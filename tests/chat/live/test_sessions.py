@@ -13,6 +13,8 @@ from django.contrib.sessions.models import Session
 from django.db import OperationalError
 from django.utils import timezone
 
+from agents.models import Membership, Project
+from agents.projects.services import delete_project
 from agents.web.throttling import TokenBucket
 from chat.live import sessions
 from chat.live.sessions import OpenSocket
@@ -25,11 +27,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 class Visit:
     """Somebody who is here, and whether they were shown out."""
 
-    def __init__(self, user: User, session: str) -> None:
-        self.user, self.session = user, session
+    def __init__(self, user: User, project: Project, session: str) -> None:
+        self.user, self.project, self.session = user, project, session
         self.out = asyncio.Event()
         self.fails = False
-        self.guest = OpenSocket(user.pk, user.password, session, self.show_out)
+        self.guest = OpenSocket(
+            user.pk, user.password, session, project.pk, self.show_out, self.show_out
+        )
 
     async def show_out(self) -> None:
         self.out.set()
@@ -39,8 +43,8 @@ class Visit:
 
 
 async def visit(name: str) -> Visit:
-    user, _ = await sync_to_async(member)(name)
-    return Visit(user, await signed_in(user))
+    user, project = await sync_to_async(member)(name)
+    return Visit(user, project, await signed_in(user))
 
 
 @pytest.fixture(autouse=True)
@@ -73,6 +77,8 @@ CHANGES: dict[str, Callable[[Visit], Any]] = {
     "deactivated": lambda one: User.objects.filter(pk=one.user.pk).update(is_active=False),
     "a new password": lambda one: User.objects.filter(pk=one.user.pk).update(password="x"),
     "deleted": lambda one: User.objects.filter(pk=one.user.pk).delete(),
+    "removed": lambda one: Membership.objects.filter(user=one.user).delete(),
+    "project deleted": lambda one: delete_project(one.project, by=None),
 }
 
 

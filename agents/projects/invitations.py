@@ -1,0 +1,110 @@
+"""Links that let one person into a project: once, within a week."""
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from agents.audit.log import log_action
+from agents.models import AuditEntry, Invitation, Membership, Project
+from agents.projects.errors import ProjectNotFound, ProjectRefused
+from agents.projects.members import add_member
+
+LIFETIME = timedelta(days=7)
+MAX_OPEN = 50
+"""Links of one project that may be open at a time."""
+SPENT_MESSAGE = "This link was used, was taken back, or is older than a week. Ask for a new one."
+
+
+def create_invitation(
+    project: Project, role: Membership.Role, *, by: User | None
+) -> tuple[Invitation, str]:
+    """Return a new invitation and the secret of its link, which nobody can read again."""
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project.pk)  # those who count wait
+        if open_invitations(project).count() >= MAX_OPEN:
+            raise ProjectRefused(f"There are {MAX_OPEN} open links. Take one back first.")
+        token = secrets.token_urlsafe(32)
+        made = Invitation.objects.create(
+            project=project,
+            role=role,
+            digest=token_digest(token),
+            created_by=by,
+            expires_at=timezone.now() + LIFETIME,
+        )
+        _log(made, by, "invite")
+    return made, token
+
+
+def open_invitations(project: Project) -> QuerySet[Invitation]:
+    """Return the links of a project that still work, newest first."""
+    return _usable().filter(project=project).select_related("created_by")
+
+
+def revoke_invitation(project: Project, invitation_id: int, *, by: User | None) -> None:
+    with transaction.atomic():
+        found = open_invitations(project).filter(pk=invitation_id).first()
+        if found is None:
+            raise ProjectNotFound("There is no such open link.")
+        Invitation.objects.filter(pk=found.pk).update(revoked_at=timezone.now())
+        _log(found, by, "revoke")
+
+
+def get_invitation(token: str) -> Invitation:
+    """Return the open invitation of a link. Whatever is wrong with one, the answer is the same."""
+    found = _usable().filter(digest=token_digest(token)).select_related("project", "created_by")
+    invitation = found.first()
+    if invitation is None:
+        raise ProjectNotFound(SPENT_MESSAGE)
+    return invitation
+
+
+def accept_invitation(token: str, user: User) -> Project:
+    """Let somebody in. Of many who come with one link at once, one has it."""
+    with transaction.atomic():
+        invitation = get_invitation(token)
+        _claim(invitation, user)
+        role = Membership.Role(invitation.role)
+        add_member(invitation.project, user, role, by=invitation.created_by)
+    return invitation.project
+
+
+def accept_as_new_user(token: str, username: str, password: str) -> tuple[User, Project]:
+    """Make the account of somebody new and let them in. The password was validated before."""
+    get_invitation(token)  # hashing is dear: only for those who may
+    hashed = make_password(password)  # before the transaction: it takes a third of a second
+    with transaction.atomic():
+        user = User.objects.create(username=User.normalize_username(username), password=hashed)
+        return user, accept_invitation(token, user)
+
+
+def token_digest(token: str) -> str:
+    """Return what is stored of a link: its secret has 256 bits of chance, so a digest will do."""
+    return hashlib.sha256(token.encode(errors="surrogatepass")).hexdigest()
+
+
+def _usable() -> QuerySet[Invitation]:
+    return Invitation.objects.filter(
+        used_at__isnull=True,
+        revoked_at__isnull=True,
+        expires_at__gt=timezone.now(),
+        project__deleted_at__isnull=True,
+    )
+
+
+def _claim(invitation: Invitation, user: User) -> None:
+    mine = Invitation.objects.filter(
+        pk=invitation.pk, used_at__isnull=True, revoked_at__isnull=True
+    )
+    if mine.update(used_at=timezone.now(), used_by=user) != 1:
+        raise ProjectNotFound(SPENT_MESSAGE)
+
+
+def _log(invitation: Invitation, by: User | None, did: str) -> None:
+    project, role = str(invitation.project_id), invitation.role
+    log_action(AuditEntry.Verb.MEMBER, by=by, did=did, project=project, role=role)

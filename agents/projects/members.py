@@ -1,0 +1,107 @@
+"""Who is in a project. Rights are checked before, in `queries`."""
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from agents.audit.log import log_action
+from agents.audit.signing import user_pseudonym
+from agents.models import AuditEntry, Departure, Membership, Project, SiteSettings
+from agents.projects.access import lock_members, stop_runs
+from agents.projects.errors import ProjectNotFound, ProjectRefused
+
+Role = Membership.Role
+MAX_MEMBERS = 1000
+WRITERS = frozenset({Role.OWNER, Role.MEMBER})
+LAST_OWNER_MESSAGE = "A project needs an owner. Make somebody else an owner first."
+
+
+def find_person(name: str) -> User:
+    """Return the active user of that name."""
+    name = User.normalize_username(name.strip())
+    is_storable = "\0" not in name and name.isprintable()
+    found = User.objects.filter(username=name, is_active=True).first() if is_storable else None
+    if found is None:
+        raise ProjectNotFound("There is no user of that name. Make a link for somebody new.")
+    return found
+
+
+def add_member(project: Project, user: User, role: Role, *, by: User | None) -> Membership:
+    with transaction.atomic():
+        members = lock_members(project)
+        if any(member.user_id == user.pk for member in members):
+            raise ProjectRefused(f"{user.username} is in this project already.")
+        if len(members) >= MAX_MEMBERS:
+            raise ProjectRefused(f"A project may have {MAX_MEMBERS:,} members.")
+        added = Membership.objects.create(project=project, user=user, role=role)
+        _log(project, user, by, "add", role)
+    return added
+
+
+def change_role(project: Project, user: User, role: Role, *, by: User | None) -> None:
+    """Give a member another role. Who may write no longer has runs that may: they are stopped."""
+    with transaction.atomic():
+        members = lock_members(project)
+        member = _find_member(members, user)
+        if member.role == role:
+            return
+        _keep_an_owner(members, member)
+        was_writer = member.role in WRITERS
+        member.role = role
+        member.save(update_fields=["role"])
+        _log(project, user, by, "role", role)
+        if was_writer and role not in WRITERS:
+            stop_runs(project, "You became a reader of this project.", user)
+
+
+def remove_member(project: Project, user: User, *, by: User | None) -> None:
+    """End a membership. Their runs there end, and their open pages of it close."""
+    with transaction.atomic():
+        members = lock_members(project)
+        member = _find_member(members, user)
+        _keep_an_owner(members, member)
+        member.delete()
+        Departure.objects.get_or_create(user=user)
+        _log(project, user, by, "remove", Role(member.role))
+        stop_runs(project, "You are no longer a member of this project.", user)
+
+
+def welcome(user: User) -> Project | None:
+    """Let a newcomer into the site's default project, if there is one; return it."""
+    site = SiteSettings.load()
+    project = site.default_project
+    if project is None or project.deleted_at is not None or not is_newcomer(user):
+        return None
+    Membership.objects.get_or_create(
+        project=project, user=user, defaults={"role": site.default_role}
+    )
+    return project
+
+
+def is_newcomer(user: User) -> bool:
+    """Whether somebody is in no project, and never was taken out of one."""
+    is_in = Membership.objects.filter(user=user).exists()
+    return not is_in and not Departure.objects.filter(user=user).exists()
+
+
+def _find_member(members: list[Membership], user: User) -> Membership:
+    for member in members:
+        if member.user_id == user.pk:
+            return member
+    raise ProjectNotFound("There is no such member of this project.")
+
+
+def _keep_an_owner(members: list[Membership], leaving: Membership) -> None:
+    owners = [member for member in members if member.role == Role.OWNER]
+    if owners == [leaving]:
+        raise ProjectRefused(LAST_OWNER_MESSAGE)
+
+
+def _log(project: Project, user: User, by: User | None, did: str, role: Role) -> None:
+    log_action(
+        AuditEntry.Verb.MEMBER,
+        by=by,
+        did=did,
+        project=str(project.pk),
+        person=user_pseudonym(user.pk),
+        role=str(role),
+    )

@@ -1,0 +1,106 @@
+"""A link lets one person in, once, within a week."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from agents.models import Invitation, Membership
+from agents.projects import invitations, services
+from agents.projects.errors import ProjectNotFound, ProjectRefused
+from agents.projects.queries import Role, get_role
+from tests.agents.projects.people import Team
+
+pytestmark = pytest.mark.django_db
+
+
+def link(team: Team, role: Role = Role.READER) -> str:
+    return invitations.create_invitation(team.project, role, by=team.ada)[1]
+
+
+def test_a_link_lets_somebody_in_with_its_role() -> None:
+    team = Team()
+    token = link(team)
+    assert invitations.accept_invitation(token, team.eve) == team.project
+    assert get_role(team.eve, team.project) == Role.READER
+
+
+def test_only_a_digest_is_stored() -> None:
+    team = Team()
+    token = link(team)
+    assert token not in str(list(Invitation.objects.values()))
+
+
+def test_a_link_makes_the_account_of_somebody_new() -> None:
+    team = Team()
+    user, project = invitations.accept_as_new_user(link(team, Role.MEMBER), "nia", "a long phrase")
+    assert project == team.project
+    assert User.objects.get(username="nia").check_password("a long phrase")
+    assert get_role(user, project) == Role.MEMBER
+    assert not user.is_staff
+
+
+def spend(team: Team, token: str) -> None:
+    invitations.accept_invitation(token, team.eve)
+    Membership.objects.filter(user=team.eve).delete()
+
+
+def age(team: Team, token: str) -> None:
+    Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def revoke(team: Team, token: str) -> None:
+    invitations.revoke_invitation(team.project, Invitation.objects.get().pk, by=team.ada)
+
+
+def delete_the_project(team: Team, token: str) -> None:
+    services.delete_project(team.project, by=team.ada)
+
+
+@pytest.mark.parametrize("event", [spend, age, revoke, delete_the_project])
+def test_a_link_that_was_used_is_old_was_revoked_or_leads_nowhere_lets_nobody_in(
+    event: object,
+) -> None:
+    team = Team()
+    token = link(team)
+    event(team, token)  # type: ignore[operator]
+    with pytest.raises(ProjectNotFound) as refusal:
+        invitations.accept_invitation(token, team.eve)
+    assert str(refusal.value) == invitations.SPENT_MESSAGE
+    with pytest.raises(ProjectNotFound):
+        invitations.accept_as_new_user(token, "nia", "a long phrase")
+    assert not User.objects.filter(username="nia").exists()
+    assert not Membership.objects.filter(user=team.eve).exists()
+
+
+@pytest.mark.parametrize("token", ["", "x", "\0", "\ud800", "é" * 10_000])
+def test_a_link_that_never_was_is_as_one_that_was_used(token: str) -> None:
+    with pytest.raises(ProjectNotFound):
+        invitations.get_invitation(token)
+
+
+def test_a_member_does_not_use_a_link_up() -> None:
+    team = Team()
+    token = link(team)
+    with pytest.raises(ProjectRefused, match="already"):
+        invitations.accept_invitation(token, team.bob)
+    assert invitations.accept_invitation(token, team.eve) == team.project
+
+
+def test_a_link_of_another_project_cannot_be_revoked() -> None:
+    team = Team()
+    link(team)
+    other = services.create_project(team.eve, "Other")
+    with pytest.raises(ProjectNotFound):
+        invitations.revoke_invitation(other, Invitation.objects.get().pk, by=team.eve)
+
+
+def test_a_project_has_so_many_open_links_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(invitations, "MAX_OPEN", 1)
+    team = Team()
+    token = link(team)
+    with pytest.raises(ProjectRefused, match="Take one back"):
+        link(team)
+    invitations.accept_invitation(token, team.eve)
+    assert link(team)
