@@ -35,12 +35,12 @@ from chat.rendering.parts import (
     ToolCard,
     ToolsPart,
     UsageTotals,
+    describe_ending,
 )
 
 MAX_TEXT_PARTS = 500
 """After so many, text and thinking that take turns are no longer told apart: no model that means it
 does that, and each part costs more than its words."""
-_ENDINGS = {"cancelled": "Stopped", "failed": "The run failed"}
 
 
 class AnswerView:
@@ -275,7 +275,7 @@ class AnswerView:
         self._close_last_part(done.at)
         self.done, self.just_ended, self.usage_changed = done, True, True
         self.usage.turns, self.usage.tokens = done.turns_used, done.tokens_used
-        self.activity = self._describe_ending(done.outcome)
+        self.activity = describe_ending(done.outcome, self.parts, self._finish_reason)
         if done.outcome != "completed":
             self._mark_offers()
 
@@ -290,14 +290,6 @@ class AnswerView:
             else:
                 self._mark_changed(endings[-1])
         self.offers_at_end = not endings
-
-    def _describe_ending(self, outcome: str) -> str:
-        """How the run ended, for those who listen."""
-        if outcome in _ENDINGS:
-            return _ENDINGS[outcome]
-        if not any(isinstance(part, TextPart) and part.kind == "text" for part in self.parts):
-            return "Ended without an answer"
-        return "Answer complete" if self._finish_reason == "stop" else "Answer cut off"
 
     # -- parts ------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ _NON_FINAL_NOTICES = frozenset(
 )
 """Notices of a run that goes on."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+_ENDINGS = {"cancelled": "Stopped", "failed": "The run failed"}
 ARGUMENT_CHARS = 80
 FOLD_ABOVE = 3
 """More calls than these, all finished, are folded into one line."""
@@ -226,6 +227,15 @@ class Sources:
         for key in unread:
             del self._sources[key], self._readers[key]
         return bool(unread)
+
+
+def describe_ending(outcome: str, parts: Iterable[AnswerPart], finish_reason: str) -> str:
+    """Say how a run ended, for those who listen."""
+    if outcome in _ENDINGS:
+        return _ENDINGS[outcome]
+    if not any(isinstance(part, TextPart) and part.kind == "text" for part in parts):
+        return "Ended without an answer"
+    return "Answer complete" if finish_reason == "stop" else "Answer cut off"
 
 
 def _summarize_arguments(arguments: Mapping[str, Any] | str) -> str:

@@ -5,8 +5,7 @@ the table behind it has everything up to its own bounds, and says what it leaves
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 
 from agents.admin.run.history import (
     DONE,
@@ -15,16 +14,24 @@ from agents.admin.run.history import (
     REFUSED,
     RUNNING,
     UNKNOWN,
-    HistoryCall,
     HistoryNotice,
     HistoryTurn,
     RunHistory,
 )
+from agents.admin.run.timeline_shapes import (
+    LEFT,
+    PLOT,
+    ROW,
+    RowName,
+    Tick,
+    Timeline,
+    TimelineBar,
+    TimelineRow,
+    format_number,
+    get_row_top,
+)
 from agents.web.notice_levels import notice_level
 
-LEFT, PLOT, RIGHT = 84, 716, 10
-"""Names of the rows, what happened, and room for the last number below."""
-ROW, GAP, AXIS = 18, 5, 22
 MAX_LANES = 6
 """Rows for tools; more calls at one moment share a bar."""
 MIN_BAR_WIDTH = 2.5
@@ -33,116 +40,8 @@ MIN_NUMBER_WIDTH = 16
 MAX_TURNS = 120
 MAX_CALLS = 20
 """Of one turn in the table."""
-_MAX_TITLES = 5
 _STATUS_PRECEDENCE = (FAILED, RUNNING, QUEUED, UNKNOWN, REFUSED, DONE)
 """Bars that share a spot have the first of these that one of them has."""
-
-
-@dataclass(slots=True, eq=False)
-class TimelineBar:
-    """A rectangle, from `left` for `width`. Its numbers are told as text, with a point."""
-
-    left: float
-    width: float
-    row: int
-    css_class: str
-    titles: list[str] = field(default_factory=list)
-    label: str = ""
-
-    @property
-    def x(self) -> str:
-        return _format_number(LEFT + self.left)
-
-    @property
-    def w(self) -> str:
-        return _format_number(self.width)
-
-    @property
-    def y(self) -> str:
-        return _format_number(get_row_top(self.row))
-
-    @property
-    def height(self) -> str:
-        return str(ROW)
-
-    @property
-    def text_x(self) -> str:
-        return _format_number(LEFT + self.left + 4)
-
-    @property
-    def text_y(self) -> str:
-        return _format_number(get_row_top(self.row) + ROW - 5)
-
-    @property
-    def middle_x(self) -> str:
-        return _format_number(LEFT + self.left + self.width / 2)
-
-    @property
-    def middle_y(self) -> str:
-        return _format_number(get_row_top(self.row) + ROW / 2)
-
-    @property
-    def title(self) -> str:
-        more = len(self.titles) - _MAX_TITLES
-        said = "; ".join(self.titles[:_MAX_TITLES])
-        return f"{said}; and {more} more" if more > 0 else said
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """A moment below the rows."""
-
-    x: str
-    label: str
-
-
-@dataclass(frozen=True, slots=True)
-class RowName:
-    """What a row shows."""
-
-    text: str
-    y: str
-
-
-@dataclass(frozen=True, slots=True)
-class TimelineRow:
-    """A turn in the table."""
-
-    turn: HistoryTurn
-    at: str
-    model: str
-    calls: Sequence[HistoryCall]
-    more_calls: int
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    names: Sequence[RowName]
-    turns: Sequence[TimelineBar]
-    bars: Sequence[TimelineBar]
-    notices: Sequence[TimelineBar]
-    decisions: Sequence[TimelineBar]
-    ticks: Sequence[Tick]
-    rows: int
-    lines: Sequence[TimelineRow]
-    more_turns: int
-    summary: str
-
-    @property
-    def view_box(self) -> str:
-        return f"0 0 {LEFT + PLOT + RIGHT} {self.floor + AXIS}"
-
-    @property
-    def floor(self) -> int:
-        return int(get_row_top(self.rows))
-
-    @property
-    def tick_y(self) -> int:
-        return self.floor + AXIS - 7
-
-
-def get_row_top(row: int) -> float:
-    return GAP + row * (ROW + GAP)
 
 
 def build_timeline(history: RunHistory, began: float, until: float) -> Timeline:
@@ -159,7 +58,7 @@ def build_timeline(history: RunHistory, began: float, until: float) -> Timeline:
     names += ["Notices", "Decisions"]
     return Timeline(
         names=[
-            RowName(text, _format_number(get_row_top(row) + ROW - 5))
+            RowName(text, format_number(get_row_top(row) + ROW - 5))
             for row, text in enumerate(names)
             if text
         ],
@@ -292,7 +191,7 @@ def build_ticks(seconds: float) -> list[Tick]:
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough)
     found = [n * step for n in range(int(seconds / step) + 1)]
-    return [Tick(_format_number(LEFT + PLOT * at / seconds), f"{at:.6g} s") for at in found]
+    return [Tick(format_number(LEFT + PLOT * at / seconds), f"{at:.6g} s") for at in found]
 
 
 def _build_row(turn: HistoryTurn, began: float) -> TimelineRow:
@@ -321,7 +220,3 @@ def _summarise(history: RunHistory, seconds: float) -> str:
 
 def _format_count(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
-
-
-def _format_number(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")

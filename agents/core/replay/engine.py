@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from agents.core.chunks import Turn
 from agents.core.config import AgentConfig
@@ -21,7 +20,6 @@ from agents.core.decisions.warnings import mark_notices_given
 from agents.core.loop.context import GRACE_SECONDS
 from agents.core.reasons import REASONS, Outcome
 from agents.core.replay.recording import (
-    MEASURED_LIMITS,
     CheckpointState,
     RecordedTurn,
     Recording,
@@ -30,7 +28,7 @@ from agents.core.replay.recording import (
     turn_tokens,
     was_cut_by_limit,
 )
-from agents.core.replay.result import Summary, Verdict, VerdictKind, summarize
+from agents.core.replay.result import Summary, Verdict, VerdictKind, build_verdict, summarize
 from agents.core.state import AgentState
 from agents.core.stuck import DEFAULT_STUCK_RULES, ProgressTracker, StuckRules
 from agents.core.tokens import (
@@ -72,23 +70,11 @@ def replay(
     if tree is not None:
         TREES.get(tree)
     if recording.damage:
-        return _build_verdict(recording, "unknown", why_unknown=recording.damage)
+        return build_verdict(recording, "unknown", why_unknown=recording.damage)
     if tree is None and recording.tree not in TREES:
         gone = f"There is no tree {recording.tree!r} any more."
-        return _build_verdict(recording, "unknown", why_unknown=gone)
+        return build_verdict(recording, "unknown", why_unknown=gone)
     return _Replay(recording, limits, tree, stuck or DEFAULT_STUCK_RULES).run()
-
-
-def _build_verdict(recording: Recording, kind: VerdictKind, **values: Any) -> Verdict:
-    return Verdict(
-        id=recording.id,
-        kind=kind,
-        old_reason=recording.reason,
-        old_turn=recording.turns,
-        old_tokens=recording.tokens,
-        not_applied=MEASURED_LIMITS - recording.measured,
-        **values,
-    )
 
 
 class _Replay:
@@ -153,9 +139,8 @@ class _Replay:
                 return self._verdict_unknown(NEARLY_SPENT)
             if not goes_on and wrap_up is None:
                 if step is None and reason == seen.reason:
-                    return (
-                        self._verdict_as_recorded()
-                    )  # whatever came between the decision and the end
+                    # whatever came between the decision and the end
+                    return self._verdict_as_recorded()
                 return self._verdict_ended(reason)
             if step is None or (wrap_up is None) != (step.turn.wrap_up is None):
                 return self._leave_record(seen, step, wrap_up)
@@ -306,7 +291,7 @@ class _Replay:
         kind: VerdictKind = "same" if reason == recording.reason else "other"
         if turn != turns or not recording.reason:
             kind = "later" if recording.reason and turn > turns else "earlier"
-        return _build_verdict(
+        return build_verdict(
             recording,
             kind,
             reason=reason,
@@ -321,10 +306,10 @@ class _Replay:
         recording = self.recording
         if not recording.reason:
             return self._verdict_unknown(NOT_ENDED)
-        return _build_verdict(self.recording, "same", reason=recording.reason, turn=recording.turns)
+        return build_verdict(self.recording, "same", reason=recording.reason, turn=recording.turns)
 
     def _verdict_continued(self) -> Verdict:
-        return _build_verdict(self.recording, "later", why_unknown=NOT_RECORDED)
+        return build_verdict(self.recording, "later", why_unknown=NOT_RECORDED)
 
     def _verdict_unknown(self, why: str) -> Verdict:
-        return _build_verdict(self.recording, "unknown", why_unknown=why)
+        return build_verdict(self.recording, "unknown", why_unknown=why)

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
+
+from agents.core.replay.recording import MEASURED_LIMITS, Recording
 
 VerdictKind = Literal["same", "earlier", "later", "other", "unknown"]
 VERDICT_KINDS: tuple[VerdictKind, ...] = get_args(VerdictKind)
@@ -41,6 +43,19 @@ class Verdict:
     @property
     def changes(self) -> bool:
         return self.kind not in ("same", "unknown")
+
+
+def build_verdict(recording: Recording, kind: VerdictKind, **values: Any) -> Verdict:
+    """Judge a recorded run; `values` are what would have been different."""
+    return Verdict(
+        id=recording.id,
+        kind=kind,
+        old_reason=recording.reason,
+        old_turn=recording.turns,
+        old_tokens=recording.tokens,
+        not_applied=MEASURED_LIMITS - recording.measured,
+        **values,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

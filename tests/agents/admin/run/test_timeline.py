@@ -13,7 +13,8 @@ from agents.admin.run.decisions import build_trace
 from agents.admin.run.event_rows import Event
 from agents.admin.run.history import RunHistory
 from agents.admin.run.summary import sum_usage_by_source
-from agents.admin.run.timeline import LEFT, MAX_LANES, PLOT, Timeline, build_ticks, build_timeline
+from agents.admin.run.timeline import MAX_LANES, build_ticks, build_timeline
+from agents.admin.run.timeline_shapes import LEFT, PLOT, Timeline
 from agents.core.chunks import CHUNK_TYPES
 
 BEGAN = 1_750_000_000.0
