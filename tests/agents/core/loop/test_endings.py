@@ -451,6 +451,15 @@ async def test_a_change_too_small_to_see_does_not_move_the_meter() -> None:
     assert len(own(chunks, ContextUpdate)) == 1
 
 
+@virtual_time
+async def test_in_a_small_window_the_meter_moves_by_its_share() -> None:
+    """700 characters are some 200 tokens: less than 500, but more than 2 % of 8,000."""
+    model = ScriptedModel([call("read", note=1), say("So.")], window=8_000)
+    shown = own(await play(model, reading(700)), ContextUpdate)
+    assert len(shown) == 2
+    assert 160 <= shown[1].context_tokens - shown[0].context_tokens < 500
+
+
 def test_a_state_may_be_built_for_a_tree_by_hand() -> None:
     """As the data model of the first document has it: no loop, no clock."""
     tree = DefaultDecisionTree(AgentConfig())
