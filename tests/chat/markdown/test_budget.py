@@ -58,6 +58,14 @@ def test_a_shape_in_deltas_is_the_shape_in_one_and_every_frame_is_safe(name: str
     assert [problem for html in shown for problem in problems(html)] == []
 
 
+@pytest.mark.ci
+@shapes
+def test_a_shape_that_uses_its_budget_up_is_live_what_it_is_on_a_reload(name: str) -> None:
+    text = SHAPES[name](SIZE)
+    deltas = [text[at : at + 1_499] for at in range(0, len(text), 1_499)]
+    assert streamed(deltas, tails=False) == render(text)
+
+
 @pytest.mark.long
 @shapes
 def test_a_shape_in_deltas_of_any_size_is_the_shape_in_one(name: str) -> None:
