@@ -11,10 +11,10 @@ from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 from pydantic_core import from_json
 
+from agents.core.chunks import PARSE_ERRORS
 from agents.core.config import AgentConfig
-from agents.core.decisions.guard import TreeGuard
-from agents.core.decisions.protocol import TREES
-from agents.core.replay.event_reader import EVENT_KINDS, PARSE_ERRORS, build_recording
+from agents.core.decisions import TREES, build_guard
+from agents.core.replay.event_reader import EVENT_KINDS, build_recording
 from agents.core.replay.recording import DAMAGED_MESSAGE, Recording
 from agents.models import AgentRun, RunEvent
 
@@ -61,7 +61,7 @@ def tree_reads_results(tree: str) -> bool:
     if tree not in TREES:
         return False
     config = AgentConfig()
-    return TreeGuard(TREES.get(tree)(config), config).overrides("on_tool_result")  # type: ignore[call-arg]
+    return build_guard(tree, config).overrides("on_tool_result")
 
 
 def _load_events(ids: list[UUID], *, with_results: bool) -> dict[UUID, list[_Event]]:

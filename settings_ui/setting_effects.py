@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 
 from agents.core.config import AgentConfig
-from agents.core.decisions.guard import TreeGuard
-from agents.core.decisions.protocol import TREES
+from agents.core.decisions import TREES, build_guard
 from agents.models import UserAgentConfig
 from agents.runtime.minimum_tokens import MinimumTokens, minimum_tokens_for
 
@@ -38,7 +37,7 @@ def effective_config(row: UserAgentConfig) -> AgentConfig:
     config = row.to_config()
     if row.tree not in TREES:
         return config
-    return TreeGuard(TREES.get(row.tree)(config), config).config  # type: ignore[call-arg]
+    return build_guard(row.tree, config).config
 
 
 def _describe_iterations(row: UserAgentConfig) -> SettingEffect:

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from agents.admin.what_if import forms
 from agents.core.decisions.protocol import TREES
 from agents.core.replay.engine import replay
-from agents.management.arguments import check_tree_name
+from agents.management.arguments import parse_tree
 from agents.models import AgentRun, UserAgentConfig
 from agents.replay_source import load_recordings
 from chat.api.schemas import Ask
@@ -82,7 +82,7 @@ def test_it_is_refused_on_the_command_line_and_as_the_sites_default(
     settings: Settings,
 ) -> None:
     with pytest.raises(CommandError, match=KNOWN):
-        check_tree_name(INTERNAL)
+        parse_tree(INTERNAL)
     settings.ORACLE_DEFAULT_TREE = INTERNAL
     (error,) = run_checks(tags=["agents"])
     assert error.id == "agents.E003"

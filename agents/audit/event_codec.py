@@ -7,8 +7,11 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
 
+from django.db import DatabaseError
+
 from agents.core.chunks import (
     CHUNK_TYPES,
+    PARSE_ERRORS,
     Content,
     OracleStreamChunk,
     Thinking,
@@ -28,6 +31,8 @@ _JSON_KINDS = frozenset(
 )
 """Chunks whose content is more than one text."""
 
+READ_ERRORS = (*PARSE_ERRORS, DatabaseError)
+"""What reading a row may raise that somebody damaged."""
 _STAMP_FIELDS = ("type", "seq", "at")
 
 

@@ -6,11 +6,10 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db import DatabaseError
 from django.db.models import Exists, OuterRef
 
 from agents.audit import signing
-from agents.audit.event_codec import event_digest, signed_payload
+from agents.audit.event_codec import READ_ERRORS, event_digest, signed_payload
 from agents.audit.log import entry_digest
 from agents.models import AgentRun, AuditEntry, RunEvent
 from agents.models.runs import TERMINAL
@@ -18,8 +17,6 @@ from agents.models.runs import TERMINAL
 BATCH_SIZE = 1_000
 """Events that are read at a time."""
 CLOSE = AuditEntry.Verb.CLOSE
-_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, DatabaseError)
-"""What reading a damaged row may raise."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ def verify_id(run_id: UUID) -> Finding | None:
     """The same by id, also when its row cannot be read."""
     try:
         run = AgentRun.objects.get(pk=run_id)
-    except (*_UNREADABLE, AgentRun.DoesNotExist) as error:
+    except (*READ_ERRORS, AgentRun.DoesNotExist) as error:
         return Finding(None, f"its row cannot be read ({type(error).__name__})")
     return verify_run(run)
 
@@ -72,7 +69,7 @@ def verify_entries() -> Finding | None:
                 return Finding(number, "it names somebody else than it did")
             if entry.by_id is None and entry.by_mark in known:
                 return Finding(number, "it names nobody, but they are still here")
-    except _UNREADABLE as error:
+    except READ_ERRORS as error:
         return Finding(number + 1, f"it cannot be read ({type(error).__name__})")
     there = AgentRun.objects.filter(pk=OuterRef("run_id"))
     gone = AuditEntry.objects.filter(~Exists(there), verb=CLOSE).first()
@@ -105,7 +102,7 @@ class _RunVerifier:
     def verify(self) -> Finding | None:
         try:
             return self._verify_start() or self._verify_events() or self._verify_end()
-        except _UNREADABLE as error:
+        except READ_ERRORS as error:
             return Finding(self.seq + 1, f"it cannot be read ({type(error).__name__})")
 
     def _verify_start(self) -> Finding | None:

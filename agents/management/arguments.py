@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from django.core.management.base import CommandError
 
 from agents.core.config import AgentConfig, ConfigError
-from agents.core.decisions.protocol import TREES
+from agents.core.decisions import check_tree_name
+from agents.core.registry import NotRegistered
 from agents.core.stuck import StuckRules
 
 
@@ -30,10 +31,11 @@ def build_config(values: dict[str, int], in_force: AgentConfig | None = None) ->
         raise CommandError(str(error)) from None
 
 
-def check_tree_name(name: str) -> str:
-    if name not in TREES.names():
-        raise CommandError(f"There is no tree {name!r}. Known: {', '.join(TREES.names())}.")
-    return name
+def parse_tree(name: str) -> str:
+    try:
+        return check_tree_name(name, "tree")
+    except NotRegistered as error:
+        raise CommandError(str(error)) from None
 
 
 def parse_stuck_rules(text: str) -> StuckRules:

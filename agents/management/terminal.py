@@ -16,6 +16,7 @@ from agents.core.chunks import (
     qualify_call_id,
 )
 from agents.core.reasons import get_reason
+from agents.core.sanitize import truncate
 from agents.web.notice_levels import NoticeLevel, notice_level
 
 _RESULT_CHARS = 200
@@ -105,5 +106,4 @@ def _replace_control_characters(text: str) -> str:
 
 
 def _truncate(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _RESULT_CHARS else line[: _RESULT_CHARS - 1] + "…"
+    return truncate(" ".join(text.split()), _RESULT_CHARS)

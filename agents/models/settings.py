@@ -9,7 +9,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 
 from agents.core.config import LIMITS, AgentConfig
-from agents.core.decisions.protocol import TREES
+from agents.core.decisions import TREES, check_tree_name
+from agents.core.registry import NotRegistered
 
 MAX_VALUE_LENGTH = 200
 """Of a setting, as a change of it records it."""
@@ -35,10 +36,10 @@ def bounds_constraint(name: str, minimum: int, maximum: int) -> models.CheckCons
 
 
 def known_tree(name: str) -> None:
-    if name not in TREES.names():
-        raise ValidationError(
-            f"There is no decision tree {name!r}. Known: {', '.join(TREES.names())}."
-        )
+    try:
+        check_tree_name(name)
+    except NotRegistered as error:
+        raise ValidationError(str(error)) from None
 
 
 class UserSettings(models.Model):

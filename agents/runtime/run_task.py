@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Done, OracleStreamChunk
-from agents.core.decisions.protocol import TREES
+from agents.core.decisions import build_tree
 from agents.core.loop import ConversationInput, run
 from agents.core.messages import Message
 from agents.core.ports import ChatModel, Clock, ToolRunner
@@ -83,7 +83,7 @@ class RunTask:
                 history=setting.history,
                 context_id=str(self.owned_run.lease.run_id),
             ),
-            tree=TREES.get(request.tree)(request.config),  # type: ignore[call-arg]
+            tree=build_tree(request.tree, request.config),
             model=setting.model,
             tools=setting.tools,
             clock=self.clock,

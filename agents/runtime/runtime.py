@@ -18,8 +18,7 @@ from agents.core.cancellation import Cancellation
 from agents.core.chunks import OracleStreamChunk
 from agents.core.clock import LoopClock
 from agents.core.config import AgentConfig
-from agents.core.decisions.guard import TreeGuard
-from agents.core.decisions.protocol import TREES
+from agents.core.decisions import build_guard
 from agents.core.ports import Clock
 from agents.core.tasks import spawn, stop
 from agents.ledger.db_executor import DatabaseExecutor
@@ -136,8 +135,7 @@ class Runtime:
         return await asyncio.shield(task)
 
     async def _start(self, request: RunRequest, attach: Attach | None) -> AgentRun:
-        tree = TREES.get(request.tree)(request.config)  # type: ignore[call-arg]
-        config = TreeGuard(tree, request.config).config
+        config = build_guard(request.tree, request.config).config
         run_id = uuid4()
         self._starting_ids.add(run_id)
         try:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from agents.core.reasons import REASONS
+from agents.core.reasons import REASONS, get_reason
 
 RUNNING = "running"
 
@@ -33,7 +33,7 @@ def reason_label(code: str) -> str:
     """A reason may be that of a package which is no longer installed."""
     if code == RUNNING:
         return "Running"
-    return REASONS.get(code).label if code in REASONS else code
+    return get_reason(code).label
 
 
 def sort_by_reason(runs: Mapping[str, int]) -> list[tuple[str, int]]:

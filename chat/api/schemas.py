@@ -19,8 +19,9 @@ from pydantic import (
 
 from agents.core.chunks import SourceRef
 from agents.core.config import LIMITS, AgentConfigBounds
-from agents.core.decisions.protocol import TREES
+from agents.core.decisions import TREES, check_tree_name
 from agents.core.reasons import Outcome, Severity
+from agents.core.registry import NotRegistered
 from agents.core.sanitize import replace_unstorable
 from chat.models import MAX_NAME_LENGTH
 from chat.services.ask import MAX_MESSAGE_ID_LENGTH, MAX_QUESTION_LENGTH
@@ -141,9 +142,10 @@ def _validate_not_blank(question: str) -> str:
 
 
 def _validate_tree(name: str) -> str:
-    if name not in TREES.names():
-        raise ValueError(f"There is no such mode. Known: {', '.join(TREES.names())}")
-    return name
+    try:
+        return check_tree_name(name, "mode")
+    except NotRegistered as error:
+        raise ValueError(str(error).rstrip(".")) from None
 
 
 def _list_trees(schema: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from agents.core.chunks import CallView, Source, SystemMessage, ToolResult
-from agents.core.reasons import REASONS, Outcome
+from agents.core.reasons import Outcome, get_reason
 from agents.web.notice_levels import notice_level
 from chat.conversations import tree
 from chat.conversations.titles import make_title
@@ -97,10 +97,7 @@ def _format_source(chunk: Source) -> str:
 def _format_run_line(entry: ExportedExchange) -> str:
     """One line: model, iterations, tokens, and why it ended."""
     run = entry.run
-    if run.outcome is None:
-        ending = "still running"
-    else:
-        ending = REASONS.get(run.reason).label if run.reason in REASONS else run.reason
+    ending = "still running" if run.outcome is None else get_reason(run.reason).label
     turns = f"{run.turns} iteration{'s' if run.turns != 1 else ''}"
     counted = f"{run.tokens_in:,} tokens in, {run.tokens_out:,} out"
     source = f" ({run.usage_source})" if run.usage_source else ""

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.core.config import LIMITS, AgentConfig
-from agents.core.decisions.guard import TreeGuard
-from agents.core.decisions.protocol import TREES
+from agents.core.decisions import TREES, build_guard
 from agents.core.reasons import REASONS
 from agents.models import AgentRun
 
@@ -64,5 +63,4 @@ def _effective_limit(tree: str, config: AgentConfig, name: str) -> int:
     """Return what is left of a limit once the mode has had its say."""
     if tree not in TREES.names():
         return int(getattr(config, name))
-    made = TREES.get(tree)(config)  # type: ignore[call-arg]
-    return int(getattr(TreeGuard(made, config).config, name))
+    return int(getattr(build_guard(tree, config).config, name))

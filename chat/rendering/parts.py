@@ -9,6 +9,7 @@ from typing import Any, Literal
 from django.template import Template
 
 from agents.core.chunks import CallView, SourceRef, ToolCalled, ToolResult
+from agents.core.sanitize import truncate
 from agents.web.notice_levels import NoticeLevel, notice_level
 from chat.markdown import MarkdownStream
 from chat.rendering.card_templates import get_card_template, has_own_card
@@ -246,8 +247,7 @@ def _summarize_arguments(arguments: Mapping[str, Any] | str) -> str:
         text = only
     else:
         text = ", ".join(f"{name}: {_format_value(value)}" for name, value in arguments.items())
-    text = " ".join(text.split())
-    return text if len(text) <= ARGUMENT_CHARS else text[: ARGUMENT_CHARS - 1] + "…"
+    return truncate(" ".join(text.split()), ARGUMENT_CHARS)
 
 
 def _format_value(value: Any) -> str:

@@ -16,7 +16,8 @@ from uuid import UUID, uuid4
 from django.contrib.auth.models import User
 
 from agents.core.config import AgentConfig
-from agents.core.decisions.protocol import TREES
+from agents.core.decisions import TREES, check_tree_name
+from agents.core.registry import NotRegistered
 from agents.core.sanitize import replace_unstorable
 from agents.models import AgentRun, ModelSettings, Project, UserAgentConfig
 from agents.runtime import RunRequest
@@ -196,9 +197,10 @@ def _validate_question(question: str) -> str:
 
 
 def _validate_tree(name: str) -> str:
-    if name not in TREES.names():
-        raise InvalidAction(f"There is no mode {name!r}. Known: {', '.join(TREES.names())}.")
-    return name
+    try:
+        return check_tree_name(name, "mode")
+    except NotRegistered as error:
+        raise InvalidAction(str(error)) from None
 
 
 def _validate_model(name: str | None, chosen: ModelSettings) -> str:

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from agents.core.reasons import REASONS
+from agents.core.reasons import get_reason
 from agents.models import AgentRun
 from agents.projects.queries import runs_for
 from agents.web.requests import get_user
@@ -39,7 +39,7 @@ class RunRow:
         if self.run.outcome is None:
             return "Running"
         reason = self.run.reason
-        return REASONS.get(reason).label if reason in REASONS else reason
+        return get_reason(reason).label
 
     @property
     def tokens(self) -> int:

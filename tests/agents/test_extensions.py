@@ -11,7 +11,7 @@ import pytest
 from django.apps import apps
 
 from agents.core.config import AgentConfig
-from agents.core.decisions.protocol import TREES
+from agents.core.decisions import build_tree
 from agents.core.registry import RegistrationError
 from agents.extensions import EXTENSION_POINTS, find_modules, import_modules
 from agents.llm.decoding.text_calls.base import Parse, TextCall, TextCursor
@@ -114,7 +114,7 @@ async def test_the_example_package_drives_a_run_with_its_tree_and_its_tool() -> 
     )
     async with served(script) as bench:
         tools = ToolExecutor([TOOLS.get("check_claim")], [])
-        tree = TREES.get("two_sources")(config)  # type: ignore[call-arg]
+        tree = build_tree("two_sources", config)
         ran = await drive(bench.model(), tools, config=config, tree=tree)
     assert [result.tool_result for result in ran.record.results.values()] == [
         "Only a.md supports it: look for another source, or say that it is one.",

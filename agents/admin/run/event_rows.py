@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import DatabaseError
 from django.db.models import Count, Max, QuerySet, Sum, TextField
 from django.db.models.functions import Cast, Length
 
-from agents.core.chunks import CHUNK_TYPES, kinds_read_by
+from agents.audit.event_codec import READ_ERRORS
+from agents.core.chunks import CHUNK_TYPES, PARSE_ERRORS, kinds_read_by
 from agents.models import RunEvent
 
 STRUCTURE_KINDS = kinds_read_by("audit")
@@ -102,7 +102,7 @@ def load_summary(run_id: UUID, last_seq: int, *, is_over: bool) -> EventSummary:
     try:
         some = list(query_rows(run_id).filter(kind__in=STRUCTURE_KINDS)[: MAX_EVENTS + 1])
         counted = list(_count_by_kind(run_id))
-    except (DatabaseError, ValueError, TypeError, AttributeError, OverflowError):
+    except READ_ERRORS:
         return EventSummary(damage=["The events of this run cannot be read."])
     structure = [parse_event(*row) for row in some[:MAX_EVENTS]]
     tallies = [
@@ -125,7 +125,7 @@ def load_page(run_id: UUID, number: int) -> list[Event]:
         found = list(
             query_rows(run_id).filter(seq__gt=first, seq__lte=first + PAGE_SIZE)[:PAGE_SIZE]
         )
-    except (DatabaseError, ValueError, TypeError, AttributeError, OverflowError):
+    except READ_ERRORS:
         return []
     return [parse_event(*row) for row in found]
 
@@ -169,7 +169,7 @@ def parse_event(seq: Any, kind: Any, raw: Any, when: Any, size: Any) -> Event:
     if raw not in ("{}", ""):
         try:
             data = json.loads(raw)
-        except (ValueError, TypeError, RecursionError):
+        except PARSE_ERRORS:
             problem = "its data cannot be read"
     if not isinstance(data, dict):
         data, problem = {}, "its data is not what was written"
@@ -184,7 +184,7 @@ def _parse_time(when: Any) -> float | None:
     try:
         at = datetime.fromisoformat(when)
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, TypeError, OverflowError):
+    except PARSE_ERRORS:
         return None
 
 

@@ -11,8 +11,9 @@ from uuid import UUID
 from django.db.models import TextField
 from django.db.models.functions import Cast
 
-from agents.admin.run.lookup import READ_ERRORS
+from agents.audit.event_codec import READ_ERRORS
 from agents.audit.verify import verify_run
+from agents.core.chunks import PARSE_ERRORS
 from agents.models import AgentRun, AuditEntry
 
 logger = logging.getLogger(__name__)
@@ -98,7 +99,7 @@ def _build_entry(
 ) -> AuditEntryRow:
     try:
         detail = json.loads(raw)
-    except (ValueError, TypeError):
+    except PARSE_ERRORS:
         detail = {}
     known = detail if isinstance(detail, dict) else {}
     said = [f"{name}: {str(known[name])[:200]}" for name in _DETAIL_FIELDS if known.get(name)]

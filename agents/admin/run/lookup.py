@@ -4,15 +4,13 @@ from datetime import datetime
 from uuid import UUID
 
 from django.contrib.admin.utils import unquote
-from django.db import DatabaseError
 from django.http import Http404
 
+from agents.audit.event_codec import READ_ERRORS
 from agents.models import AgentRun
 
 CONTENT_FIELDS = ("question", "answer", "explanation", "context_runs", "digests")
 """What a page of metadata has no business with."""
-READ_ERRORS = (DatabaseError, ValueError, TypeError, AttributeError)
-"""What reading a damaged row may raise."""
 
 
 class UnreadableRun(Exception):

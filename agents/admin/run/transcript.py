@@ -11,7 +11,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.admin import AdminSite
-from django.db import DatabaseError
 from django.db.models.functions import Left
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -21,8 +20,9 @@ from agents.admin.permissions import CONTENT_PERMISSION, require_permissions
 from agents.admin.run import event_rows
 from agents.admin.run.event_rows import Event
 from agents.admin.run.lookup import UnreadableRun, run_or_404
+from agents.audit.event_codec import READ_ERRORS
 from agents.audit.log import log_action
-from agents.core.chunks import CHUNK_TYPES, kinds_read_by
+from agents.core.chunks import CHUNK_TYPES, PARSE_ERRORS, kinds_read_by
 from agents.models import AgentRun, RunEvent
 from agents.models.audit import AuditEntry
 
@@ -137,7 +137,7 @@ def _iter_events(run_id: UUID) -> Iterator[tuple[Event, str]]:
     try:
         for *row, head in columns[:MAX_ROWS].iterator(2_000):
             yield event_rows.parse_event(*row), str(head)
-    except (DatabaseError, ValueError, TypeError):
+    except READ_ERRORS:
         yield Event(0, "error", None, {}), "The rest cannot be read."
 
 
@@ -147,7 +147,7 @@ def _find_unfinished(run_id: UUID) -> dict[str, bool]:
     entries = AuditEntry.objects.filter(run=run_id, verb=AuditEntry.Verb.ERASE_UNFINISHED)
     try:
         calls = list(entries.values_list("detail__call", flat=True))
-    except (DatabaseError, ValueError, TypeError):
+    except READ_ERRORS:
         return {}
     return {str(call)[: event_rows.MAX_TEXT_LENGTH]: False for call in calls}
 
@@ -229,7 +229,7 @@ def _extract_text(kind: str, content: str) -> str:
     """What is written in content that holds several things; else as it is."""
     try:
         held = json.loads(content)
-    except (ValueError, RecursionError):
+    except PARSE_ERRORS:
         return content
     if not isinstance(held, dict):
         return content

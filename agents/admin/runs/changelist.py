@@ -9,7 +9,6 @@ from django import forms
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import SEARCH_VAR, ChangeList
 from django.core.paginator import InvalidPage
-from django.db import DatabaseError
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
@@ -18,6 +17,7 @@ from agents.admin.runs.dashboard import Dashboard
 from agents.admin.runs.date_hierarchy import DateHierarchy, build_date_hierarchy
 from agents.admin.runs.filters import DateFilter, RunFilter
 from agents.admin.runs.search import SearchMatch, get_titles, search
+from agents.audit.event_codec import READ_ERRORS
 from agents.models import AgentRun
 
 MAX_SEARCH_LENGTH = 200
@@ -29,8 +29,6 @@ LIST_COLUMNS = (
 )  # fmt: skip
 """Columns that a line needs; question and answer are not read."""
 NUMBER_COLUMNS = ("turns", "tool_calls", "tokens_in", "tokens_out", "tokens")
-READ_ERRORS = (DatabaseError, ValueError, TypeError)
-"""What reading a damaged row may raise."""
 
 
 class SearchForm(forms.Form):

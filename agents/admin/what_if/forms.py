@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agents.core.config import LIMITS
-from agents.core.decisions.protocol import TREES
+from agents.core.decisions import TREES, check_tree_name
+from agents.core.registry import NotRegistered
 from agents.core.stuck import DEFAULT_STUCK_RULES, RULE_BOUNDS, StuckRules
 
 TREE_PARAM = "with_tree"
@@ -90,14 +91,21 @@ PARAM_NAMES = frozenset({*LIMITS, *STUCK_RULE_LABELS, TREE_PARAM, SUBMIT_PARAM, 
 def parse_form(asked: Mapping[str, str]) -> WhatIfForm:
     """The form as an address fills it in."""
     tree = asked.get(TREE_PARAM, "").strip()[:MAX_INPUT_LENGTH]
-    known = not tree or tree in TREES.names()
     return WhatIfForm(
         limits=[_build_limit_field(name).bind(asked.get(name, "")) for name in LIMITS],
         stuck=[_build_rule_field(name).bind(asked.get(name, "")) for name in STUCK_RULE_LABELS],
         tree=tree,
-        tree_error="" if known else f"There is no such tree. Known: {', '.join(TREES.names())}.",
+        tree_error=_find_tree_error(tree) if tree else "",
         submitted=SUBMIT_PARAM in asked,
     )
+
+
+def _find_tree_error(name: str) -> str:
+    try:
+        check_tree_name(name, "tree")
+    except NotRegistered as error:
+        return str(error)
+    return ""
 
 
 def _build_limit_field(name: str) -> WhatIfField:

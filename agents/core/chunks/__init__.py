@@ -32,11 +32,12 @@ from agents.core.chunks.types import (
     kinds_read_by,
     qualify_call_id,
 )
-from agents.core.chunks.wire import WIRE_NAMES, from_dict, to_dict
+from agents.core.chunks.wire import PARSE_ERRORS, WIRE_NAMES, from_dict, to_dict
 
 __all__ = [
     "CHUNK_TYPES",
     "OUTCOME_UNKNOWN",
+    "PARSE_ERRORS",
     "WIRE_NAMES",
     "BaseChunk",
     "CallStatus",

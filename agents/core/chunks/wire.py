@@ -17,6 +17,8 @@ _FIELD_NAMES: dict[type[Any], tuple[str, ...]] = {
 }
 WIRE_NAMES = {"goes_on": "continue"}
 """Fields whose name on the wire is a keyword of Python."""
+PARSE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""What reading a chunk may raise that somebody damaged."""
 _NESTED: dict[str, type[Any]] = {"tool_call": CallView, "source": SourceRef}
 
 

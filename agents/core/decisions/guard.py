@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from agents.core.config import AgentConfig
-from agents.core.decisions.protocol import TREES, DecisionTree
+from agents.core.decisions.protocol import TREES, DecisionTree, build_tree
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.reasons import REASONS
 from agents.core.state import AgentState, Notice
@@ -155,6 +155,11 @@ def _correction_notice(tree: str, fields: Sequence[str]) -> Notice:
 
 def _identity(answer: T) -> T:
     return answer
+
+
+def build_guard(name: str, config: AgentConfig) -> TreeGuard:
+    """Build the tree of that name, guarded. Raises NotRegistered if there is none."""
+    return TreeGuard(build_tree(name, config), config)
 
 
 def _check_config(answer: Any) -> AgentConfig:

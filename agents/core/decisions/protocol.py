@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from agents.core.config import AgentConfig
-from agents.core.registry import Registry
+from agents.core.registry import NotRegistered, Registry
 from agents.core.state import AgentState
 
 METHODS = ("should_continue", "on_turn_start", "on_tool_result", "get_config")
@@ -48,3 +48,19 @@ def decision_tree(name: str, *, internal: bool = False) -> Callable[[type[T]], t
         return cls
 
     return register
+
+
+def build_tree(name: str, config: AgentConfig) -> DecisionTree:
+    """Build the tree of that name. Raises NotRegistered if there is none."""
+    return TREES.get(name)(config)  # type: ignore[call-arg]  # a protocol has no constructor
+
+
+def check_tree_name(name: str, called: str = "decision tree") -> str:
+    """Return the name of a tree that people may choose. Raises NotRegistered for any other.
+
+    `called` is the word for a tree where the message is read.
+    """
+    if name not in TREES.names():
+        known = ", ".join(TREES.names())
+        raise NotRegistered(f"There is no {called} {name!r}. Known: {known}.")
+    return name

@@ -13,9 +13,8 @@ from functools import partial
 
 from agents.core.chunks import Turn
 from agents.core.config import AgentConfig
+from agents.core.decisions import TREES, build_guard
 from agents.core.decisions.checkpoint import WRAP_UP, decide, start_turn_state, wrap_up_reason
-from agents.core.decisions.guard import TreeGuard
-from agents.core.decisions.protocol import TREES
 from agents.core.decisions.warnings import mark_notices_given
 from agents.core.loop.context import GRACE_SECONDS
 from agents.core.reasons import REASONS, Outcome
@@ -87,8 +86,7 @@ class _Replay:
         self.old = recording.config
         self.has_other_tree = tree is not None and tree != recording.tree
         wanted = AgentConfig.build(limits, self.old) if limits else self.old
-        cls = TREES.get(tree or recording.tree)
-        self.guard = TreeGuard(cls(wanted), wanted)  # type: ignore[call-arg]
+        self.guard = build_guard(tree or recording.tree, wanted)
         config = self.guard.config
         if not self.has_other_tree:  # what its tree had tightened is not tightened again
             changed = {name: getattr(config, name) for name in limits}

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from agents.core.chunks import Turn
+from agents.core.chunks import PARSE_ERRORS, Turn
 from agents.core.replay.recording import (
     DAMAGED_MESSAGE,
     CheckpointState,
@@ -23,8 +23,6 @@ EXTERNAL_REASONS = frozenset({"provider_error", "interrupted", "internal_error"}
 """Reasons that no checkpoint gives: what happened to the run from outside."""
 EVENT_KINDS = frozenset({"turn", "decision", "tool_call", "tool_result", "context_update"})
 """The events that are read."""
-PARSE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
-"""What reading damaged events may raise."""
 _TURN_FIELDS = tuple(field.name for field in fields(Turn))
 _COUNT_FIELDS = ("prompt_tokens", "completion_tokens", "subagent_tokens", "model_ms", "number")
 _TEXT_FIELDS = ("finish_reason", "action", "results", "results_normalised")

@@ -14,16 +14,15 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
 from agents.core.config import AgentConfig
-from agents.core.decisions.guard import TreeGuard
-from agents.core.decisions.protocol import TREES
+from agents.core.decisions import TREES, build_guard
 from agents.core.reasons import REASONS
 from agents.core.replay.engine import Recording, Verdict, replay, summarize
 from agents.core.stuck import DEFAULT_STUCK_RULES
 from agents.management.arguments import (
     build_config,
-    check_tree_name,
     parse_integers,
     parse_stuck_rules,
+    parse_tree,
 )
 from agents.management.commands.runs import find_run
 from agents.management.lookup import find_user
@@ -71,7 +70,7 @@ class Command(BaseCommand):
     def _replay(self, options: dict[str, Any]) -> None:
         limits = parse_integers("--set", options["set"])
         config = build_config(limits)
-        tree = check_tree_name(options["tree"]) if options["tree"] is not None else None
+        tree = parse_tree(options["tree"]) if options["tree"] is not None else None
         rules = (
             parse_stuck_rules(options["stuck"])
             if options["stuck"] is not None
@@ -120,7 +119,7 @@ def _collect_changes(verdicts: Iterable[Verdict], changed: list[Verdict]) -> Ite
 
 
 def _get_effective_config(config: AgentConfig, tree: str) -> AgentConfig:
-    return TreeGuard(TREES.get(tree)(config), config).config  # type: ignore[call-arg]
+    return build_guard(tree, config).config
 
 
 def _load_recordings(options: dict[str, Any], tree: str | None) -> Iterator[Recording]:

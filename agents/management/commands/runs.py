@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 
-from agents.core.reasons import REASONS
+from agents.core.reasons import get_reason
 from agents.ledger import queries
 from agents.management.terminal import Terminal
 from agents.models import AgentRun
@@ -35,7 +35,7 @@ class Command(BaseCommand):
 
 
 def _format_run(run: AgentRun) -> str:
-    label = REASONS.get(run.reason).label if run.reason in REASONS else "Running"
+    label = get_reason(run.reason).label if run.reason else "Running"
     when = run.started_at.strftime("%Y-%m-%d %H:%M:%S")
     question = " ".join(run.question.split())[:60]
     iterations = f"{run.turns:2} iteration{' ' if run.turns == 1 else 's'}"

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.core.chunks import Done, OracleStreamChunk, to_dict
 from agents.core.config import ConfigError
 from agents.core.decisions.protocol import TREES
-from agents.management.arguments import check_tree_name, parse_integers
+from agents.management.arguments import parse_integers, parse_tree
 from agents.management.lookup import find_project, find_user
 from agents.management.terminal import Terminal
 from agents.models import AgentRun
@@ -87,7 +87,7 @@ class Command(BaseCommand):
 def _prepare_run(options: dict[str, Any]) -> PreparedRun:
     """The question, ready to be started where the options say."""
     user, question = find_user(options["user"]), options["question"]
-    tree = check_tree_name(options["tree"]) if options["tree"] is not None else None
+    tree = parse_tree(options["tree"]) if options["tree"] is not None else None
     run_options = RunOptions(tree=tree, overrides=parse_integers("--set", options["set"]))
     earlier = _get_earlier_run(options["continued"], user)
     talk = _get_conversation(options["conversation"], user)

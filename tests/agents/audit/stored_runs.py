@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from agents.core.chunks import OracleStreamChunk
 from agents.core.config import AgentConfig
-from agents.core.decisions.protocol import TREES
+from agents.core.decisions import build_tree
 from agents.core.run_record import RunRecord
 from agents.ledger import queries
 from agents.models import AgentRun, Project
@@ -34,7 +34,7 @@ def stored(
 ) -> AgentRun:
     """A run that really was, as rows."""
     config = config or AgentConfig()
-    in_force = config.restrict_to(TREES.get(tree)(config).get_config())  # type: ignore[call-arg]
+    in_force = config.restrict_to(build_tree(tree, config).get_config())
     return kept(chunks_of(steps, config, tree=tree, **how), config=in_force.model_dump(), tree=tree)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from agents.core.chunks import Done, OracleStreamChunk, to_dict
 from agents.core.config import AgentConfig
-from agents.core.decisions.protocol import TREES
+from agents.core.decisions import build_tree
 from agents.core.messages import ModelError, ModelRequest
 from agents.core.replay.event_reader import build_recording
 from agents.core.replay.recording import Recording
@@ -35,8 +35,7 @@ def recording_of(
     kept = list(chunks)
     done = next((chunk for chunk in kept if isinstance(chunk, Done)), None)
     ending = {"reason": done.termination_reason, "outcome": done.outcome} if done else {}
-    cls = TREES.get(tree)
-    in_force = config.restrict_to(cls(config).get_config())  # type: ignore[call-arg]
+    in_force = config.restrict_to(build_tree(tree, config).get_config())
     values = {"id": "run", "config": in_force, "tree": tree, **ending, **known}
     return build_recording(map(to_dict, kept), **values)
 
@@ -57,7 +56,7 @@ def chunks_of(
             return await play(
                 ScriptedModel(steps, then=then),
                 tools,
-                tree=TREES.get(tree)(config),  # type: ignore[call-arg]
+                tree=build_tree(tree, config),
                 state=fresh(config, progress=ProgressTracker(rules=stuck)),
                 **how,
             )

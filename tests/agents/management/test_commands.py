@@ -6,6 +6,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
+from tests.agents.models.factories import ada, engine, run_of
 from tests.support.commands import Site
 from tests.support.runs import served
 from tests.support.script import Script, say
@@ -30,6 +31,17 @@ def test_runs_are_listed_and_one_is_shown_with_all_it_said(
     shown = said(capsys, "runs", listed[0].split()[0][:8])
     assert "vault_search" in shown
     assert "12 January 2026" in shown
+
+
+@pytest.mark.django_db
+def test_a_run_that_ended_for_a_reason_of_a_package_since_removed_is_not_called_running(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    user = ada()
+    run_of(user, engine(user), outcome="limited", reason="echoed")
+    (listed,) = said(capsys, "runs").splitlines()
+    assert "echoed" in listed
+    assert "Running" not in listed
 
 
 @pytest.mark.django_db
