@@ -45,15 +45,15 @@ def compact(source: str, *, is_fragment: bool) -> str:
     source = _CONTINUED.sub("", source)
     parts, end = [], 0
     for found in _TAG.finditer(source):
-        parts.append(_between(source[end : found.start()], is_fragment and end > 0))
-        parts.append(_BREAK_IN_TAG.sub(_joined, found[0]) if found["tag"] else found[0])
+        parts.append(_strip_between(source[end : found.start()], is_fragment and end > 0))
+        parts.append(_BREAK_IN_TAG.sub(_join_lines, found[0]) if found["tag"] else found[0])
         end = found.end()
     return "".join(parts) + source[end:]
 
 
-def _between(text: str, is_stripped: bool) -> str:
+def _strip_between(text: str, is_stripped: bool) -> str:
     return "" if is_stripped and "\n" in text and text.isspace() else text
 
 
-def _joined(found: re.Match[str]) -> str:
+def _join_lines(found: re.Match[str]) -> str:
     return found["kept"] or found["end"] or " "

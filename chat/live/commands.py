@@ -124,3 +124,13 @@ def _error_message(error: ValidationError | RecursionError) -> str:
     if not first["loc"] or first["type"].startswith("union_tag"):
         return "That cannot be done: there is no such verb."
     return f"That cannot be done: {str(first['loc'][-1])[:40]}: {first['msg'][:200]}."
+
+
+def parse_message(text: str | None) -> AnyCommand | InvalidAction:
+    """Return the command, or why there is none: for a socket both count as a message."""
+    if text is None:
+        return InvalidAction("That message could not be read.")
+    try:
+        return parse_command(text)
+    except InvalidAction as error:
+        return error

@@ -42,7 +42,7 @@ from chat.live.commands import (
     Stop,
     Submit,
     Switch,
-    parse_command,
+    parse_message,
 )
 from chat.live.follower import ConversationFollower
 from chat.models import Conversation
@@ -153,7 +153,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if self._is_closed or not hasattr(self, "follower"):
             return
         try:
-            verb = _parse_message(text)
+            verb = parse_message(text)
             bucket = self._ack_bucket if isinstance(verb, Ack) else self._bucket
             if not bucket.try_acquire():
                 await self._on_rate_exceeded()
@@ -311,16 +311,6 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def _run_db(self, function: Callable[[], T]) -> T:
         return await get_runtime().run_db(function)
-
-
-def _parse_message(text: str | None) -> AnyCommand | InvalidAction:
-    """What was said, or why it was not understood: both count as a message."""
-    if text is None:
-        return InvalidAction("That message could not be read.")
-    try:
-        return parse_command(text)
-    except InvalidAction as error:
-        return error
 
 
 def _error_message(error: ChatError | RunRefused | ConfigError) -> str:

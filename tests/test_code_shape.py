@@ -1,0 +1,118 @@
+"""How the code is cut and named: what a reader may count on who looks for something."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("agents", "chat", "oracle_site", "settings_ui")
+MAX_FILE_LINES = 320
+MAX_TEMPLATE_LINE = 200
+MAX_P90_LINES = 20
+MIN_TESTED_SHARE = 0.95
+ACTIVITIES = re.compile(
+    r"(asking|working|deciding|reading|going|settling|trying|erasing|cancelling|choosing"
+    r"|continuing|keeping|mending|told|asked|often|guests|world|home)\.py"
+)
+"""Names of modules that say what somebody does there, and not what is there."""
+PARTICIPLES = re.compile(
+    r"_?(told|found|tested|shown|begun|understood|described|kept|sealed|opened|mended|refused)"
+)
+"""Names of functions that say that something was done, and not what a call does."""
+TWO_MEANINGS = {
+    "Command": "Django's name for every management command",
+    "Exchange": "a row of the chat; what an embedded model was told and said",
+    "Heading": "a line of a note; what begins a section of the search index",
+    "Notice": "what a run has to say; the same in the API's schema",
+    "SearchHit": "a note that was found; a conversation that was found",
+}
+"""At most five."""
+
+
+@cache
+def modules() -> dict[Path, ast.Module]:
+    """Our own modules with code in them, parsed."""
+    found = (path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    ours = (path for path in found if "migrations" not in path.parts)
+    return {path.relative_to(ROOT): ast.parse(text) for path in ours if (text := path.read_text())}
+
+
+def functions() -> Iterator[tuple[Path, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for path, module in modules().items():
+        for node in ast.walk(module):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield path, node
+
+
+def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any("property" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def test_no_file_is_longer_than_a_reader_keeps_in_mind() -> None:
+    lines = {path: len((ROOT / path).read_text().splitlines()) for path in modules()}
+    assert {str(path): n for path, n in lines.items() if n > MAX_FILE_LINES} == {}
+
+
+def test_nine_of_ten_functions_fit_on_half_a_screen() -> None:
+    lengths = sorted((node.end_lineno or 0) - node.lineno + 1 for _, node in functions())
+    assert lengths[int(0.9 * len(lengths))] <= MAX_P90_LINES
+
+
+def test_no_line_of_a_template_has_to_be_scrolled() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in (ROOT / "templates").rglob("*.*")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > MAX_TEMPLATE_LINE
+    ]
+    assert long == []
+
+
+def test_modules_are_named_for_things() -> None:
+    assert [str(path) for path in modules() if ACTIVITIES.fullmatch(path.name)] == []
+
+
+def test_functions_are_named_for_what_a_call_does() -> None:
+    """But for the embedded model's, which are to be written anew."""
+    named = [
+        f"{path}: {function.name}"
+        for path, function in functions()
+        if PARTICIPLES.fullmatch(function.name) and not is_property(function)
+    ]
+    assert [name for name in named if "llm/embedded/" not in name] == []
+
+
+def test_a_class_name_means_one_thing() -> None:
+    places = defaultdict(set)
+    for path, module in modules().items():
+        for node in module.body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].add(str(path))
+    assert {name for name, paths in places.items() if len(paths) > 1} <= set(TWO_MEANINGS)
+    assert len(TWO_MEANINGS) <= 5
+
+
+def has_test(path: Path) -> bool:
+    """Of its own, or of its package, in the same folder below tests/."""
+    folder = ROOT / "tests" / path.parent
+    if (folder / f"test_{path.stem}.py").exists():
+        return True
+    if len(path.parts) == 2 and path.parts[0] != "oracle_site":  # nothing is about an app as such
+        return False
+    whole = folder.parent / f"test_{path.parent.name}.py"
+    return whole.exists() or any(folder.glob("test_*.py"))
+
+
+def test_tests_are_where_the_code_is() -> None:
+    named = [path for path in modules() if path.name != "__init__.py"]
+    without = [str(path) for path in named if not has_test(path)]
+    assert len(without) <= (1 - MIN_TESTED_SHARE) * len(named), without
+
+
+def test_every_way_that_is_shown_to_readers_leads_somewhere() -> None:
+    shown = re.findall(r"`([\w/.]+/[\w/.]*)`", (ROOT / "docs/finding-your-way.md").read_text())
+    assert len(shown) >= 30
+    assert [path for path in shown if not (ROOT / path).exists()] == []
