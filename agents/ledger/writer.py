@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 GATHER_SECONDS = 0.004
 """How long text waits for company. What is read of several runs at the same moment of the grid
-(agents/llm/transport/backend.py) is here within it."""
+(agents/llm/transport/pacing.py) is here within it."""
 PACE_SECONDS = 0.01
 """From the beginning of one commit to the next at least: what is urgent in between shares it."""
 RENEW_SECONDS = 0.15

@@ -6,7 +6,7 @@ import random
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from functools import lru_cache
+from functools import lru_cache, partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
@@ -21,8 +21,11 @@ from agents.llm.errors import EndpointError, NotFound
 from agents.llm.model_list import suggest_models
 from agents.llm.retry import Random, RetryPolicy
 from agents.llm.stream import ChatStream, Sleep
-from agents.llm.transport.backend import Permits, Resolve, install_network_backend, resolve
+from agents.llm.transport.backend import CheckedBackend, Permits, Resolve, resolve
+from agents.llm.transport.pool import PoolTransport
+from agents.llm.transport.proxies import environment_proxies
 
+_LIMITS = httpx.Limits(max_connections=1000, max_keepalive_connections=100)
 _REFUSAL_PHRASES = {
     "stream_options": ("stream_options",),
     "max_tokens": ("max_completion_tokens",),
@@ -43,17 +46,21 @@ def build_http_client(
     `permits` is for the addresses that people have entered. Then no proxy of the environment is
     used: what it connects to could not be checked.
     """
-    client = httpx.AsyncClient(
+    mounts: dict[str, httpx.AsyncBaseTransport | None] = {}
+    if transport is None:
+        backend = CheckedBackend(permits, resolve)
+        build = partial(PoolTransport, backend, _load_ssl_context(), _LIMITS)
+        transport = build()
+        for pattern, proxy in environment_proxies().items() if permits is None else ():
+            mounts[pattern] = None if proxy is None else build(proxy)
+    return httpx.AsyncClient(
         transport=transport,
-        verify=_load_ssl_context(),
-        trust_env=permits is None,
+        mounts=mounts,
+        trust_env=False,
         timeout=httpx.Timeout(60.0, connect=10.0),
-        limits=httpx.Limits(max_connections=1000, max_keepalive_connections=100),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
     )
-    install_network_backend(client, permits, resolve)
-    return client
 
 
 @lru_cache(maxsize=1)

@@ -21,7 +21,7 @@ from agents.llm.decoding.response import ResponseDecoder
 from agents.llm.endpoint import content_type, iter_body, log_refusal, read_body
 from agents.llm.errors import BrokenStream, EndpointError, IdleTimeout, OptionRefused
 from agents.llm.retry import RetryPolicy
-from agents.llm.transport.backend import get_paced_stream
+from agents.llm.transport.pool import get_paced_stream
 
 Sleep = Callable[[float], Awaitable[object]]
 

@@ -13,8 +13,8 @@ from anyio import BrokenResourceError, ClosedResourceError
 from agents.core.clock import LoopClock
 from agents.core.messages import Finished, ModelRequest, ReasoningDelta, TextDelta
 from agents.llm.client import OpenAIChatModel, build_http_client
-from agents.llm.transport import backend
-from agents.llm.transport.backend import PacedStream
+from agents.llm.transport import pacing
+from agents.llm.transport.pacing import PacedStream
 from tests.support.certificates import certified
 from tests.support.endpoint import ScriptedEndpoint
 from tests.support.script import Script, call, say
@@ -47,7 +47,7 @@ def rests(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         found.append(0.05)
         return found[-1]
 
-    monkeypatch.setattr(backend, "_seconds_to_next_read", until_next_read)
+    monkeypatch.setattr(pacing, "_seconds_to_next_read", until_next_read)
     return found
 
 
@@ -129,7 +129,7 @@ async def test_the_next_request_over_a_connection_that_rested_is_not_held_up(
 async def test_giving_up_does_not_wait_for_the_end_of_a_rest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(backend, "_seconds_to_next_read", lambda: 600.0)
+    monkeypatch.setattr(pacing, "_seconds_to_next_read", lambda: 600.0)
     words = say(WORDS, pieces=6, piece_delay=0.002)
     async with ScriptedEndpoint(Script([words])) as endpoint, build_http_client() as client:
         with pytest.raises(TimeoutError):
