@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from agents.audit.event_codec import decode_event
 from agents.core.chunks import (
     OUTCOME_UNKNOWN,
     Content,
@@ -17,7 +16,8 @@ from agents.core.chunks import (
 from agents.core.loop.tool_plan import PlannedCall, assistant_message
 from agents.core.messages import Message
 from agents.core.stuck import action_signature
-from agents.models import AgentRun, RunEvent
+from agents.ledger.stored_events import load_chunks_of_runs
+from agents.models import AgentRun
 
 UNKNOWN_RESULT = f"{OUTCOME_UNKNOWN} the run ended before this call did. It may have taken effect."
 CONTEXT_KINDS = kinds_read_by("context")
@@ -26,17 +26,14 @@ CONTEXT_KINDS = kinds_read_by("context")
 def build_messages(run_ids: Sequence[UUID]) -> list[Message]:
     """The conversation that these runs were, oldest first. Those that were erased are left out."""
     runs = AgentRun.objects.exclude(question="").in_bulk(run_ids)
-    events: dict[UUID, list[RunEvent]] = {run_id: [] for run_id in runs}
-    for event in RunEvent.objects.filter(run_id__in=runs, kind__in=CONTEXT_KINDS).order_by(
-        "run", "seq"
-    ):
-        events[event.run_id].append(event)
+    chunks: dict[UUID, list[OracleStreamChunk]] = {run_id: [] for run_id in runs}
+    for run_id, chunk in load_chunks_of_runs(runs, CONTEXT_KINDS):
+        chunks[run_id].append(chunk)
     messages: list[Message] = []
     for run_id in run_ids:
         if run_id in runs:
-            chunks = (decode_event(event) for event in events[run_id])
             messages.append({"role": "user", "content": runs[run_id].question})
-            messages += messages_from_chunks(chunk for chunk in chunks if chunk is not None)
+            messages += messages_from_chunks(chunks[run_id])
     return messages
 
 

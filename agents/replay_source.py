@@ -16,7 +16,8 @@ from agents.core.config import AgentConfig
 from agents.core.decisions import TREES, build_guard
 from agents.core.replay.event_reader import EVENT_KINDS, build_recording
 from agents.core.replay.recording import DAMAGED_MESSAGE, Recording
-from agents.models import AgentRun, RunEvent
+from agents.ledger.stored_events import query_events
+from agents.models import AgentRun
 
 BATCH_SIZE = 200
 """Runs that are read at a time."""
@@ -67,7 +68,8 @@ def tree_reads_results(tree: str) -> bool:
 def _load_events(ids: list[UUID], *, with_results: bool) -> dict[UUID, list[_Event]]:
     kinds = EVENT_KINDS if with_results else EVENT_KINDS - {"tool_result"}
     found = (
-        RunEvent.objects.filter(run__in=ids, kind__in=kinds)
+        query_events(ids)
+        .filter(kind__in=kinds)
         .order_by("run", "seq")
         .annotate(data_text=Cast("data", TextField()), run_name=Cast("run_id", TextField()))
         .exclude(kind="tool_call", data_text__contains='"status": "running"')  # it was pending

@@ -16,9 +16,9 @@ from agents.core.chunks import ToolCalled
 from agents.core.config import AgentConfig
 from agents.core.ports import ToolRunner
 from agents.core.reasons import REASONS
+from agents.ledger.stored_events import load_run_record
 from agents.models import AgentRun
 from agents.runtime import Runtime
-from agents.runtime.recovery import load_run_record
 from chat.api.serializers import serialize_run
 from chat.rendering import thread
 from tests.agents.core.loop.test_run import BrokenTools
@@ -102,7 +102,7 @@ def test_a_reason_reads_the_same_everywhere(code: str, capsys: pytest.CaptureFix
     reason = REASONS.get(code)
     assert (run.reason, run.outcome) == (code, reason.outcome.value)
     assert verify_run(run) is None
-    record, _ = load_run_record(run)
+    record = load_run_record(run.pk)
     why = serialize_run(run, record).why
     assert why is not None
     assert (why.label, why.sentence, why.remedy) == (reason.label, reason.sentence, reason.remedy)

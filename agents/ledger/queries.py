@@ -19,7 +19,7 @@ from agents.audit import signing
 from agents.audit.erasure import erase, erase_unfinished
 from agents.audit.event_codec import EncodedEvent, decode_event, encode_chunk
 from agents.audit.log import log_action
-from agents.core.chunks import OracleStreamChunk
+from agents.core.chunks import Done, OracleStreamChunk
 from agents.models import AgentRun, RunTool
 
 
@@ -179,6 +179,12 @@ class ChunkPage(NamedTuple):
     last_seq: int
     is_full: bool
     """Whether there may be more than one read brings."""
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the run ends here."""
+        last = self.chunks[-1] if self.chunks else None
+        return isinstance(last, Done) and not last.parent
 
 
 class _Event(NamedTuple):

@@ -2,15 +2,16 @@
 
 import asyncio
 import logging
+import math
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import aclosing, contextmanager
 from functools import partial
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 
-from agents.core.chunks import Done, OracleStreamChunk
+from agents.core.chunks import OracleStreamChunk
 from agents.core.tasks import spawn
 from agents.ledger import queries
 from agents.ledger.db_executor import DatabaseExecutor
@@ -18,6 +19,9 @@ from agents.ledger.db_executor import DatabaseExecutor
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
+"""After so long without a hint the rows are looked at all the same."""
+RETRY_SECONDS = 0.5
+"""When a database that did not answer is asked again."""
 
 
 class Reader:
@@ -60,29 +64,43 @@ class Reader:
 
     async def follow(self, run_id: UUID, after: int = 0) -> AsyncGenerator[OracleStreamChunk, None]:
         """Every chunk of a run after a cursor, until its end. Opening and resuming are the same."""
-        hint = asyncio.Event()
+        async with aclosing(self.follow_pages(run_id, after)) as pages:
+            async for page in pages:
+                for chunk in page.chunks if page is not None else ():
+                    yield chunk
+
+    async def follow_pages(
+        self, run_id: UUID, after: int = 0, heartbeat: float = math.inf
+    ) -> AsyncGenerator[queries.ChunkPage | None, None]:
+        """What is stored of a run after a cursor, page by page, until its end.
+
+        One comes after every look, every `heartbeat` seconds at least, if need be an empty one.
+        None says that the database did not answer, which does not end a reader.
+        """
+        loop, hint = asyncio.get_running_loop(), asyncio.Event()
         with self.watch(run_id, hint.set):
             while True:
                 hint.clear()
-                if (page := await self._read_with_retry(run_id, after)) is not None:
-                    if page.is_full:
-                        hint.set()
+                page = await self._read_page(run_id, after)
+                yield page
+                if page is not None:
                     after = page.last_seq
-                    for chunk in page.chunks:
-                        yield chunk
-                        if isinstance(chunk, Done):
-                            return
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(POLL_SECONDS):
-                        await hint.wait()
+                    if page.is_last:
+                        return
+                    if page.is_full:
+                        continue
+                wait = POLL_SECONDS if page is not None else RETRY_SECONDS
+                timer = loop.call_later(min(heartbeat, wait), hint.set)
+                await hint.wait()
+                timer.cancel()
 
-    async def _read_with_retry(self, run_id: UUID, after: int) -> queries.ChunkPage | None:
-        """A database that is away for a while does not end a reader: it looks again later."""
+    async def _read_page(self, run_id: UUID, after: int) -> queries.ChunkPage | None:
         try:
-            return await self.read(run_id, after)
+            page = await self.read(run_id, after)
         except (OperationalError, InterfaceError) as error:
             logger.warning("the database cannot be read (%s); looking again", error)
             return None
+        return page if page is not None else queries.ChunkPage([], after, is_full=False)
 
     async def _read_pending(self) -> None:
         while self._pending_reads:

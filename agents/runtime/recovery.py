@@ -97,7 +97,7 @@ def _recover(run: AgentRun, lease_duration: timedelta) -> bool:
     if not taken:
         return False
     subagents = SubagentTracker()
-    record, seq = load_run_record(run, subagents)
+    record, seq = _load_record(run.pk, subagents)
     code = "internal_error" if run.owner == process_owner_id() else "interrupted"
     chunks = interrupted_chunks(code, record, seq, run.model, datetime.now(UTC).timestamp())
     for chunk in chunks:
@@ -131,15 +131,12 @@ def _clamp_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def load_run_record(
-    run: AgentRun, subagents: SubagentTracker | None = None
-) -> tuple[RunRecord, int]:
+def _load_record(run_id: UUID, subagents: SubagentTracker) -> tuple[RunRecord, int]:
     """A run's record from its rows, and its newest number; `subagents` hear of them too."""
     record, seq = RunRecord(), 0
-    for page in queries.iter_pages(run.pk):
+    for page in queries.iter_pages(run_id):
         seq = page.last_seq
         for chunk in page.chunks:
             record.add(chunk)
-            if subagents is not None:
-                subagents.add(chunk)
+            subagents.add(chunk)
     return record, seq

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from datetime import timedelta
@@ -208,9 +209,11 @@ class Runtime:
         """Every stored chunk of a run after a cursor, until its end."""
         return self._reader.follow(run_id, after)
 
-    async def read(self, run_id: UUID, after: int) -> ChunkPage | None:
-        """What is stored next of a run after a cursor, if anything."""
-        return await self._reader.read(run_id, after)
+    def follow_pages(
+        self, run_id: UUID, after: int = 0, heartbeat: float = math.inf
+    ) -> AsyncGenerator[ChunkPage | None, None]:
+        """The same by pages; one at least every `heartbeat` seconds, None if it cannot be read."""
+        return self._reader.follow_pages(run_id, after, heartbeat)
 
     def watch(self, key: UUID, callback: Callable[[], None]) -> AbstractContextManager[None]:
         """Call back whenever there may be news of a run or a conversation."""

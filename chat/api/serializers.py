@@ -9,9 +9,9 @@ from django.db.models import QuerySet
 from agents.core.chunks import SystemMessage
 from agents.core.reasons import Outcome, get_reason
 from agents.core.run_record import RunRecord
+from agents.ledger.stored_events import load_run_record
 from agents.models import AgentRun
 from agents.projects.queries import runs_for
-from agents.runtime.recovery import load_run_record
 from chat.api.schemas import Notice, RunView, Why
 from chat.errors import NotFoundForUser
 
@@ -33,8 +33,7 @@ def get_run(user: User, run_id: UUID) -> AgentRun:
 
 def load_run_view(user: User, run_id: UUID) -> RunView:
     run = get_run(user, run_id)
-    record, _ = load_run_record(run)
-    return serialize_run(run, record)
+    return serialize_run(run, load_run_record(run.pk))
 
 
 def serialize_run(run: AgentRun, record: RunRecord) -> RunView:

@@ -6,26 +6,21 @@ theirs ends nothing.
 
 import asyncio
 import json
-import logging
 from collections.abc import AsyncGenerator
-from contextlib import suppress
+from contextlib import aclosing
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 from django.http import StreamingHttpResponse
 
-from agents.core.chunks import Done, OracleStreamChunk, to_dict
+from agents.core.chunks import OracleStreamChunk, to_dict
 from agents.ledger.queries import ChunkPage
 from agents.models import ApiToken
 from chat.api import auth, throttling
 from chat.api.runtime import require_runtime, run_db
 from chat.api.serializers import user_can_read
 
-logger = logging.getLogger(__name__)
-
 MEDIA_TYPE = "text/event-stream"
-POLL_SECONDS = 2.0
-"""After so long without a hint the rows are looked at all the same."""
 HEARTBEAT_SECONDS = 15.0
 """After so long in silence a comment is sent. As often the token is looked at again."""
 BATCH_SIZE = 50
@@ -55,36 +50,34 @@ def stream_response(
 async def iter_events(token: ApiToken, run_id: UUID, after: int) -> AsyncGenerator[bytes, None]:
     """What is stored after a number, then what comes, until the run's end."""
     clock = asyncio.get_running_loop().time
-    hint = asyncio.Event()
     spoken = asked = clock()
-    with throttling.count_stream(token.user_id), require_runtime().watch(run_id, hint.set):
+    first = RETRY_FIELD
+    following = require_runtime().follow_pages(run_id, after, HEARTBEAT_SECONDS)
+    with throttling.count_stream(token.user_id):
         yield OPEN_COMMENT
-        first = RETRY_FIELD
-        while True:
-            hint.clear()
-            if (page := await _read_page(run_id, after)) is not None:
-                after, spoken = page.last_seq, clock()
-                for start in range(0, len(page.chunks), BATCH_SIZE):
-                    yield first + b"".join(
-                        map(format_event, page.chunks[start : start + BATCH_SIZE])
-                    )
-                    first = b""
-                    await asyncio.sleep(0)  # sending waits for nobody; others want the loop too
-                if page.chunks and isinstance(page.chunks[-1], Done):
-                    return
-                if page.is_full:
-                    continue
-            if clock() - asked >= HEARTBEAT_SECONDS:
-                asked = clock()
-                if not await _may_read(token, run_id):
-                    yield REVOKED_COMMENT
-                    return
-            if clock() - spoken >= HEARTBEAT_SECONDS:
-                spoken = clock()
-                yield HEARTBEAT
-            with suppress(TimeoutError):
-                async with asyncio.timeout(min(POLL_SECONDS, HEARTBEAT_SECONDS)):
-                    await hint.wait()
+        async with aclosing(following) as pages:
+            async for page in pages:
+                if page is not None and page.chunks:
+                    spoken = clock()
+                    async for events in _format_page(page):
+                        yield first + events
+                        first = b""
+                    if page.is_full or page.is_last:
+                        continue
+                if clock() - asked >= HEARTBEAT_SECONDS:
+                    asked = clock()
+                    if not await _may_read(token, run_id):
+                        yield REVOKED_COMMENT
+                        return
+                if clock() - spoken >= HEARTBEAT_SECONDS:
+                    spoken = clock()
+                    yield HEARTBEAT
+
+
+async def _format_page(page: ChunkPage) -> AsyncGenerator[bytes, None]:
+    for start in range(0, len(page.chunks), BATCH_SIZE):
+        yield b"".join(map(format_event, page.chunks[start : start + BATCH_SIZE]))
+        await asyncio.sleep(0)  # sending waits for nobody; others want the loop too
 
 
 def format_event(chunk: OracleStreamChunk) -> bytes:
@@ -92,15 +85,6 @@ def format_event(chunk: OracleStreamChunk) -> bytes:
     if not data.isascii():
         data = data.translate(LINE_BREAK_ESCAPES)
     return f"id: {chunk.seq}\nevent: {chunk.type}\ndata: {data}\n\n".encode()
-
-
-async def _read_page(run_id: UUID, after: int) -> ChunkPage | None:
-    """A database that is away for a while ends no stream: it is looked at again."""
-    try:
-        return await require_runtime().read(run_id, after)
-    except (OperationalError, InterfaceError) as error:
-        logger.warning("the database cannot be read (%s); looking again", error)
-        return None
 
 
 async def _may_read(token: ApiToken, run_id: UUID) -> bool:

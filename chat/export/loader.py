@@ -4,19 +4,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db.models import Q
-
-from agents.audit.event_codec import decode_event
 from agents.core.chunks import Content, SystemMessage, Turn, kinds_read_by
 from agents.core.run_record import RunRecord
-from agents.models import AgentRun, RunEvent
+from agents.ledger.stored_events import load_chunks_of_runs
+from agents.models import AgentRun
 from chat.models import Exchange
 from chat.rendering.limit_notices import drop_replaced
 
 BATCH_SIZE = 20
-_TEXT_KINDS = (Turn.type, Content.type)
+_ACTIVE_KINDS = kinds_read_by("export")
+_EVENT_KINDS = tuple(kind for kind in _ACTIVE_KINDS if kind not in (Turn.type, Content.type))
 """Of a run that has ended, the answer is on its row."""
-_EVENT_KINDS = tuple(kind for kind in kinds_read_by("export") if kind not in _TEXT_KINDS)
 
 
 @dataclass(slots=True)
@@ -51,9 +49,9 @@ def _load_batch(exchange_ids: Sequence[UUID], first: int) -> list[ExportedExchan
     rows = Exchange.objects.select_related("run").in_bulk(exchange_ids)
     found = [rows[pk] for pk in exchange_ids if pk in rows]  # not pruned meanwhile
     entries = {row.run_id: ExportedExchange(first + n, row) for n, row in enumerate(found)}
-    shown = Q(kind__in=_EVENT_KINDS) | Q(kind__in=_TEXT_KINDS, run__outcome__isnull=True)
-    events = RunEvent.objects.filter(shown, run__in=entries).order_by("run", "seq")
-    for event in events.iterator():
-        if (chunk := decode_event(event)) is not None:
-            entries[event.run_id].record.add(chunk)
+    active = [row.run_id for row in found if row.run.outcome is None]
+    ended = [row.run_id for row in found if row.run.outcome is not None]
+    for run_ids, kinds in ((ended, _EVENT_KINDS), (active, _ACTIVE_KINDS)):
+        for run_id, chunk in load_chunks_of_runs(run_ids, kinds):
+            entries[run_id].record.add(chunk)
     return list(entries.values())

@@ -10,13 +10,13 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from django.db import InterfaceError, OperationalError
-
 from agents.core.chunks import Content, OracleStreamChunk, Thinking
 from agents.core.tasks import spawn, stop
+from agents.ledger.queries import ChunkPage
 from agents.models import AgentRun
 from agents.runtime import Runtime
 from chat.rendering import fragments
@@ -31,8 +31,6 @@ follow commits, about ten a second."""
 GRID_SECONDS = 0.02
 """Frames are due on this grid, so that one read serves several runs: the thread that reads, and
 the way to it and back, cost more than what is read."""
-POLL_SECONDS = 2.0
-"""How long a lost hint can delay a frame while a run is going."""
 SLICE_CHARS = 2_000
 """Characters that are rendered before others have their turn: 30 ms at the very worst."""
 MAX_FRAMES = 256
@@ -132,37 +130,22 @@ class Broadcast:
             self._notify()
 
     async def _follow(self) -> None:
-        hint = asyncio.Event()
-        with self._runtime.watch(self.run.pk, hint.set):
-            while True:
-                hint.clear()
-                await self._catch_up()
-                if self.is_over:
-                    return
-                timer = asyncio.get_running_loop().call_later(POLL_SECONDS, hint.set)
-                await hint.wait()
-                timer.cancel()
-                if self.answer.has_text:
+        """Render what is stored, then what comes; a frame at a time, so that hints wait for it."""
+        async with aclosing(self._runtime.follow_pages(self.run.pk)) as pages:
+            async for page in pages:
+                if page is None:
+                    continue
+                await self._render_page(page)
+                if not page.is_full and self.answer.has_text and not self.is_over:
                     await asyncio.sleep(self._until_next_frame())
 
-    async def _catch_up(self) -> None:
-        """Render what is stored. A database that is away for a while is asked again."""
-        is_more = True
-        while is_more:
-            try:
-                page = await self._runtime.read(self.run.pk, self.answer.last_seq)
-            except (OperationalError, InterfaceError) as error:
-                logger.warning("a run cannot be brought up to date (%s)", error)
-                await asyncio.sleep(FRAME_SECONDS)
-                continue
-            if page is None:
-                break
-            for chunk in page.chunks:
-                await self._apply(chunk)
-            self.answer.last_seq, is_more = page.last_seq, page.is_full
-            if self._ready.is_set():
-                self._publish()
-        if not self._ready.is_set():
+    async def _render_page(self, page: ChunkPage) -> None:
+        for chunk in page.chunks:
+            await self._apply(chunk)
+        self.answer.last_seq = page.last_seq
+        if self._ready.is_set() and page.chunks:
+            self._publish()
+        elif not (self._ready.is_set() or page.is_full):
             self.answer.mark_sent()
             self._ready.set()
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from agents.audit.event_codec import decode_event
 from agents.core.chunks import CallView, ToolCalled, ToolResult
-from agents.models import RunEvent
+from agents.ledger.stored_events import load_chunks
 
 PREVIEW_CHARS = 2_000
 """Of a result, before somebody asks for all of it."""
@@ -40,11 +39,10 @@ class StoredToolCall:
 
 def load_tool_call(run_id: UUID, number: int) -> StoredToolCall | None:
     """The call of that number, counted as `chat.rendering.answer` does: by its first appearance."""
-    events = RunEvent.objects.filter(run=run_id, kind__in=("tool_call", "tool_result"))
     calls: dict[tuple[str, str], CallView] = {}
     results: dict[tuple[str, str], ToolResult] = {}
-    for event in events.order_by("seq"):
-        match decode_event(event):
+    for chunk in load_chunks(run_id, kinds=("tool_call", "tool_result")):
+        match chunk:
             case ToolCalled(tool_call=call, parent=parent):
                 calls[parent, call.id] = call
             case ToolResult(parent=parent) as result:

@@ -16,7 +16,7 @@ from django.db.models.functions import Cast, Length
 
 from agents.audit.event_codec import READ_ERRORS
 from agents.core.chunks import CHUNK_TYPES, PARSE_ERRORS, kinds_read_by
-from agents.models import RunEvent
+from agents.ledger.stored_events import query_events
 
 STRUCTURE_KINDS = kinds_read_by("audit")
 """Kinds of which a run has few: what its timeline and its decisions are made of."""
@@ -138,10 +138,10 @@ def safe_int(value: Any) -> int:
 COLUMNS = ("seq", "kind", "raw", "when", "size")
 
 
-def query_rows(run_id: UUID) -> QuerySet[RunEvent, tuple[Any, ...]]:
+def query_rows(run_id: UUID) -> QuerySet[Any, tuple[Any, ...]]:
     """Data and time as text: what the database's own converters refuse is read all the same."""
     return (
-        RunEvent.objects.filter(run_id=run_id)
+        query_events([run_id])
         .order_by("seq")
         .annotate(
             raw=Cast("data", TextField()),
@@ -152,9 +152,9 @@ def query_rows(run_id: UUID) -> QuerySet[RunEvent, tuple[Any, ...]]:
     )
 
 
-def _count_by_kind(run_id: UUID) -> QuerySet[RunEvent, tuple[Any, ...]]:
+def _count_by_kind(run_id: UUID) -> QuerySet[Any, tuple[Any, ...]]:
     return (
-        RunEvent.objects.filter(run_id=run_id)
+        query_events([run_id])
         .order_by()
         .values("kind")
         .annotate(n=Count("pk"), size=Sum(Length("content")), newest=Max("seq"))

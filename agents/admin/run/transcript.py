@@ -23,7 +23,8 @@ from agents.admin.run.lookup import UnreadableRun, run_or_404
 from agents.audit.event_codec import READ_ERRORS
 from agents.audit.log import log_action
 from agents.core.chunks import CHUNK_TYPES, PARSE_ERRORS, kinds_read_by
-from agents.models import AgentRun, RunEvent
+from agents.ledger.stored_events import query_events
+from agents.models import AgentRun
 from agents.models.audit import AuditEntry
 
 PREVIEW_CHARS = 2_000
@@ -243,7 +244,7 @@ def _load_full_part(run: AgentRun, part: TranscriptPart) -> TranscriptPart:
     if not part.first:
         text = AgentRun.objects.values_list(part.kind, flat=True).get(pk=run.pk)
         return replace(part, text=text)
-    between = RunEvent.objects.filter(run=run.pk, kind=part.kind)
+    between = query_events([run.pk]).filter(kind=part.kind)
     rows = between.filter(seq__gte=part.first, seq__lte=part.last).order_by("seq")
     text = "".join(map(str, rows.values_list("content", flat=True)))
     return replace(part, text=text, size=len(text))

@@ -28,7 +28,8 @@ from agents.admin.run.history import RunHistory
 from agents.admin.run.integrity import get_integrity_status, list_audit_entries
 from agents.admin.run.lookup import UnreadableRun, run_or_404
 from agents.admin.run.timeline import build_timeline
-from agents.models import AgentRun, RunEvent
+from agents.ledger.stored_events import query_events
+from agents.models import AgentRun
 
 TEMPLATE_FOLDER = "admin/agents/run"
 MAX_HINTS, HINT_CHARS = 100, 2_000
@@ -134,7 +135,7 @@ def _load_hints(run: AgentRun, history: RunHistory, *, may_read: bool) -> list[d
     shown = history.hints[:MAX_HINTS]
     words: dict[int, str] = {}
     if may_read:
-        rows = RunEvent.objects.filter(run=run.pk, kind="hint", seq__in=[h.seq for h in shown])
+        rows = query_events([run.pk]).filter(kind="hint", seq__in=[h.seq for h in shown])
         words = dict(rows.annotate(head=Left("content", HINT_CHARS)).values_list("seq", "head"))
     return [{"hint": hint, "text": words.get(hint.seq, "")} for hint in shown]
 

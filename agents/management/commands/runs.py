@@ -9,7 +9,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from agents.core.reasons import get_reason
-from agents.ledger import queries
+from agents.ledger.stored_events import load_chunks
 from agents.management.terminal import Terminal
 from agents.models import AgentRun
 
@@ -29,9 +29,8 @@ class Command(BaseCommand):
         run = find_run(options["run"])
         self.stdout.write(f"{_format_run(run)}\n? {run.question}\n")
         terminal = Terminal(sys.stdout)
-        for page in queries.iter_pages(run.pk):
-            for chunk in page.chunks:
-                terminal.show(chunk)
+        for chunk in load_chunks(run.pk):
+            terminal.show(chunk)
 
 
 def _format_run(run: AgentRun) -> str:

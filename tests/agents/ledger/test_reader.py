@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from datetime import timedelta
 from typing import TypeVar
 
@@ -190,7 +190,7 @@ async def test_a_lost_hint_only_costs_until_the_next_look(
 async def test_a_database_that_is_away_is_asked_again(
     database: GatedDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reader, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(reader, "RETRY_SECONDS", 0.02)
     (run,) = await made(1)
     await stored(run, [*words(1, 2), end(3)])
     database.failures = [OperationalError("gone"), OperationalError("still gone")]
@@ -217,4 +217,27 @@ async def test_what_is_no_fault_of_the_database_is_passed_on_and_the_reader_goes
 async def test_a_run_without_news_gives_nothing(database: GatedDatabase) -> None:
     (run,) = await made(1)
     assert await soon(Reader(database).read(run.pk, 0)) is None
+    await database.close()
+
+
+async def test_silence_is_told_as_empty_pages(database: GatedDatabase) -> None:
+    (run,) = await made(1)
+    await stored(run, words(1, 2))
+    rows = Reader(database)
+    async with aclosing(rows.follow_pages(run.pk, 0, heartbeat=0.01)) as pages:
+        found = [await soon(anext(pages)) for _ in range(3)]
+    assert [(len(page.chunks), page.last_seq) for page in found if page] == [(2, 2), (0, 2), (0, 2)]
+    await database.close()
+
+
+async def test_a_database_that_is_away_is_told_as_no_page(database: GatedDatabase) -> None:
+    (run,) = await made(1)
+    await stored(run, [end(1)])
+    database.failures = [OperationalError("gone")]
+    rows = Reader(database)
+    found = [page async for page in rows.follow_pages(run.pk, 0, heartbeat=0.01)]
+    assert found[0] is None
+    assert found[1] is not None
+    assert found[1].is_last
+    assert len(found) == 2
     await database.close()

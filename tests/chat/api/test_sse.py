@@ -3,13 +3,16 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import OperationalError
 
 from agents.core.chunks import Content, OracleStreamChunk, to_dict
+from agents.ledger import reader
 from agents.ledger.queries import ChunkPage
+from agents.ledger.reader import Reader
 from agents.models import AgentRun
 from chat.api import sse, throttling
 from chat.api.errors import ApiError
@@ -64,15 +67,15 @@ async def test_a_stream_ends_when_its_token_is_revoked(
 async def test_a_database_that_is_away_ends_no_stream(
     ada: Caller, going: AgentRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, failures = ada.chat.runtime.read, iter([True, True])
+    real, failures = Reader.read, iter([True, True])
 
-    async def read(run_id: object, after: int) -> ChunkPage | None:
+    async def read(rows: Reader, run_id: UUID, after: int) -> ChunkPage | None:
         if next(failures, False):
             raise OperationalError("away")
-        return await real(run_id, after)  # type: ignore[arg-type]
+        return await real(rows, run_id, after)
 
-    monkeypatch.setattr(ada.chat.runtime, "read", read)
-    monkeypatch.setattr(sse, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(Reader, "read", read)
+    monkeypatch.setattr(reader, "RETRY_SECONDS", 0.05)
     stream = sse.iter_events(ada.row, going.pk, 0)
     await until(stream, b"id: 1\n")
     await stream.aclose()

@@ -13,6 +13,8 @@ from django.contrib.auth.models import User
 from django.db import OperationalError
 
 from agents.core.messages import Finished, ReasoningDelta, TextDelta
+from agents.ledger import reader
+from agents.ledger.reader import Reader
 from agents.models import AgentRun
 from chat.conversations import commands, tree
 from chat.live import broadcast, follower
@@ -311,23 +313,23 @@ async def test_thinking_waits_for_the_next_frame_too(monkeypatch: Patch) -> None
 
 
 @contextmanager
-def deaf(chat: Chat, monkeypatch: Patch) -> Iterator[None]:
+def deaf(monkeypatch: Patch) -> Iterator[None]:
     """Hints are lost."""
 
     @contextmanager
-    def watch(key: UUID, call: Callable[[], None]) -> Iterator[None]:
+    def watch(_: Reader, key: UUID, call: Callable[[], None]) -> Iterator[None]:
         yield
 
     with monkeypatch.context() as patch:
-        patch.setattr(chat.runtime, "watch", watch)
+        patch.setattr(Reader, "watch", watch)
         yield
 
 
 async def test_a_lost_hint_costs_no_more_than_the_time_between_looks(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(broadcast, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(reader, "POLL_SECONDS", 0.02)
     valve = Valve("One", " two.")
     async with Chat(valve.items()) as chat:
-        with deaf(chat, monkeypatch):
+        with deaf(monkeypatch):
             run = await chat.begin()
             tab = await chat.open(run)
             valve.open(1)
@@ -343,7 +345,7 @@ async def test_a_page_with_nothing_to_show_hears_that_the_connection_lives(
     monkeypatch.setattr(follower, "IDLE_SECONDS", 0.02)
     async with Chat(say("One."), say("Two.")) as chat:
         run = await chat.talked()
-        with deaf(chat, monkeypatch):
+        with deaf(monkeypatch):
             tab = await chat.open(run)
             await tab.until(lambda: tab.dom.get("beat").attributes["data-frames"] != "0")
             assert run.conversation_key is not None
@@ -358,7 +360,7 @@ def quick(monkeypatch: Patch) -> None:
     monkeypatch.setattr(broadcast, "FRAME_SECONDS", 0.001)
     monkeypatch.setattr(follower, "MAX_UNACKED", 4)
     monkeypatch.setattr(follower, "ACK_EVERY", 2)
-    monkeypatch.setattr(broadcast, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(reader, "POLL_SECONDS", 0.02)
 
 
 async def test_a_page_that_acknowledges_nothing_is_sent_no_more_until_it_does(
@@ -494,21 +496,22 @@ async def test_a_run_that_ends_while_a_page_reads_it_leaves_the_page_ready(
     async with Chat(valve.items()) as chat:
         run = await chat.begin()
         page = await chat.page(run)
-        real = chat.runtime.read
+        real = Reader.read
 
-        async def ends_meanwhile(run_id: UUID, after: int) -> Any:
+        async def ends_meanwhile(rows: Reader, run_id: UUID, after: int) -> Any:
+            monkeypatch.setattr(Reader, "read", real)
             valve.open()
             await chat.ended(run)
-            return await real(run_id, after)
+            return await real(rows, run_id, after)
 
-        monkeypatch.setattr(chat.runtime, "read", ends_meanwhile)
+        monkeypatch.setattr(Reader, "read", ends_meanwhile)
         tab = Tab(chat, run, page)
         await tab.connect()
         await tab.is_ready(2.0)
 
 
 async def test_a_database_that_is_away_for_a_while_ends_no_page(monkeypatch: Patch) -> None:
-    monkeypatch.setattr(broadcast, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(reader, "RETRY_SECONDS", 0.02)
     monkeypatch.setattr(broadcast, "FRAME_SECONDS", 0.01)
     valve = Valve("One", " two.")
     async with Chat(valve.items()) as chat:
@@ -516,16 +519,16 @@ async def test_a_database_that_is_away_for_a_while_ends_no_page(monkeypatch: Pat
         tab = await chat.open(run)
         valve.open(1)
         await tab.shows("One")
-        real = chat.runtime.read
+        real = Reader.read
         failures: list[int] = []
 
-        async def read(run_id: UUID, after: int) -> Any:
+        async def read(rows: Reader, run_id: UUID, after: int) -> Any:
             if len(failures) < 3:
                 failures.append(after)
                 raise OperationalError("database is locked")
-            return await real(run_id, after)
+            return await real(rows, run_id, after)
 
-        monkeypatch.setattr(chat.runtime, "read", read)
+        monkeypatch.setattr(Reader, "read", read)
         valve.open()
         await tab.shows("two.")
         assert len(failures) == 3

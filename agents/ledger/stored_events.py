@@ -1,0 +1,60 @@
+"""Read stored events back: as chunks for whoever shows or replays runs, as rows for audits.
+
+Everybody outside the ledger and the audit gets events here; those who wait for more of them follow
+a run by the reader.
+"""
+
+from collections.abc import Collection, Iterator
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from agents.audit.event_codec import decode_event
+from agents.core.chunks import OracleStreamChunk
+from agents.core.run_record import RunRecord
+from agents.ledger.queries import iter_pages
+from agents.models import RunEvent
+
+
+class _StoredEvent(NamedTuple):
+    run_id: UUID
+    seq: int
+    kind: str
+    data: dict[str, Any]
+    content: str
+    at: datetime
+
+
+def load_chunks(run_id: UUID, kinds: Collection[str] | None = None) -> Iterator[OracleStreamChunk]:
+    """Return the chunks of a run in their order: of these kinds, or all, page by page."""
+    if kinds is None:
+        return (chunk for page in iter_pages(run_id) for chunk in page.chunks)
+    return (chunk for _, chunk in load_chunks_of_runs([run_id], kinds))
+
+
+def load_chunks_of_runs(
+    run_ids: Collection[UUID], kinds: Collection[str]
+) -> Iterator[tuple[UUID, OracleStreamChunk]]:
+    """Return the chunks of these kinds, run after run, each with its run's id: in one query."""
+    found = query_events(run_ids).filter(kind__in=kinds).order_by("run", "seq")
+    for values in found.values_list(*_StoredEvent._fields).iterator():
+        event = _StoredEvent(*values)
+        if (chunk := decode_event(event)) is not None:
+            yield event.run_id, chunk
+
+
+def load_run_record(run_id: UUID) -> RunRecord:
+    """Return everything that is stored of a run, put together."""
+    record = RunRecord()
+    for chunk in load_chunks(run_id):
+        record.add(chunk)
+    return record
+
+
+def query_events(run_ids: Collection[UUID]) -> QuerySet[RunEvent]:
+    """Return the rows themselves, for those who look at what may be damaged."""
+    if len(run_ids) == 1:  # a plan of its own, and the common one
+        return RunEvent.objects.filter(run_id=next(iter(run_ids)))
+    return RunEvent.objects.filter(run_id__in=run_ids)

@@ -1,0 +1,110 @@
+"""Stored events read back: chunks of the kinds that are asked for, in order, run by run."""
+
+import ast
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+import agents
+from agents.core.chunks import CallView, Content, OracleStreamChunk, ToolCalled, ToolResult
+from agents.ledger import queries
+from agents.ledger.stored_events import (
+    load_chunks,
+    load_chunks_of_runs,
+    load_run_record,
+    query_events,
+)
+from agents.models import AgentRun, RunEvent
+from tests.agents.models.factories import ada, engine, run_of
+
+pytestmark = pytest.mark.django_db
+AT = 1_700_000_000.0
+ROOT = Path(agents.__file__).parent.parent
+MAY_TOUCH_ROWS = ("agents/audit/", "agents/ledger/", "agents/migrations/", "agents/models/")
+
+
+@pytest.fixture
+def runs() -> list[AgentRun]:
+    user = ada()
+    project = engine(user)
+    made = [run_of(user, project) for _ in range(2)]
+    for run in made:
+        store(run, said())
+    return made
+
+
+def store(run: AgentRun, chunks: list[OracleStreamChunk]) -> None:
+    commit = queries.Commit(queries.Lease(run.pk, run.fence), chunks)
+    queries.write([commit], timedelta(seconds=90))
+
+
+def said() -> list[OracleStreamChunk]:
+    call = CallView("c1", "vault_read", {"path": "a.md"}, "pending")
+    return [
+        Content(content="One ", seq=1, at=AT),
+        ToolCalled(tool_call=call, seq=2, at=AT),
+        ToolResult(
+            tool_call_id="c1", tool_result="A.", ok=True, duration_ms=1, order=0, seq=3, at=AT
+        ),
+        Content(content="two.", seq=4, at=AT),
+    ]
+
+
+def test_everything_comes_back_as_it_was_stored(runs: list[AgentRun]) -> None:
+    assert list(load_chunks(runs[0].pk)) == said()
+
+
+def test_only_the_kinds_that_are_asked_for_come_back(runs: list[AgentRun]) -> None:
+    found = load_chunks(runs[0].pk, kinds=("tool_result", "content"))
+    assert [chunk.seq for chunk in found] == [1, 3, 4]
+
+
+def test_many_runs_are_one_query(
+    runs: list[AgentRun], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        found = list(load_chunks_of_runs([run.pk for run in runs], kinds=("content",)))
+    for run in runs:
+        assert [chunk.seq for owner, chunk in found if owner == run.pk] == [1, 4]
+
+
+def test_no_runs_are_no_query(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(0):
+        assert list(load_chunks_of_runs([], kinds=("content",))) == []
+
+
+def test_a_kind_that_this_version_does_not_know_is_passed_over(runs: list[AgentRun]) -> None:
+    RunEvent.objects.create(
+        run=runs[0], seq=5, kind="hologram", data={}, sha256="", link="", at=runs[0].started_at
+    )
+    assert list(load_chunks(runs[0].pk, kinds=("content", "hologram")))[-1].seq == 4
+    assert list(load_chunks(runs[0].pk)) == said()
+
+
+def test_a_run_is_put_together(runs: list[AgentRun]) -> None:
+    record = load_run_record(runs[0].pk)
+    assert record.answer == "One two."
+    assert record.results["c1"].tool_result == "A."
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_rows_are_those_of_the_runs(runs: list[AgentRun], count: int) -> None:
+    chosen = [run.pk for run in runs[:count]]
+    assert set(query_events(chosen).values_list("run_id", flat=True)) == set(chosen)
+
+
+def test_nobody_but_the_ledger_and_the_audit_touches_the_rows_of_events() -> None:
+    """Others get chunks, or rows from the ledger: so events can move without them."""
+    for package in ("agents", "chat", "oracle_site", "settings_ui"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            name = path.relative_to(ROOT).as_posix()
+            if not name.startswith(MAY_TOUCH_ROWS):
+                imported = {
+                    alias.name
+                    for node in ast.walk(ast.parse(path.read_text()))
+                    if isinstance(node, ast.ImportFrom)
+                    for alias in node.names
+                }
+                assert not imported & {"RunEvent", "decode_event"}, name
