@@ -107,7 +107,7 @@ class ToolCalled(BaseChunk):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult(BaseChunk):
-    """`tool_result` is exactly what the model gets; `order` is the call's place in its turn."""
+    """`tool_result` is exactly what the model gets; `order` the call's place in its iteration."""
 
     type: ClassVar[str] = "tool_result"
     traits: ClassVar[ChunkTraits] = ChunkTraits(
@@ -160,7 +160,7 @@ class SystemMessage(BaseChunk):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn(BaseChunk):
-    """The start or the end of a turn. The ends alone are enough to replay a run's decisions."""
+    """The start or the end of an iteration. Ends alone are enough to replay a run's decisions."""
 
     type: ClassVar[str] = "turn"
     traits: ClassVar[ChunkTraits] = ChunkTraits(
