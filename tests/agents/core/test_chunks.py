@@ -1,9 +1,10 @@
 """The run's output: what each chunk says about itself, and what it is on the wire."""
 
 import json
-from dataclasses import FrozenInstanceError, dataclass, fields
+import re
+from dataclasses import FrozenInstanceError, dataclass, fields, is_dataclass
 from datetime import UTC, datetime
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Literal, cast, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -240,6 +241,39 @@ def test_a_chunk_class_whose_words_are_in_no_field_is_refused() -> None:
 def test_traits_leave_nothing_to_be_forgotten() -> None:
     with pytest.raises(TypeError, match="'words', 'read_by', and 'urgent'"):
         ChunkTraits(label="Image")  # type: ignore[call-arg]
+
+
+# Texts that are nobody's words: names, codes and digests, and what Oracle itself has written.
+NOT_WORDS = {
+    "tool_call": {"tool_call.id", "tool_call.name"},
+    "tool_result": {"tool_call_id"},
+    "system": {"metadata"},
+    "turn": {"wrap_up", "finish_reason", "action_digest", "results", "results_normalised"},
+    "decision": {"checkpoint", "reason", "tree", "checks"},
+    "status": {"tools"},
+    "error": {"code", "error", "cause"},
+    "done": {"termination_reason", "outcome", "model_used", "context_id", "also_triggered"},
+}
+
+
+def texts_in(kind: type[Any], prefix: str = "") -> set[str]:
+    """The fields of a chunk that can hold any text, as traits name them."""
+    found: set[str] = set()
+    for name, hint in get_type_hints(kind).items():
+        if is_dataclass(hint):
+            found |= texts_in(cast(type[Any], hint), f"{name}.")
+        elif get_origin(hint) not in (Literal, ClassVar) and re.search(
+            r"\b(str|Any|Check)\b", hint.__name__ if isinstance(hint, type) else str(hint)
+        ):
+            found.add(prefix + name)
+    return found - {"parent"}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.type))
+def test_every_text_of_a_chunk_is_peoples_words_or_known_to_be_none(kind: type[Any]) -> None:
+    """A new field that is neither would be stored where erasure does not reach."""
+    words = {word for word in kind.traits.words if word != "metadata.action"}
+    assert texts_in(kind) == words | NOT_WORDS.get(kind.type, set())
 
 
 def test_no_two_chunks_share_a_type_or_a_label() -> None:
