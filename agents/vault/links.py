@@ -6,12 +6,12 @@ is a note of that name.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from agents.models import Attachment, Note, NoteAlias, NoteLink
 from agents.vault.notes import notes_for
@@ -74,8 +74,10 @@ class LinkResolver:
     ) -> None:
         self._by_name: dict[str, list[LinkTarget]] = defaultdict(list)
         self._by_alias: dict[str, list[LinkTarget]] = defaultdict(list)
+        self._paths: dict[tuple[str, int], str] = {}
         for target in targets:
             self._by_name[make_name_key(target.path)].append(target)
+            self._paths[target.kind, target.pk] = target.path
         for key, target in aliases:
             self._by_alias[key].append(target)
 
@@ -83,13 +85,21 @@ class LinkResolver:
         """Return where a link in the note at the path `source` leads."""
         if not target:
             return self._find_exact(make_link_key(source))
-        if fragment and (named := self._find_by_name(source, f"{target}#{fragment}")):
-            return named  # a note with a # in its name
+        if fragment and (named := self.find_with_hash(source, target, fragment)):
+            return named
         if kind in RELATIVE_KINDS or target.startswith(("./", "../")):
             relative = join_path(get_folder(source), target)
             if relative is not None and (exact := self._find_exact(make_link_key(relative))):
                 return exact
         return self._find_by_name(source, target) or self._find_by_alias(source, target)
+
+    def get_path(self, target: LinkTarget) -> str:
+        """Return the path of a target by its id, whatever its path was elsewhere."""
+        return self._paths[target.kind, target.pk]
+
+    def find_with_hash(self, source: str, target: str, fragment: str) -> LinkTarget | None:
+        """Return the note whose name has the # in it that stands before a heading elsewhere."""
+        return self._find_by_name(source, f"{target}#{fragment}")
 
     def _find_exact(self, link_key: str) -> LinkTarget | None:
         named = self._by_name.get(link_key.rpartition("/")[2], ())
@@ -140,22 +150,43 @@ def join_path(folder: str, written: str) -> str | None:
 
 def load_resolver(project_id: UUID, written: Iterable[str] | None = None) -> LinkResolver:
     """Return a resolver for links that are written so; without them, for all of a project."""
+    if written is None:
+        return build_resolver(load_targets(project_id), load_aliases(project_id))
+    names, keys = set[str](), set[str]()
+    for target in written:
+        names |= {make_name_key(target), make_name_key(target.partition("#")[0])}
+        keys.add(make_key(target))
+    if len(names) > BATCH_SIZE:  # more than a query should be asked for by name
+        return load_resolver(project_id)
+    aliases = load_aliases(project_id).filter(key__in=keys)
+    named = aliases.values_list("key", "note_id", "note__path")
+    return LinkResolver(
+        load_targets(project_id, names),
+        [(key, LinkTarget("note", pk, path)) for key, pk, path in named],
+    )
+
+
+def build_resolver(targets: list[LinkTarget], aliases: QuerySet[NoteAlias]) -> LinkResolver:
+    """Return a resolver among all targets of a project."""
+    notes = {target.pk: target for target in targets if target.kind == "note"}
+    rows = aliases.values_list("key", "note_id")
+    return LinkResolver(targets, [(key, notes[pk]) for key, pk in rows if pk in notes])
+
+
+def load_targets(project_id: UUID, names: Collection[str] | None = None) -> list[LinkTarget]:
+    """Return what links can lead to, all of it or what has one of these names."""
     notes = notes_for(project_id)
     files = Attachment.objects.filter(project=project_id, deleted_at__isnull=True)
-    aliases = NoteAlias.objects.filter(project=project_id)
-    if written is not None:
-        names, keys = set[str](), set[str]()
-        for target in written:
-            names |= {make_name_key(target), make_name_key(target.partition("#")[0])}
-            keys.add(make_key(target))
-        if len(names) > BATCH_SIZE:  # more than a query should be asked for by name
-            return load_resolver(project_id)
+    if names is not None:
         notes, files = notes.filter(name_key__in=names), files.filter(name_key__in=names)
-        aliases = aliases.filter(key__in=keys)
     targets = [LinkTarget("note", pk, path) for pk, path in notes.values_list("pk", "path")]
-    targets += [LinkTarget("attachment", pk, path) for pk, path in files.values_list("pk", "path")]
-    named = aliases.values_list("key", "note_id", "note__path")
-    return LinkResolver(targets, [(key, LinkTarget("note", pk, path)) for key, pk, path in named])
+    return targets + [
+        LinkTarget("attachment", pk, path) for pk, path in files.values_list("pk", "path")
+    ]
+
+
+def load_aliases(project_id: UUID) -> QuerySet[NoteAlias]:
+    return NoteAlias.objects.filter(project=project_id)
 
 
 def resolve_link(
@@ -175,7 +206,9 @@ def links_naming(project_id: UUID, names: Iterable[str]) -> list[NoteLink]:
     keys = {key for name in names for key in (name, name.partition("#")[0])}
     rows = NoteLink.objects.filter(project=project_id, name_key__in=keys).exclude(target="")
     # Texts of whole notes are not needed to see where they link to.
-    return list(rows.select_related("source").defer("source__text").order_by("source__key", "line"))
+    return list(
+        rows.select_related("source").defer("source__text").order_by("source__key", "line", "pk")
+    )
 
 
 def backlinks_for(note: Note) -> list[Backlink]:

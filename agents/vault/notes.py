@@ -87,7 +87,7 @@ def save_note(
     with transaction.atomic():
         note = lock_note(project_id, path)
         if expected_version is not None and note.version != expected_version:
-            raise _build_conflict(note, text, expected_version)
+            raise build_conflict(note, text, expected_version)
         if note.text != text:
             change = NoteChange(note, note.path, text, NoteVersion.Action.EDIT)
             write_changes(project_id, [change], author)
@@ -101,7 +101,8 @@ def lock_note(project_id: UUID, path: str) -> Note:
     return found or get_note(project_id, path)
 
 
-def _build_conflict(note: Note, yours: str, expected: int) -> NoteChanged:
+def build_conflict(note: Note, yours: str, expected: int) -> NoteChanged:
+    """Return what a writer is told who has seen an earlier version."""
     base = NoteVersion.objects.filter(note=note, number=expected).first()
     return NoteChanged(
         note.path,
@@ -120,7 +121,7 @@ def delete_note(
     with transaction.atomic():
         note = lock_note(project_id, path)
         if expected_version is not None and note.version != expected_version:
-            raise _build_conflict(note, "", expected_version)
+            raise build_conflict(note, "", expected_version)
         change = NoteChange(note, note.path, note.text, NoteVersion.Action.DELETE)
         write_changes(project_id, [change], author)
     return note

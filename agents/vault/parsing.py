@@ -20,6 +20,7 @@ MAX_LABEL_LENGTH = 200
 MAX_TAG_LENGTH = 200
 _LABEL_WINDOW = 1_000
 """How far from `](` the rest of a Markdown link is looked for."""
+_MAX_NESTED_LABELS = 4
 _WORTH_A_LOOK = re.compile(r"\[\[|\]\(|#|\^[\w-]+\s*$")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 _BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)\s*$")
@@ -197,7 +198,7 @@ def _read_wikilink(line: str, number: int, start: int, end: int, inner: str) -> 
     is_embed = line[start] == "!"
     kind = NoteLink.Kind.EMBED if is_embed else NoteLink.Kind.WIKILINK
     written = line[start:end]
-    return Link(number, start, end, kind, target.strip(), fragment.strip(), label.strip(), written)
+    return Link(number, start, end, kind, target.strip(), fragment.rstrip(), label.strip(), written)
 
 
 def find_markdown_links(line: str, number: int) -> Iterator[Link]:
@@ -230,8 +231,19 @@ def _read_destination(line: str, start: int) -> tuple[str, int]:
     return written, bracket + 1
 
 
+def _find_label_start(line: str, place: int) -> int:
+    """Where the label before `](` begins; it may hold a picture, which has brackets too."""
+    first = max(0, place - _LABEL_WINDOW)
+    start = line.rfind("[", first, place)
+    for _ in range(_MAX_NESTED_LABELS):
+        if start < 0 or line.count("]", start, place) < line.count("[", start, place):
+            break
+        start = line.rfind("[", first, start)
+    return start
+
+
 def _read_markdown_link(line: str, number: int, place: int, end: int, written: str) -> Link | None:
-    start = line.rfind("[", max(0, place - _LABEL_WINDOW), place)
+    start = _find_label_start(line, place)
     if start < 0 or not written or _SCHEME.match(written):
         return None
     is_image = start > 0 and line[start - 1] == "!"
