@@ -191,5 +191,5 @@ def test_a_limit_makes_one_row_at_the_end_of_its_answer_live_and_on_reload(
     live = tab.thread_html()
     assert tab.reload().thread_html() == live
     answer = tab.last.locator(".parts, .closing")
-    assert answer.last.locator(".notice").get_attribute("data-type") == "limit_reached"
+    expect(answer.last.locator(".notice")).to_have_attribute("data-type", "limit_reached")
     expect(tab.last.get_by_role("button", name="Raise and continue")).to_be_visible()

@@ -296,16 +296,17 @@ def test_a_budget_below_which_no_tool_can_be_used_is_amber_as_soon_as_it_is_chos
     page = opened(visitor, ada)
     told = page.locator("#token_budget-meaning")
     expect(told).to_contain_text(re.compile(r"tools can be used from about \d,\d00 tokens on"))
-    plain = told.evaluate("e => getComputedStyle(e).color")
+    amber = str(
+        page.evaluate(
+            "() => { const e = document.createElement('i'); e.style.color = 'var(--amber-ink)';"
+            " document.body.append(e); return getComputedStyle(e).color; }"
+        )
+    )
+    expect(told).not_to_have_css("color", amber)
     typed(page, "token_budget", "1000")
     saved(page, "token_budget")
     expect(told).to_contain_text("1,000 tokens")
-    amber = told.locator(".amber").evaluate("e => getComputedStyle(e).color")
-    assert amber != plain
-    assert amber == page.evaluate(
-        "() => { const e = document.createElement('i'); e.style.color = 'var(--amber-ink)';"
-        " document.body.append(e); return getComputedStyle(e).color; }"
-    )
+    expect(told.locator(".amber")).to_have_css("color", amber)
     page.reload()
     expect(told.locator(".amber")).to_contain_text("1,000 tokens")
     page.get_by_role("button", name="Reset to 50,000").click()
@@ -394,7 +395,7 @@ def test_a_theme_is_worn_at_once_and_on_every_page(visitor: Visitor, ada: Person
     saved(page, "theme")
     worn = page.locator("html")
     expect(worn).to_have_attribute("data-theme", "dark")
-    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    expect(worn).to_have_css("color-scheme", "dark")
     tab = visitor.enters(ada)
     expect(tab.page.locator("html")).to_have_attribute("data-theme", "dark")
 
