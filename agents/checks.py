@@ -40,9 +40,7 @@ def register_all() -> None:
 def check_registrations(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    hint = (
-        "Two packages of ORACLE_APPS may not bring the same; docs/extending.md says what is taken."
-    )
+    hint = "Choose a name that neither Oracle nor another package of ORACLE_APPS has."
     return [Error(str(error), hint=hint, id="agents.E001") for error in registration_errors]
 
 

@@ -20,23 +20,28 @@ class Registry(Generic[T]):
     def __init__(self, kind: str) -> None:
         self.kind = kind
         self._entries: dict[str, T] = {}
+        self._origins: dict[str, str] = {}
         self._internal: set[str] = set()
         self._closed = False
 
-    def register(self, name: str, entry: T, *, internal: bool = False) -> T:
-        """Add an entry. An internal one is found by its name, but offered to nobody."""
+    def register(self, name: str, entry: T, *, internal: bool = False, origin: object = None) -> T:
+        """Add an entry. An internal one is found by its name, but offered to nobody.
+
+        `origin` is what somebody wrote, if that is not the entry itself: messages name it.
+        """
         if self._closed:
             raise RegistrationError(
                 f"{self.kind} {name!r} is registered too late: register it in a module that is "
                 "imported at start-up."
             )
         if name in self._entries:
-            first, second = _describe_origin(self._entries[name]), _describe_origin(entry)
+            first, second = self._origins[name], _describe_origin(origin or entry)
+            both = f": by {first} and by {second}" if first != second else ""
             raise RegistrationError(
-                f"{self.kind} {name!r} is registered twice: by {first} and by {second}. "
-                "Rename one of them."
+                f"{self.kind} {name!r} is registered twice{both}. Rename one of them."
             )
         self._entries[name] = entry
+        self._origins[name] = _describe_origin(origin or entry)
         if internal:
             self._internal.add(name)
         return entry

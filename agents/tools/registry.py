@@ -14,7 +14,8 @@ def tool(*, writes: bool = False, timeout: float | None = DEFAULT_TIMEOUT) -> Ca
     """Function decorator: register a typed function as a tool. The function stays as it is."""
 
     def register(function: F) -> F:
-        TOOLS.register(function.__name__, define(function, writes=writes, timeout=timeout))
+        made = define(function, writes=writes, timeout=timeout)
+        TOOLS.register(function.__name__, made, origin=function)
         return function
 
     return register

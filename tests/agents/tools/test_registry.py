@@ -35,6 +35,15 @@ def test_a_duplicate_is_refused() -> None:
         registry.tool()(lamp)
 
 
+def test_both_functions_of_a_duplicate_are_named() -> None:
+    async def think(thought: str) -> str:
+        """Think again."""
+        return thought
+
+    with pytest.raises(RegistrationError, match=r"by agents\.tools\.builtin\.think and by tests\."):
+        registry.tool()(think)
+
+
 def test_an_unknown_tool_is_answered_with_the_known_ones() -> None:
     with pytest.raises(NotRegistered, match=r"no tool 'door'.*calculate"):
         registry.get("door")
