@@ -8,13 +8,13 @@ Scripts that put no spaces between words are cut into single letters and pairs o
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agents.core.stemming import fold, stem
 
 MAX_TERM_CHARS = 40
 MAX_QUERY_CHARS = 2_000
-MAX_QUERY_WORDS = 24
+MAX_QUERY_WORDS = 32
 """Of a query so many words are looked up; `search` goes on with the rarest of them."""
 MIN_PART_CHARS = 5
 MIN_COMPOUND_CHARS = 9
@@ -50,12 +50,13 @@ _NO_TERM_PATTERN = re.compile("[^a-z0-9\u0080-\U0010ffff]+|[\u00ad\u200c\u200d\u
 class QueryWord:
     """A word of a query: its terms, and lists of the parts of which each one may be known.
 
-    Of a list, the first part that is known counts.
+    Of a list, the first part that is known counts. A filler says nothing of what is looked for.
     """
 
     written: str
     terms: tuple[str, ...]
     part_lists: tuple[tuple[str, ...], ...] = ()
+    is_filler: bool = False
 
 
 def analyse(text: str) -> str:
@@ -69,16 +70,16 @@ def count_terms(analysed: str) -> int:
 
 
 def parse_query(query: str) -> list[QueryWord]:
-    """Return the words of a query that carry it, once each; all of them when none does."""
-    written = _find_words(query[:MAX_QUERY_CHARS])
-    telling = [word for word in written if fold(word) not in _STOP_WORDS]
+    """Return the words of a query, once each. Where all would be fillers, none is."""
     words: dict[tuple[str, ...], QueryWord] = {}
-    for word in telling or written:
-        parsed = _parse_word(word)
-        if parsed.terms:
-            words.setdefault(parsed.terms, parsed)
+    for written in _find_words(query[:MAX_QUERY_CHARS]):
+        word = _parse_word(written)
+        if word.terms:
+            words.setdefault(word.terms, word)
         if len(words) == MAX_QUERY_WORDS:
             break
+    if all(word.is_filler for word in words.values()):
+        return [replace(word, is_filler=False) for word in words.values()]
     return list(words.values())
 
 
@@ -131,6 +132,8 @@ def _list_pairs(letters: str) -> list[str]:
 def _parse_word(word: str) -> QueryWord:
     """Where no spaces are, pairs of letters are the words, and letters are their parts."""
     folded = _fold_word(word)
+    if folded in _STOP_WORDS:
+        return QueryWord(word, (_get_term(folded),), is_filler=True)
     terms, letters = [], ""
     for number, part in enumerate(_SPACELESS_PATTERN.split(folded)):
         if number % 2:

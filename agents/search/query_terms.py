@@ -1,26 +1,46 @@
 """Which terms of a query to look for, and how much each one counts. No I/O.
 
-Words that many documents have say little and cost most, so they are dropped where others are left.
-A long word also counts as the longest known words that it begins and ends with.
+Fillers and words that many documents have say little and cost most. They are not looked for where
+others are left, but among the documents that the others find they still count, by their rarity. A
+long word also counts as the longest known words that it begins and ends with.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from agents.search.analysis import QueryWord
 from agents.search.ranking import compute_idf
 
-MAX_WORDS = 12
-PART_WEIGHT = 0.2
-"""What a part of a word counts for, beside the word itself."""
+MAX_SOUGHT_WORDS = 12
+MAX_SOUGHT_PARTS = 6
+MAX_COUNTED_WORDS = 12
+FILLER_WEIGHT = 0.5
+PART_WEIGHT, UNKNOWN_PART_WEIGHT = 0.2, 0.5
+"""What a part counts for beside its word, and what it counts for where no document has the word."""
 COMMON_SHARE = 1 / 3
 MIN_COMMON = 50
 """A word that fewer documents have than this is never too common."""
+MIN_COUNTED = 5_000
+"""So many documents are counted exactly; beyond, it is enough to know that a word is common."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """The weights of terms: those to look for, and all that count when documents are ranked."""
+
+    sought: Mapping[str, float]
+    ranked: Mapping[str, float]
 
 
 def get_common_count(total: int) -> int:
     """Return how many documents may have a word before it is too common."""
     return max(MIN_COMMON, int(total * COMMON_SHARE))
+
+
+def get_count_limit(total: int) -> int:
+    """Return up to which number documents have to be counted."""
+    return max(MIN_COUNTED, get_common_count(total) + 1)
 
 
 def list_terms(words: Iterable[QueryWord]) -> list[str]:
@@ -29,22 +49,21 @@ def list_terms(words: Iterable[QueryWord]) -> list[str]:
     return list(dict.fromkeys(chain.from_iterable(groups)))
 
 
-def weigh_terms(
-    words: Sequence[QueryWord], counts: Mapping[str, int], total: int
-) -> dict[str, float]:
-    """Return the weight of each term to look for; empty if the project has none of them."""
-    found = dict.fromkeys(term for word in words for term in word.terms if counts[term])
-    parts = dict.fromkeys(part for word in words for part in _find_parts(word, counts))
+def weigh_terms(words: Sequence[QueryWord], counts: Mapping[str, int], total: int) -> QueryTerms:
+    """Return the terms of a query by their weights; empty if the project has none to look for."""
     common = get_common_count(total)
-    telling = [term for term in found if counts[term] <= common] or list(found)
-    telling_parts = [part for part in parts if part not in found and counts[part] <= common]
-    weights = {
-        term: compute_idf(counts[term], total)
-        for term in sorted(telling, key=lambda term: counts[term])[:MAX_WORDS]
-    }
-    for part in telling_parts[:MAX_WORDS]:
-        weights[part] = PART_WEIGHT * compute_idf(counts[part], total)
-    return weights
+    known = _list_known(words, counts, is_filler=False)
+    telling = [term for term in known if counts[term] <= common] or known
+    sought = {term: compute_idf(counts[term], total) for term in telling[:MAX_SOUGHT_WORDS]}
+    parts = _weigh_parts(words, counts, total)
+    rarest = [part for part in parts if part not in known and counts[part] <= common]
+    sought |= {part: parts[part] for part in rarest[:MAX_SOUGHT_PARTS]}
+    ranked = dict(sought)
+    fillers = _list_known(words, counts, is_filler=True)
+    for term in [*known, *fillers][: MAX_SOUGHT_WORDS + MAX_COUNTED_WORDS]:
+        weight = 1.0 if term in known else FILLER_WEIGHT
+        ranked.setdefault(term, weight * compute_idf(counts[term], total))
+    return QueryTerms(sought, ranked)
 
 
 def list_missing_words(words: Iterable[QueryWord], counts: Mapping[str, int]) -> tuple[str, ...]:
@@ -52,9 +71,34 @@ def list_missing_words(words: Iterable[QueryWord], counts: Mapping[str, int]) ->
     missing = [
         word.written
         for word in words
-        if not any(counts[term] for term in word.terms) and not _find_parts(word, counts)
+        if not word.is_filler and not _is_known(word, counts) and not _find_parts(word, counts)
     ]
     return tuple(dict.fromkeys(missing))
+
+
+def _is_known(word: QueryWord, counts: Mapping[str, int]) -> bool:
+    return any(counts[term] for term in word.terms)
+
+
+def _list_known(
+    words: Iterable[QueryWord], counts: Mapping[str, int], *, is_filler: bool
+) -> list[str]:
+    """Return the terms that some document has, rarest first."""
+    terms = dict.fromkeys(
+        term for word in words if word.is_filler == is_filler for term in word.terms if counts[term]
+    )
+    return sorted(terms, key=lambda term: counts[term])
+
+
+def _weigh_parts(
+    words: Iterable[QueryWord], counts: Mapping[str, int], total: int
+) -> dict[str, float]:
+    parts: dict[str, float] = {}
+    for word in words:
+        weight = PART_WEIGHT if _is_known(word, counts) else UNKNOWN_PART_WEIGHT
+        for part in _find_parts(word, counts):
+            parts[part] = max(parts.get(part, 0.0), weight * compute_idf(counts[part], total))
+    return parts
 
 
 def _find_parts(word: QueryWord, counts: Mapping[str, int]) -> list[str]:

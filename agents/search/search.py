@@ -7,7 +7,7 @@ Each phrasing has its own list, and the lists are fused. Texts are not read here
 lines, and `snippets` makes the rest of them.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -23,7 +23,8 @@ from agents.search.finders import DOCUMENTS, SECTIONS, Finder, Place, get_finder
 from agents.search.fusion import fuse
 from agents.search.index import get_scope
 from agents.search.query_terms import (
-    get_common_count,
+    QueryTerms,
+    get_count_limit,
     list_missing_words,
     list_terms,
     weigh_terms,
@@ -99,49 +100,48 @@ class _Search:
     def run(self, limit: int) -> SearchResult:
         self.size = self.finder.measure(DOCUMENTS)
         terms = list_terms(self.words)
-        bound = get_common_count(self.size.rows) + 1
-        self.counts = self.finder.count_documents(terms, bound) if terms else {}
-        weights = [weigh_terms(words, self.counts, self.size.rows) for words in self.phrasings]
-        weights = [weight for weight in weights if weight]
-        hits = self._find_hits(weights, limit) if weights else []
+        count_limit = get_count_limit(self.size.rows)
+        self.counts = self.finder.count_documents(terms, count_limit) if terms else {}
+        weighed = [weigh_terms(words, self.counts, self.size.rows) for words in self.phrasings]
+        weighed = [terms for terms in weighed if terms.sought]
+        hits = self._find_hits(weighed, limit) if weighed else []
         return SearchResult(
             hits=tuple(hits),
             missing_words=list_missing_words(self.words, self.counts),
-            terms=frozenset().union(*weights),
+            terms=frozenset().union(*(terms.sought for terms in weighed)),
         )
 
-    def _find_hits(self, weights: list[dict[str, float]], limit: int) -> list[SearchHit]:
+    def _find_hits(self, weighed: list[QueryTerms], limit: int) -> list[SearchHit]:
         self.section_size = self.finder.measure(SECTIONS)
-        fused = fuse([self._rank(each) for each in weights])
+        fused = fuse([self._rank(terms) for terms in weighed])
         fused.sort(key=lambda id: self.documents[id].is_template)
         best = fused[:limit]
-        merged = {term: weight for each in weights for term, weight in each.items()}
-        self._add_sections(merged, [id for id in best if id not in self.best_sections])
+        if unplaced := [id for id in best if id not in self.best_sections]:
+            for terms in weighed:
+                self._score_sections(terms, unplaced)
         return [self._build_hit(self.documents[id]) for id in best]
 
-    def _rank(self, weights: Mapping[str, float]) -> list[int]:
+    def _rank(self, terms: QueryTerms) -> list[int]:
         """Return the ids of the documents that fit these terms, best first."""
-        ids = {*self.finder.find(DOCUMENTS, weights)}
-        sections = self._add_sections(weights, None)
-        ids |= sections.keys()
+        sections = self._score_sections(terms)
+        ids = {*self.finder.find(DOCUMENTS, terms.sought)} | sections.keys()
         new = load_documents(ids - self.documents.keys())
         self.documents.update({document.id: document for document in new})
         rows = [self.documents[id] for id in ids]
-        scores = score_rows(rows, weights, DOCUMENT_WEIGHTS, self.size.mean_length)
-        most = compute_best_score(weights)
+        scores = score_rows(rows, terms.ranked, DOCUMENT_WEIGHTS, self.size.mean_length)
+        best_score = compute_best_score(terms.ranked)
         for id in ids:
             scores[id] += sections.get(id, 0.0)
-            self.scores[id] = max(self.scores.get(id, 0.0), min(1.0, scores[id] / most))
+            self.scores[id] = max(self.scores.get(id, 0.0), min(1.0, scores[id] / best_score))
         return sorted(ids, key=lambda id: (-scores[id], self.documents[id].path))
 
-    def _add_sections(
-        self, weights: Mapping[str, float], document_ids: list[int] | None
+    def _score_sections(
+        self, terms: QueryTerms, document_ids: list[int] | None = None
     ) -> dict[int, float]:
         """Return the best section's score of each document that has one, and keep the section."""
-        if document_ids == []:
-            return {}
-        sections = load_sections(self.finder.find(SECTIONS, weights, document_ids))
-        scores = score_rows(sections, weights, SECTION_WEIGHTS, self.section_size.mean_length)
+        sections = load_sections(self.finder.find(SECTIONS, terms.sought, document_ids))
+        mean_length = self.section_size.mean_length
+        scores = score_rows(sections, terms.ranked, SECTION_WEIGHTS, mean_length)
         best: dict[int, float] = {}
         for section in sorted(sections, key=lambda section: section.first_line):
             score, id = scores[section.id], section.document_id
@@ -156,7 +156,9 @@ class _Search:
         headings = section.heading_path.split("\n") if section and section.heading_path else []
         text = "".join(document.columns)
         found = (
-            word.written for word in self.words if any(f" {term} " in text for term in word.terms)
+            word.written
+            for word in self.words
+            if not word.is_filler and any(f" {term} " in text for term in word.terms)
         )
         return SearchHit(
             kind=document.kind,
