@@ -75,6 +75,7 @@ class Migration(migrations.Migration):
                 ("path", models.TextField()),
                 ("title", models.TextField(blank=True)),
                 ("is_template", models.BooleanField(default=False)),
+                ("section_count", models.PositiveIntegerField()),
                 (
                     "project",
                     models.ForeignKey(
@@ -111,17 +112,15 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="searchdocument",
-            index=models.Index(fields=["scope", "length"], name="search_document_lengths"),
+            index=models.Index(
+                fields=["scope", "length", "section_count"], name="search_document_sizes"
+            ),
         ),
         migrations.AddConstraint(
             model_name="searchdocument",
             constraint=models.UniqueConstraint(
                 fields=("project", "kind", "source_id"), name="one_search_document_per_source"
             ),
-        ),
-        migrations.AddIndex(
-            model_name="searchsection",
-            index=models.Index(fields=["scope", "length"], name="search_section_lengths"),
         ),
         migrations.RunPython(create_index, drop_index),
     ]

@@ -38,6 +38,7 @@ class SearchDocument(AnalysedText):
     path = models.TextField()
     title = models.TextField(blank=True)
     is_template = models.BooleanField(default=False)
+    section_count = models.PositiveIntegerField()
 
     class Meta:
         constraints = [
@@ -45,7 +46,9 @@ class SearchDocument(AnalysedText):
                 fields=["project", "kind", "source_id"], name="one_search_document_per_source"
             ),
         ]
-        indexes = [models.Index(fields=["scope", "length"], name="search_document_lengths")]
+        indexes = [
+            models.Index(fields=["scope", "length", "section_count"], name="search_document_sizes"),
+        ]
 
     def __str__(self) -> str:
         return self.path
@@ -59,9 +62,6 @@ class SearchSection(AnalysedText):
     heading_path = models.TextField(blank=True)
     first_line = models.PositiveIntegerField()
     last_line = models.PositiveIntegerField()
-
-    class Meta:
-        indexes = [models.Index(fields=["scope", "length"], name="search_section_lengths")]
 
     def __str__(self) -> str:
         return f"{self.heading_path or 'beginning'} in {self.document}"

@@ -34,10 +34,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many rows there are to look through, and how long they are on average."""
+    """How many documents there are to look through, and how long all are on average."""
 
-    rows: int
-    mean_length: float
+    documents: int
+    mean_document_length: float
+    mean_section_length: float
 
 
 class Finder:
@@ -49,11 +50,15 @@ class Finder:
     def __init__(self, place: Place) -> None:
         self.place = place
 
-    def measure(self, table: str) -> Size:
+    def measure(self) -> Size:
         marks = ", ".join(["%s"] * len(self.place.scopes))
-        statement = f"SELECT count(*), sum(length) FROM {table} WHERE scope IN ({marks})"  # noqa: S608  # our own names
-        rows, length = fetch(statement, self.place.scopes)[0]
-        return Size(rows, int(length or 0) / rows if rows else 0.0)
+        statement = (
+            f"SELECT count(*), sum(length), sum(section_count) FROM {DOCUMENTS}"  # noqa: S608  # our own names
+            f" WHERE scope IN ({marks})"
+        )
+        found = fetch(statement, self.place.scopes)[0]
+        documents, length, sections = (int(number or 0) for number in found)
+        return Size(documents, length / max(1, documents), length / max(1, sections))
 
     def count_documents(self, terms: Collection[str], limit: int) -> dict[str, int]:
         """Return how many documents have each term; it stops counting at the limit."""

@@ -8,6 +8,7 @@ Indexing a text again replaces what was there.
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 from uuid import UUID
 
@@ -20,13 +21,22 @@ from agents.search.sections import split_sections
 from agents.search.vectors import build_vector
 
 BATCH_SIZE = 200
+MAX_STATEMENT_ROWS = 500
 MAX_TERMS_BYTES = 400_000
 """PostgreSQL takes 1 MiB of one row's terms; sections hold what a whole note cannot."""
 MAX_EXTRA_CHARS = 20_000
 MAX_TITLE_CHARS = 500
 _UNSTORABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
 _TERM_COLUMNS = ("scope", "title_terms", "heading_terms", "extra_terms", "body_terms", "length")
-_DOCUMENT_COLUMNS = ("project_id", "kind", "source_id", "path", "title", "is_template")
+_DOCUMENT_COLUMNS = (
+    "project_id",
+    "kind",
+    "source_id",
+    "path",
+    "title",
+    "is_template",
+    "section_count",
+)
 _SECTION_COLUMNS = ("document_id", "heading_path", "first_line", "last_line")
 
 
@@ -129,7 +139,8 @@ def _analyse_text(
         _cut(whole),
         count_terms(whole),
     )
-    return (source.kind, source.source_id, *names, source.is_template, *terms), sections
+    flags = (source.is_template, len(sections))
+    return (source.kind, source.source_id, *names, *flags, *terms), sections
 
 
 def _cut(terms: str) -> str:
@@ -146,15 +157,17 @@ def _write_rows(
     rows: Iterator[tuple[Any, ...]],
     conflict: str = "",
 ) -> None:
+    """Write many rows in one statement: FTS5 goes to the disk at the beginning of each."""
     names, marks = [*columns, *_TERM_COLUMNS], ["%s"] * (len(columns) + len(_TERM_COLUMNS))
     if connection.vendor == "postgresql":
         names.append("tsv")
         marks.append("%s::tsvector")
         rows = ((*row, build_vector(*row[-len(_TERM_COLUMNS) : -1])) for row in rows)
-    table = model._meta.db_table
-    statement = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join(marks)})"  # noqa: S608  # our own names
-    if conflict:
-        changes = ", ".join(f"{name} = excluded.{name}" for name in names)
-        statement += f" ON CONFLICT ({conflict}) DO UPDATE SET {changes}"
+    row_marks = f"({', '.join(marks)})"
+    start = f"INSERT INTO {model._meta.db_table} ({', '.join(names)}) VALUES "  # noqa: S608  # our own names
+    changes = ", ".join(f"{name} = excluded.{name}" for name in names)
+    end = f" ON CONFLICT ({conflict}) DO UPDATE SET {changes}" if conflict else ""
     with connection.cursor() as cursor:
-        cursor.executemany(statement, list(rows))
+        while part := list(islice(rows, MAX_STATEMENT_ROWS)):
+            statement = f"{start}{', '.join([row_marks] * len(part))}{end}"
+            cursor.execute(statement, list(chain.from_iterable(part)))

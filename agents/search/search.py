@@ -98,11 +98,11 @@ class _Search:
         self.scores: dict[int, float] = {}
 
     def run(self, limit: int) -> SearchResult:
-        self.size = self.finder.measure(DOCUMENTS)
+        self.size = self.finder.measure()
         terms = list_terms(self.words)
-        count_limit = get_count_limit(self.size.rows)
+        count_limit = get_count_limit(self.size.documents)
         self.counts = self.finder.count_documents(terms, count_limit) if terms else {}
-        weighed = [weigh_terms(words, self.counts, self.size.rows) for words in self.phrasings]
+        weighed = [weigh_terms(words, self.counts, self.size.documents) for words in self.phrasings]
         weighed = [terms for terms in weighed if terms.sought]
         hits = self._find_hits(weighed, limit) if weighed else []
         return SearchResult(
@@ -112,7 +112,6 @@ class _Search:
         )
 
     def _find_hits(self, weighed: list[QueryTerms], limit: int) -> list[SearchHit]:
-        self.section_size = self.finder.measure(SECTIONS)
         fused = fuse([self._rank(terms) for terms in weighed])
         fused.sort(key=lambda id: self.documents[id].is_template)
         best = fused[:limit]
@@ -128,7 +127,7 @@ class _Search:
         new = load_documents(ids - self.documents.keys())
         self.documents.update({document.id: document for document in new})
         rows = [self.documents[id] for id in ids]
-        scores = score_rows(rows, terms.ranked, DOCUMENT_WEIGHTS, self.size.mean_length)
+        scores = score_rows(rows, terms.ranked, DOCUMENT_WEIGHTS, self.size.mean_document_length)
         best_score = compute_best_score(terms.ranked)
         for id in ids:
             scores[id] += sections.get(id, 0.0)
@@ -140,7 +139,7 @@ class _Search:
     ) -> dict[int, float]:
         """Return the best section's score of each document that has one, and keep the section."""
         sections = load_sections(self.finder.find(SECTIONS, terms.sought, document_ids))
-        mean_length = self.section_size.mean_length
+        mean_length = self.size.mean_section_length
         scores = score_rows(sections, terms.ranked, SECTION_WEIGHTS, mean_length)
         best: dict[int, float] = {}
         for section in sorted(sections, key=lambda section: section.first_line):
