@@ -76,9 +76,17 @@ def update_limits(
     try:
         config = AgentConfig.build(values)
     except ConfigError:  # again, now with what is in force: most changes are good ones
-        config = AgentConfig.build(values, UserAgentConfig.for_user(user).to_config())
+        config = AgentConfig.build(values, effective_config(user))
     checked = {name: getattr(config, name) for name in values}
     return update_settings(UserAgentConfig, user, checked, expected=expected, by=by)
+
+
+def effective_config(user: User, own: UserAgentConfig | None = None) -> AgentConfig:
+    """Return the limits that somebody's runs have, before a mode makes them tighter.
+
+    `own` are their settings, for those who have read them already.
+    """
+    return (own or UserAgentConfig.for_user(user)).to_config()
 
 
 def reset_limits(user: User, *names: str, by: User | None = None) -> UserAgentConfig:

@@ -6,6 +6,7 @@ import sys
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views import defaults
+from django_htmx.middleware import HtmxDetails
 
 from agents.ledger.db_errors import describe_database_error
 
@@ -21,7 +22,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     logger.warning(
         "%s %s could not be answered: %s (%s)", request.method, request.path, trouble, error
     )
-    response = unavailable_response(trouble, is_page=not request.headers.get("HX-Request"))
+    # Not request.htmx: a database fails in sessions too, before that middleware has run.
+    response = unavailable_response(trouble, is_page=not HtmxDetails(request))
     response._has_been_logged = True  # type: ignore[attr-defined]  # else Django adds a traceback
     return response
 

@@ -9,6 +9,7 @@ from agents.core.config import AgentConfig
 from agents.core.decisions import TREES, build_guard
 from agents.models import UserAgentConfig
 from agents.runtime.minimum_tokens import MinimumTokens, minimum_tokens_for
+from agents.settings_service import effective_config
 
 
 @dataclass(frozen=True)
@@ -24,24 +25,25 @@ def describe_effects(
     user: User, row: UserAgentConfig, changed: str | None = None
 ) -> list[SettingEffect]:
     """What the settings come to; only where it can be otherwise now, if one was changed."""
+    config = config_in_mode(user, row)
     makers: dict[str, Callable[[], SettingEffect | None]] = {
-        "max_iterations": lambda: _describe_iterations(row),
-        "token_budget": lambda: _describe_tokens(row, minimum_tokens_for(user)),
+        "max_iterations": lambda: _describe_iterations(row, config),
+        "token_budget": lambda: _describe_tokens(row, config, minimum_tokens_for(user)),
     }
     due = makers if changed in (None, "default_tree") else {changed} & makers.keys()
     return [meaning for name in makers if name in due and (meaning := makers[name]())]
 
 
-def effective_config(row: UserAgentConfig) -> AgentConfig:
+def config_in_mode(user: User, row: UserAgentConfig) -> AgentConfig:
     """The limits of a run in the chosen mode, which may be tighter than the settings."""
-    config = row.to_config()
+    config = effective_config(user, row)
     if row.tree not in TREES:
         return config
     return build_guard(row.tree, config).config
 
 
-def _describe_iterations(row: UserAgentConfig) -> SettingEffect:
-    most = effective_config(row).max_iterations
+def _describe_iterations(row: UserAgentConfig, config: AgentConfig) -> SettingEffect:
+    most = config.max_iterations
     use = f"{most - 1:,} iteration{'' if most == 2 else 's'} with tools, and one for the answer."
     if most == 1:
         use = "no iteration with tools: the only one is for the answer."
@@ -50,10 +52,12 @@ def _describe_iterations(row: UserAgentConfig) -> SettingEffect:
     return SettingEffect("max_iterations", text[0].upper() + text[1:])
 
 
-def _describe_tokens(row: UserAgentConfig, needs: MinimumTokens | None) -> SettingEffect | None:
+def _describe_tokens(
+    row: UserAgentConfig, config: AgentConfig, needs: MinimumTokens | None
+) -> SettingEffect | None:
     if needs is None:
         return None
-    budget = effective_config(row).token_budget
+    budget = config.token_budget
     has = f"{budget:,} tokens" if budget == row.token_budget else f"{budget:,} (mode {row.tree})"
     where = f"In a new conversation in {needs.project}, with {needs.model},"
     answer, tools = needs.budgets.answer, needs.budgets.tools

@@ -5,12 +5,11 @@ from django.core.management.base import CommandError
 from django.db.models import Q
 
 from agents.models import Project
+from agents.models.users import LOCAL_USER
 from agents.projects.errors import ProjectError
 from agents.projects.queries import projects_for
 from agents.projects.services import create_project
 from agents.vault.sample import create_sample_project
-
-LOCAL_USER = "local"
 
 
 def find_user(name: str | None) -> User:

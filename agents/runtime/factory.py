@@ -35,11 +35,11 @@ class SiteRunFactory:
         self._own_http = own_http
 
     def model(self, request: RunRequest) -> ChatModel:
-        return self._build_model(request.model, ModelSettings.for_user(request.user))
+        return self._build_model(request.model, _get_model_settings(request))
 
     def tools(self, request: RunRequest, model: ChatModel, run_id: UUID) -> ToolRunner:
         notes = ProjectNotes(request.project.pk, Author.run(run_id, request.user.pk))
-        chosen = ModelSettings.for_user(request.user)
+        chosen = _get_model_settings(request)
         offered = offered_tools(chosen, writing=can_write(request.user, request.project))
         if chosen.is_embedded:
             return ToolExecutor(offered, [notes])
@@ -66,6 +66,10 @@ class SiteRunFactory:
             return UnavailableModel("none chosen", NotFound(NO_MODEL_CHOSEN))
         http = self._own_http if place.is_own else self._http
         return build_model(http, place, name, chosen)
+
+
+def _get_model_settings(request: RunRequest) -> ModelSettings:
+    return request.model_settings or ModelSettings.for_user(request.user)
 
 
 def offered_tools(chosen: ModelSettings, *, writing: bool) -> list[Tool]:

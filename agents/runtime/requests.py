@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from agents.core.config import AgentConfig
 from agents.core.ports import ChatModel, ToolRunner
-from agents.models import AgentRun, Project
+from agents.models import AgentRun, ModelSettings, Project
 
 Attach = Callable[[AgentRun], None]
 """What the caller stores together with a new run, in the same transaction."""
@@ -42,6 +42,8 @@ class RunRequest:
     tree: str = "default"
     model: str = ""
     """The model's name; empty: as the user's settings say."""
+    model_settings: ModelSettings | None = None
+    """The user's, if they were read when the question was asked; they are not read again."""
     conversation_key: UUID | None = None
     context_runs: tuple[UUID, ...] = ()
     """Runs that are replayed to the model, oldest first."""

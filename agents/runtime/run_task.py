@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Done, OracleStreamChunk
-from agents.core.decisions import build_tree
+from agents.core.decisions import TreeGuard
 from agents.core.loop import ConversationInput, run
 from agents.core.messages import Message
 from agents.core.ports import ChatModel, Clock, ToolRunner
@@ -27,6 +27,7 @@ class RunInputs:
     """What a run is driven with."""
 
     request: RunRequest
+    guard: TreeGuard
     model: ChatModel
     tools: ToolRunner
     system_prompt: str
@@ -83,7 +84,7 @@ class RunTask:
                 history=setting.history,
                 context_id=str(self.owned_run.lease.run_id),
             ),
-            tree=build_tree(request.tree, request.config),
+            tree=setting.guard,
             model=setting.model,
             tools=setting.tools,
             clock=self.clock,

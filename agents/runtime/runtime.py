@@ -18,8 +18,7 @@ from agents import context_messages
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import OracleStreamChunk
 from agents.core.clock import LoopClock
-from agents.core.config import AgentConfig
-from agents.core.decisions import build_guard
+from agents.core.decisions import TreeGuard, build_guard
 from agents.core.ports import Clock
 from agents.core.tasks import spawn, stop
 from agents.ledger.db_executor import DatabaseExecutor
@@ -136,12 +135,12 @@ class Runtime:
         return await asyncio.shield(task)
 
     async def _start(self, request: RunRequest, attach: Attach | None) -> AgentRun:
-        config = build_guard(request.tree, request.config).config
+        guard = build_guard(request.tree, request.config)
         run_id = uuid4()
         self._starting_ids.add(run_id)
         try:
             row, setting = await self._database.run(
-                partial(self._prepare, request, run_id, config, attach)
+                partial(self._prepare, request, run_id, guard, attach)
             )
             if setting is not None:
                 self._launch(row, setting)
@@ -153,14 +152,14 @@ class Runtime:
         return row
 
     def _prepare(
-        self, request: RunRequest, run_id: UUID, config: AgentConfig, attach: Attach | None
+        self, request: RunRequest, run_id: UUID, guard: TreeGuard, attach: Attach | None
     ) -> tuple[AgentRun, RunInputs | None]:
         """The run's row and, if it is new, what it is driven with."""
         model = self._factory.model(request)
         row, is_new = create_run(
             request,
             run_id,
-            config=config,
+            config=guard.config,
             model=model.name,
             owner=process_owner_id(),
             lease_duration=self._lease_duration,
@@ -174,7 +173,7 @@ class Runtime:
         tools = self._factory.tools(request, model, row.pk)
         system = self._factory.system_prompt(request)
         return row, RunInputs(
-            request, model, tools, system, context_messages.build_messages(replayed)
+            request, guard, model, tools, system, context_messages.build_messages(replayed)
         )
 
     async def cancel(self, run_id: UUID, note: str = "") -> bool:

@@ -3,7 +3,7 @@
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 
-from agents.management.lookup import LOCAL_USER
+from agents.models.users import LOCAL_USER
 from agents.projects.queries import projects_for
 from agents.vault.sample import create_sample_project
 from chat.errors import InvalidAction

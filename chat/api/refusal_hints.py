@@ -7,7 +7,8 @@ from django.contrib.auth.models import User
 
 from agents.core.config import LIMITS, AgentConfig, ConfigError
 from agents.endpoints.model_settings import KEY, SETTING_NAMES, describe_expected
-from agents.models import ModelSettings, UserAgentConfig
+from agents.models import ModelSettings
+from agents.settings_service import effective_config
 
 ALL_SETTING_NAMES = frozenset({*LIMITS, *SETTING_NAMES, KEY})
 
@@ -16,7 +17,7 @@ def refusal_messages(user: User, names: Set[str]) -> dict[str, str]:
     """A sentence for each of these settings, to refuse a value with."""
     found: dict[str, str] = {}
     if names & LIMITS.keys():
-        config = UserAgentConfig.for_user(user).to_config()
+        config = effective_config(user)
         found |= {name: _bounds_message(name, config) for name in names & LIMITS.keys()}
     if KEY in names:
         found[KEY] = describe_expected(KEY)

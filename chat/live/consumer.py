@@ -14,7 +14,6 @@ from contextlib import ExitStack, suppress
 from typing import Any, TypeVar, assert_never
 from uuid import UUID
 
-from autobahn.exception import Disconnected
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import User
@@ -276,12 +275,12 @@ class ChatConsumer(AsyncWebsocketConsumer):
         """A page may leave while it is being told something; we hear of it in a moment."""
         try:
             await super().send(*args, **kwargs)
-        except Disconnected:
+        except ConnectionError:
             self._is_closed = True
 
     async def close(self, *args: Any, **kwargs: Any) -> None:
         self._is_closed = True
-        with suppress(Disconnected):
+        with suppress(ConnectionError):
             await super().close(*args, **kwargs)
 
     # -- help -------------------------------------------------------------------------------------
@@ -306,7 +305,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             return
         try:
             await self.base_send({"type": "websocket.send", "bytes": None, "text": frame})
-        except Disconnected:
+        except ConnectionError:
             self._is_closed = True
 
     async def _run_db(self, function: Callable[[], T]) -> T:

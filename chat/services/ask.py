@@ -22,6 +22,7 @@ from agents.core.sanitize import replace_unstorable
 from agents.models import AgentRun, ModelSettings, Project, UserAgentConfig
 from agents.runtime import RunRequest
 from agents.runtime.requests import Attach
+from agents.settings_service import effective_config
 from chat.conversations import queries, tree
 from chat.errors import InvalidAction, NotFoundForUser, StaleHead
 from chat.models import Conversation
@@ -75,7 +76,13 @@ def start_conversation(
         tree.add_exchange(new, None, run)
 
     request = _build_request(
-        user, project, question, options, conversation_key=key, continued_from=continued_from
+        user,
+        project,
+        question,
+        options,
+        ModelSettings.for_user(user),
+        conversation_key=key,
+        continued_from=continued_from,
     )
     return PreparedRun(request, attach)
 
@@ -121,7 +128,8 @@ def regenerate(user: User, context_id: UUID, options: RunOptions = DEFAULT_OPTIO
         exchange.conversation,
         exchange.parent_id,
         again.question,
-        inherit_options(again, options),
+        options,
+        like=again,
         continued_from=again.continued_from_id,
     )
 
@@ -133,10 +141,17 @@ def ask_under(
     question: str,
     options: RunOptions,
     *,
+    like: AgentRun | None = None,
     continued_from: UUID | None = None,
     only_at_head: bool = False,
 ) -> PreparedRun:
-    """A question that hangs under an exchange, for rows that were found for this user."""
+    """A question that hangs under an exchange, for rows that were found for this user.
+
+    `like` is a run of theirs whose mode and model it takes, unless others were asked for.
+    """
+    chosen = ModelSettings.for_user(user)
+    if like is not None:
+        options = _inherit_options(like, options, chosen)
 
     def attach(run: AgentRun) -> None:
         with tree.lock_conversation(conversation.pk) as current:
@@ -149,36 +164,40 @@ def ask_under(
         conversation.project,
         question,
         options,
+        chosen,
         conversation_key=conversation.pk,
-        context_runs=tree.run_ids_on_path(
-            parent_id, ModelSettings.for_user(user).max_context_nodes
-        ),
+        context_runs=tree.run_ids_on_path(parent_id, chosen.max_context_nodes),
         continued_from=continued_from,
     )
     return PreparedRun(request, attach)
 
 
-def inherit_options(run: AgentRun, options: RunOptions) -> RunOptions:
+def _inherit_options(run: AgentRun, options: RunOptions, chosen: ModelSettings) -> RunOptions:
     """Mode and model of an earlier run, unless others were asked for or they are not there."""
     if options.tree is None and run.tree in TREES.names():
         options = replace(options, tree=run.tree)
-    asker = run.user
-    if options.model is None and asker and run.model in ModelSettings.for_user(asker).models:
+    if options.model is None and run.model in chosen.models:
         options = replace(options, model=run.model)
     return options
 
 
 def _build_request(
-    user: User, project: Project, question: str, options: RunOptions, **place: Any
+    user: User,
+    project: Project,
+    question: str,
+    options: RunOptions,
+    chosen: ModelSettings,
+    **place: Any,
 ) -> RunRequest:
     row = UserAgentConfig.for_user(user)
     return RunRequest(
         user=user,
         project=project,
         question=_validate_question(question),
-        config=AgentConfig.build(options.overrides, row.to_config()),
+        config=AgentConfig.build(options.overrides, effective_config(user, row)),
         tree=_validate_tree(options.tree or row.tree),
-        model=_validate_model(options.model, ModelSettings.for_user(user)),
+        model=_validate_model(options.model, chosen),
+        model_settings=chosen,
         client_message_id=_validate_message_id(options.client_message_id),
         **place,
     )

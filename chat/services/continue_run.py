@@ -9,7 +9,7 @@ from agents.models import AgentRun
 from agents.settings_service import update_limits
 from chat.conversations import queries
 from chat.errors import InvalidAction
-from chat.services.ask import DEFAULT_OPTIONS, PreparedRun, RunOptions, ask_under, inherit_options
+from chat.services.ask import DEFAULT_OPTIONS, PreparedRun, RunOptions, ask_under
 
 CONTINUE_QUESTION = "Continue from where you stopped."
 
@@ -49,7 +49,8 @@ def follow_up(
         exchange.conversation,
         exchange.pk,
         question,
-        inherit_options(exchange.run, options),
+        options,
+        like=exchange.run,
         continued_from=exchange.run_id,
     )
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 
+from autobahn.exception import Disconnected
 from twisted.internet import reactor, tcp
 from twisted.internet.task import deferLater
 
@@ -100,6 +101,8 @@ class BoundedWebSocketProtocol(WebSocketFactory.protocol):  # type: ignore[misc]
         self.transport.writes_immediately = True
         try:
             return super().sendMessage(*args, **kwargs)
+        except Disconnected as error:  # as ASGI has it, so that consumers need not know autobahn
+            raise ConnectionResetError("the browser has left") from error
         finally:
             self.maxMessagePayloadSize = bound
 

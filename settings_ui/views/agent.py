@@ -14,7 +14,7 @@ from agents.web.requests import HtmxRequest, get_user, sign_in_required
 from settings_ui.forms import base
 from settings_ui.forms.base import AGENT_FIELDS, SettingField, SettingForm
 from settings_ui.limits_summary import describe_limits, get_recent_runs
-from settings_ui.setting_effects import describe_effects, effective_config
+from settings_ui.setting_effects import config_in_mode, describe_effects
 
 URLS = {"page_url": "settings", "field_url": "setting", "reset_url": "reset-setting"}
 """Names of URLs for the templates of a field."""
@@ -92,7 +92,7 @@ def _state_context(request: HtmxRequest, form: SettingForm) -> dict[str, object]
     return {
         **URLS,
         "form": replace(form, effect=own),
-        "preview": describe_limits(effective_config(row)),
+        "preview": describe_limits(config_in_mode(user, row)),
         "meanings": found,
     }
 
@@ -114,7 +114,7 @@ def _render_page(request: HtmxRequest, replacement: SettingForm | None = None) -
         **URLS,
         "section": "settings",
         "forms": [replace(form, effect=told.get(form.name)) for form in shown],
-        "preview": describe_limits(effective_config(row)),
+        "preview": describe_limits(config_in_mode(user, row)),
         "history": get_recent_runs(user),
     }
     return render(

@@ -4,6 +4,7 @@ import logging
 
 import pytest
 from django.contrib.auth.models import User
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.db import OperationalError, connection
 from django.http import HttpRequest, HttpResponse
 from django.test import AsyncClient, Client
@@ -99,3 +100,19 @@ def test_suspicious_requests_are_a_line_in_the_log() -> None:
     assert SuppressTracebackFilter().filter(record)
     assert SuppressTracebackFilter().filter(ours)
     assert (record.exc_info, ours.exc_info) == (None, info)
+
+
+def test_a_part_of_a_page_gets_a_sentence_also_before_htmx_was_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sessions are read by an earlier middleware."""
+
+    def fail(*args: object) -> None:
+        raise OperationalError("away")
+
+    monkeypatch.setattr(SessionMiddleware, "process_request", fail)
+    response = Client(raise_request_exception=False).get(
+        "/write", secure=True, headers={"HX-Request": "true"}
+    )
+    assert response.status_code == 503
+    assert response["Content-Type"].startswith("text/plain")

@@ -53,7 +53,7 @@ async def run(
     state: AgentState,
     conversation: ConversationInput,
     *,
-    tree: DecisionTree,
+    tree: DecisionTree | TreeGuard,
     model: ChatModel,
     tools: ToolRunner,
     clock: Clock,
@@ -64,9 +64,10 @@ async def run(
     """Yield a run's chunks, the last of them `done`.
 
     `deadline` (monotonic) and `state.token_limit` can only shorten what the configuration allows:
-    they are a subagent's share. `grace` is how long a cancelled tool is waited for.
+    they are a subagent's share. A tree that is guarded already is used as it is. `grace` is how
+    long a cancelled tool is waited for.
     """
-    guard = TreeGuard(tree, state.config)
+    guard = tree if isinstance(tree, TreeGuard) else TreeGuard(tree, state.config)
     ctx = RunContext(
         state, guard, model, tools, clock, cancellation or Cancellation(), deadline, grace
     )

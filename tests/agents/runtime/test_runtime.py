@@ -15,6 +15,8 @@ from django.utils import timezone
 from agents import context_messages
 from agents.audit.verify import verify_run
 from agents.core.chunks import Content, Done, SystemMessage, ToolCalled, ToolResult
+from agents.core.config import AgentConfig
+from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.messages import TextDelta
 from agents.models import AgentRun, RunEvent
 from agents.runtime import RunRefused, Runtime
@@ -239,3 +241,19 @@ def holds(file: Path, words: bytes, patience: float = 10.0) -> bool:
     while not (found := words in file.read_bytes()) and time.monotonic() < until:
         time.sleep(0.01)
     return found
+
+
+async def test_the_tree_of_a_run_is_built_and_guarded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+    real = DefaultDecisionTree.get_config
+
+    def get_config(self: DefaultDecisionTree) -> AgentConfig:
+        built.append(type(self).__name__)
+        return real(self)
+
+    monkeypatch.setattr(DefaultDecisionTree, "get_config", get_config)
+    request = await asked()
+    async with Runtime(ScriptedRunFactory(ScriptedModel([say("It is so.")]))) as runtime:
+        row = await runtime.start(request)
+        await followed(runtime, row.pk)
+    assert built == ["DefaultDecisionTree"]

@@ -3,11 +3,15 @@
 from typing import Any
 from uuid import UUID, uuid4
 
+import httpx
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from agents.core.config import AgentConfig, ConfigError
 from agents.models import AgentRun, Membership, ModelSettings, UserAgentConfig
+from agents.runtime.factory import SiteRunFactory
 from chat.conversations import commands, tree
 from chat.errors import InvalidAction, NotFoundForUser, StaleHead
 from chat.models import Conversation, Exchange
@@ -295,3 +299,22 @@ def test_regenerating_asks_the_same_model_while_it_is_offered() -> None:
     assert ask.regenerate(talk.user, talk.first.pk).request.model == "second"
     AgentRun.objects.update(model="gone")
     assert ask.regenerate(talk.user, talk.first.pk).request.model == ""
+
+
+@pytest.mark.parametrize("how", ["first", "next", "again"])
+def test_the_settings_of_models_are_read_once_for_a_question(how: str) -> None:
+    """Up to the model and the tools that it is answered with."""
+    talk = Talk()
+    ModelSettings.for_user(talk.user)  # made when they are first needed
+    factory = SiteRunFactory(httpx.AsyncClient(), httpx.AsyncClient())
+    with CaptureQueriesContext(connection) as queries:
+        match how:
+            case "first":
+                asked = ask.start_conversation(talk.user, talk.project.pk, "?")
+            case "next":
+                asked = ask.ask(talk.user, "?", conversation_id=talk.id)
+            case _:
+                asked = ask.regenerate(talk.user, talk.first.pk)
+        factory.tools(asked.request, factory.model(asked.request), uuid4())
+    table = ModelSettings._meta.db_table
+    assert len([each for each in queries if f'FROM "{table}"' in each["sql"]]) == 1
