@@ -115,7 +115,7 @@ async def test_a_dear_answer_is_rendered_in_slices(monkeypatch: Patch) -> None:
         valve.open()
         await tab.is_ready()
         counting.cancel()
-        assert 0 < longest <= broadcast.SLICE_CHARS
+        assert 0 < longest <= 2_000
 
 
 async def test_a_run_that_cannot_be_rendered_ends_its_pages_and_not_the_next(
