@@ -38,8 +38,7 @@ class RunRow:
         """The reason may be that of a package which is no longer installed."""
         if self.run.outcome is None:
             return "Running"
-        reason = self.run.reason
-        return get_reason(reason).label
+        return get_reason(self.run.reason).label
 
     @property
     def tokens(self) -> int:
