@@ -15,6 +15,8 @@ COMPILE := $(VENV)/bin/pip-compile --quiet --allow-unsafe --strip-extras --no-em
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 # Two processes share the tests; one that has none left takes over half of the other's.
 PARALLEL := -n 2 --dist worksteal
+# Servers that are attacked or broken are measured, so nothing else runs beside them.
+ALONE := tests/attack tests/faults
 # A test in a browser mostly waits, so three of them keep two cores busy.
 BROWSERS := -n 3 --dist worksteal
 FAST := tests/agents/core tests/agents/llm tests/agents/models tests/chat/markdown
@@ -50,7 +52,8 @@ test-fast: $(READY) ## run the tests of what needs no site: the core, model clie
 	$(PY) -m pytest $(PARALLEL) $(FAST) $(ARGS)
 
 test-ci: $(READY) ## run the tests that take many seconds each, which `make test` leaves out
-	$(PY) -m pytest --ignore=tests/browser -m ci -rs $(ARGS) || [ $$? -eq 5 ]
+	$(PY) -m pytest $(PARALLEL) $(addprefix --ignore=,$(ALONE) tests/browser) -m ci -rs $(ARGS) || [ $$? -eq 5 ]
+	$(PY) -m pytest $(ALONE) -m ci -rs $(ARGS) || [ $$? -eq 5 ]
 	$(PY) -m pytest tests/browser -m ci -rs $(ARGS) || [ $$? -eq 5 ]
 	$(PY) -m pytest $(PARALLEL) --ignore=tests/browser --hypothesis-profile=thorough \
 		-m "hypothesis and not ci and not long and not scale" $(ARGS) || [ $$? -eq 5 ]
