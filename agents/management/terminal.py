@@ -39,10 +39,10 @@ class Terminal:
         self._subagents.add(chunk.parent)
         match chunk:
             case Content(content=text) if not chunk.parent:
-                self._write_text(_replace_control_characters(text))
+                self._write_text(replace_control_characters(text))
             case Thinking(content=text) if not chunk.parent:
                 self._write_text(
-                    self._colourise(_replace_control_characters(text), _DIM)
+                    self._colourise(replace_control_characters(text), _DIM)
                     if self._out.isatty()
                     else ""
                 )
@@ -76,7 +76,7 @@ class Terminal:
     def _write_line(self, chunk: OracleStreamChunk, text: str, colour: str = "") -> None:
         self._end_text()
         indent = "    " if chunk.parent else ""
-        self._out.write(f"{indent}{self._colourise(_replace_control_characters(text), colour)}\n")
+        self._out.write(f"{indent}{self._colourise(replace_control_characters(text), colour)}\n")
         self._out.flush()
 
     def _colourise(self, text: str, colour: str) -> str:
@@ -100,7 +100,7 @@ class Terminal:
         )
 
 
-def _replace_control_characters(text: str) -> str:
+def replace_control_characters(text: str) -> str:
     """Text that cannot move the cursor, clear the screen or change the title."""
     return _CONTROL.sub("\ufffd", text)
 

@@ -25,10 +25,9 @@ _ROWS = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where to look: scopes of a project, and within them a folder or chosen sources alone."""
+    """Where to look: scopes of a project, and within them chosen sources alone."""
 
     scopes: tuple[str, ...]
-    folder: str = ""
     source_ids: Collection[int] | None = None
 
 
@@ -83,9 +82,6 @@ class Finder:
         """Return the conditions beyond the scope, as SQL that begins with AND, or as nothing."""
         conditions: list[str] = []
         arguments: list[Any] = []
-        if folder := self.place.folder.strip("/"):
-            conditions.append("substr(d.path, 1, %s) = %s")
-            arguments += [len(folder) + 1, f"{folder}/"]
         for column, chosen in (("source_id", self.place.source_ids), ("id", document_ids)):
             if chosen is not None:
                 conditions.append(f"d.{column} {self.is_in_list}")

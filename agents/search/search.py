@@ -7,7 +7,7 @@ Each phrasing has its own list, and the lists are fused. Texts are not read here
 lines, and `snippets` makes the rest of them.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -65,8 +65,8 @@ class SearchResult:
     hits: tuple[SearchHit, ...]
     missing_words: tuple[str, ...]
     """Words of the queries that no document of the project has."""
-    terms: frozenset[str]
-    """What was looked for, as `snippets` wants it."""
+    weights: Mapping[str, float]
+    """The terms that were looked for, as `snippets` wants them."""
 
 
 def search(
@@ -75,15 +75,17 @@ def search(
     *,
     limit: int = 5,
     kinds: Sequence[str] = ALL_KINDS,
-    folder: str = "",
     source_ids: Collection[int] | None = None,
 ) -> SearchResult:
-    """Return the best documents of a project, best first; templates come last."""
+    """Return the best documents of a project, best first; templates come last.
+
+    With `source_ids`, no others are looked at.
+    """
     if not 1 <= len(queries) <= MAX_QUERIES:
         raise SearchRefused(f"Pass 1 to {MAX_QUERIES} queries, not {len(queries)}.")
     scopes = tuple(get_scope(project_id, kind) for kind in kinds)
     phrasings = [parse_query(query) for query in queries]
-    return _Search(get_finder(Place(scopes, folder, source_ids)), phrasings).run(max(1, limit))
+    return _Search(get_finder(Place(scopes, source_ids)), phrasings).run(max(1, limit))
 
 
 class _Search:
@@ -108,7 +110,7 @@ class _Search:
         return SearchResult(
             hits=tuple(hits),
             missing_words=list_missing_words(self.words, self.counts),
-            terms=frozenset().union(*(terms.sought for terms in weighed)),
+            weights={term: weight for each in weighed for term, weight in each.sought.items()},
         )
 
     def _find_hits(self, weighed: list[QueryTerms], limit: int) -> list[SearchHit]:

@@ -32,11 +32,12 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading and its line; an underlined one begins where its title stands."""
+    """A heading, its first line and its last; underlined ones have several."""
 
     level: int
     text: str
     line: int
+    last_line: int
 
 
 def split_lines(text: str) -> list[str]:
@@ -50,18 +51,29 @@ def split_lines(text: str) -> list[str]:
 
 
 def split_sections(text: str) -> list[Section]:
-    """Return the sections of a text, first to last. Parts that hold nothing are left out."""
+    """Return the sections of a text, first to last. Parts that hold nothing are left out.
+
+    A heading with nothing below it but a lower one belongs to the section of that one.
+    """
     lines = split_lines(text)
     sections: list[Section] = []
     path: list[Heading] = []
     start = 0
     for heading in find_headings(lines, MAX_HEADINGS):
-        sections += _cut_by_size(lines, start, heading.line - 1, path)
+        if not _is_bare(lines, path, heading):
+            sections += _cut_by_size(lines, start, heading.line - 1, path)
+            start = heading.line - 1
         while path and path[-1].level >= heading.level:
             path.pop()
         path.append(heading)
-        start = heading.line - 1
     return [*sections, *_cut_by_size(lines, start, len(lines), path)]
+
+
+def _is_bare(lines: list[str], path: list[Heading], below: Heading) -> bool:
+    """Whether there is nothing between the last heading and a lower one."""
+    if not path or path[-1].level >= below.level:
+        return False
+    return not any(map(str.strip, lines[path[-1].last_line : below.line - 1]))
 
 
 def find_headings(lines: list[str], limit: int) -> list[Heading]:
@@ -102,7 +114,7 @@ def count_frontmatter_lines(lines: list[str]) -> int:
 def _read_heading(lines: list[str], number: int) -> Heading | None:
     line = lines[number]
     if match := _HEADING_PATTERN.match(line):
-        return Heading(len(match[1]), _shorten(match[2] or ""), number + 1)
+        return Heading(len(match[1]), _shorten(match[2] or ""), number + 1, number + 1)
     if number and (match := _UNDERLINE_PATTERN.match(line)):
         return _read_underlined(lines, number, match[1])
     return None
@@ -125,8 +137,8 @@ def _read_underlined(lines: list[str], number: int, line: str) -> Heading | None
         return None
     level = _UNDERLINE_LEVELS[line[0]]
     if is_overlined:
-        return Heading(level - len(_UNDERLINE_LEVELS), _shorten(title), number - 1)
-    return Heading(level, _shorten(title), number)
+        level -= len(_UNDERLINE_LEVELS)
+    return Heading(level, _shorten(title), number - is_overlined, number + 1)
 
 
 def _shorten(heading: str) -> str:

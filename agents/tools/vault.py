@@ -38,7 +38,7 @@ def vault_search(
     Read a note with vault_read before you rely on it.
     """
     with _vault_errors_as_tool_errors():
-        hits = notes.search(query, limit)
+        hits = notes.search([query], limit).hits
     if not hits:
         return ToolOutput(f"No note matches {query!r}. Try other words, or vault_list.")
     found = [f"{number}. {_format_hit(hit)}" for number, hit in enumerate(hits, start=1)]

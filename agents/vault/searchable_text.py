@@ -22,16 +22,21 @@ def build_searchable_text(note: Note, parsed: ParsedNote) -> SearchableText:
         path=note.path,
         title=note.title,
         extra=" ".join([*parsed.tags, *parsed.aliases]),
-        text=_get_readable_text(note, parsed),
+        text=_get_words(note, parsed),
         is_template=is_template(note.path),
     )
 
 
-def _get_readable_text(note: Note, parsed: ParsedNote) -> str:
-    """Lines keep their numbers. A drawing is data, not words: a note ends before it."""
+def get_readable_text(note: Note) -> str:
+    """Return what people read of a note; its lines are those that search counts."""
     if note.path.lower().endswith(".canvas"):
         return canvas.to_markdown(note.text)
-    text = note.text.removeprefix(BYTE_ORDER_MARK)
+    return note.text.removeprefix(BYTE_ORDER_MARK)
+
+
+def _get_words(note: Note, parsed: ParsedNote) -> str:
+    """Lines keep their numbers. A drawing is data, not words: a note ends before it."""
+    text = get_readable_text(note)
     if parsed.frontmatter.find("excalidraw-plugin") and (start := _DRAWING.search(text)):
         return text[: start.start()]
     return text

@@ -1,7 +1,7 @@
 """The project's notes as the vault tools need them, and the simplest of them: a folder of Markdown.
 
     notes = FolderNotes(SAMPLE_PROJECT)
-    notes.search("permit for the quay", limit=3)[0].path
+    notes.search(["permit for the quay"], limit=3).hits[0].path
 
 Paths are relative to the root, with slashes. What is asked for outside of it, by dots, by links or
 by absolute paths, is refused before the disk is touched.
@@ -12,13 +12,13 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from agents.vault.errors import NoteRefused, NoteUnavailable
 from agents.vault.search_index import Document, SearchIndex
-from agents.vault.service import NoteEntry, NoteHit, Notes
+from agents.vault.service import NoteEntry, NoteHit, Notes, NoteSearchResult
 
 SAMPLE_PROJECT = Path(__file__).parent / "sample_project"
 MAX_BYTES = 1_000_000
@@ -62,10 +62,12 @@ class FolderNotes(Notes):
         self._stamps: dict[str, tuple[int, int]] = {}
         self._lock = threading.RLock()  # tools run in threads, side by side
 
-    def search(self, query: str, limit: int) -> list[NoteHit]:
+    def search(
+        self, queries: Sequence[str], limit: int, *, folder: str = "", tag: str = ""
+    ) -> NoteSearchResult:
         with self._lock:
             self._refresh()
-            return [
+            hits = [
                 NoteHit(
                     path=found.document.path,
                     title=found.document.title,
@@ -73,9 +75,12 @@ class FolderNotes(Notes):
                     line=found.line + 1,
                     snippet=found.snippet,
                     score=found.score,
+                    first_line=found.line + 1,
+                    last_line=found.line + 1,
                 )
-                for found in self._index.search(query, limit)
+                for found in self._index.search(" ".join(queries), limit)
             ]
+        return NoteSearchResult(tuple(hits))
 
     def read(self, path: str) -> str:
         file = self._resolve_path(validate_path(path))

@@ -69,15 +69,9 @@ def test_templates_come_last(project: Project) -> None:
     assert list_paths(project, "book") == ["Shelf.md", "Templates/Book.md"]
 
 
-def test_a_folder_and_chosen_notes_restrict_a_search(project: Project) -> None:
-    paths = ["plan/a.md", "plan/sub/b.md", "planning/c.md", "d.md"]
-    index_documents(
-        project.id,
-        [SearchableText("note", n, path, text="quay") for n, path in enumerate(paths)],
-    )
-    assert {*list_paths(project, "quay", folder="plan")} == {"plan/a.md", "plan/sub/b.md"}
-    assert {*list_paths(project, "quay", source_ids=[0, 3])} == {"plan/a.md", "d.md"}
-    assert list_paths(project, "quay", folder="plan/", source_ids=[3]) == []
+def test_chosen_notes_restrict_a_search(project: Project, index_notes: IndexNotes) -> None:
+    index_notes(a="quay", b="quay", c="quay")
+    assert {*list_paths(project, "quay", source_ids=[1, 3, 99])} == {"a.md", "c.md"}
     assert list_paths(project, "quay", source_ids=[]) == []
 
 

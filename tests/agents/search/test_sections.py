@@ -22,6 +22,14 @@ def test_sections_carry_their_headings_and_lines() -> None:
     ]
 
 
+def test_a_heading_with_only_a_lower_one_below_is_part_of_its_section() -> None:
+    assert split_sections("# One\n\n## Two\ntext\n# Three\n# Four") == [
+        Section(("One", "Two"), 1, 4, "# One\n\n## Two\ntext"),
+        Section(("Three",), 5, 5, "# Three"),
+        Section(("Four",), 6, 6, "# Four"),
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -102,7 +102,7 @@ def test_a_link_to_a_file_outside_is_not_followed(
     with pytest.raises(NoteRefused, match="link"):
         notes.write("link.md", "x")
     assert notes.list() == []
-    assert notes.search("swordfish", 5) == []
+    assert notes.search(["swordfish"], 5).hits == ()
     assert "swordfish" in (tmp_path / "outside.md").read_text()
 
 
@@ -130,9 +130,9 @@ def test_a_good_path_is_taken_as_it_is() -> None:
 def test_what_was_written_can_be_read_and_found(notes: FolderNotes) -> None:
     assert notes.write("a/new.md", "# Kite\n\nThe kite is red.\n") is None
     assert notes.read("a/new.md") == "# Kite\n\nThe kite is red.\n"
-    assert [hit.path for hit in notes.search("red kite", 5)] == ["a/new.md"]
+    assert [hit.path for hit in notes.search(["red kite"], 5).hits] == ["a/new.md"]
     assert notes.write("a/new.md", "# Boat\n") == "# Kite\n\nThe kite is red.\n"
-    assert notes.search("kite", 5) == []
+    assert notes.search(["kite"], 5).hits == ()
 
 
 def test_notes_can_only_be_read_unless_said_otherwise(root: Path) -> None:
@@ -174,7 +174,7 @@ def test_what_is_too_large_is_refused(notes: FolderNotes, root: Path) -> None:
 def test_bytes_that_are_no_text_are_marked(notes: FolderNotes, root: Path) -> None:
     (root / "a.md").write_bytes(b"\xef\xbb\xbfcaf\xe9 kite")
     assert notes.read("a.md") == "caf\ufffd kite"
-    assert notes.search("kite", 1)
+    assert notes.search(["kite"], 1).hits
 
 
 def test_the_index_follows_the_files(notes: FolderNotes, root: Path) -> None:
@@ -184,8 +184,8 @@ def test_the_index_follows_the_files(notes: FolderNotes, root: Path) -> None:
     (root / "a.md").write_text("cherry")
     os.utime(root / "a.md", ns=(1, 1))
     (root / "b.md").unlink()
-    assert notes.search("apple banana", 5) == []
-    assert [hit.path for hit in notes.search("cherry", 5)] == ["a.md"]
+    assert notes.search(["apple banana"], 5).hits == ()
+    assert [hit.path for hit in notes.search(["cherry"], 5).hits] == ["a.md"]
 
 
 def test_notes_are_listed_by_folder_with_their_titles() -> None:
@@ -215,14 +215,14 @@ def test_notes_are_listed_by_folder_with_their_titles() -> None:
     ],
 )
 def test_the_best_note_comes_first(query: str, path: str) -> None:
-    hits = FolderNotes(SAMPLE_PROJECT).search(query, 5)
+    hits = FolderNotes(SAMPLE_PROJECT).search([query], 5).hits
     assert hits[0].path == path
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
     assert all(0 <= hit.score <= 1 and len(hit.snippet) <= 500 for hit in hits)
 
 
 def test_a_hit_names_the_line_that_fits_best() -> None:
-    hit = FolderNotes(SAMPLE_PROJECT).search("treasurer signature", 1)[0]
+    hit = FolderNotes(SAMPLE_PROJECT).search(["treasurer signature"], 1).hits[0]
     line = (SAMPLE_PROJECT / hit.path).read_text().splitlines()[hit.line - 1]
     assert "treasurer" in line
     assert hit.heading == "Rules"
@@ -245,7 +245,7 @@ def test_words_side_by_side_count_more_than_words_far_apart() -> None:
 
 @pytest.mark.parametrize("query", ["", "   ", "?!", "the of", "zzzz", "x" * 10_000, "\x00"])
 def test_odd_queries_find_nothing_or_something_but_never_fail(query: str) -> None:
-    assert isinstance(FolderNotes(SAMPLE_PROJECT).search(query, 3), list)
+    assert isinstance(FolderNotes(SAMPLE_PROJECT).search([query], 3).hits, tuple)
 
 
 @pytest.mark.parametrize("text", ["", "---", "---\n---", "---\ntitle:\n---\n", "#", "\n\n\n"])
@@ -277,9 +277,9 @@ def test_a_few_thousand_notes_are_searched_quickly(root: Path) -> None:
     for number in range(2_000):
         (root / f"{number}.md").write_text(f"# Note {number}\n\n{texts[number % len(texts)][:800]}")
     notes = FolderNotes(root)
-    notes.search("first", 1)
+    notes.search(["first"], 1)
     began = time.perf_counter()
-    assert notes.search("note 1234 gauge battery", 1)[0].path == "1234.md"
+    assert notes.search(["note 1234 gauge battery"], 1).hits[0].path == "1234.md"
     assert time.perf_counter() - began < 2
 
 
