@@ -70,7 +70,9 @@ def build_requests(users: int) -> Callable[[str], RunRequest]:
     """Migrate, then make requests of so many users in turn: each may have a few runs going."""
     call_command("migrate", verbosity=0)
     project = Project.objects.create(name="bench")
-    people: Any = cycle([User.objects.create_user(f"user{n}") for n in range(users)])
+    members = [User.objects.create_user(f"user{n}") for n in range(users)]
+    project.members.add(*members)
+    people: Any = cycle(members)
     return lambda question: RunRequest(
         user=next(people), project=project, question=question, config=CONFIG
     )
