@@ -131,7 +131,7 @@ STATIC_ROOT.mkdir(exist_ok=True)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     # Names with a digest, so that browsers may keep them for ever.
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "oracle_site.static_files.StaticFilesStorage"},
 }
 
 LANGUAGE_CODE = "en"

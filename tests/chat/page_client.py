@@ -114,7 +114,7 @@ class Chat:
 
 
 class Tab:
-    """What somebody sees. It acknowledges frames as app.js does, unless it is slow."""
+    """What somebody sees. It acknowledges frames as frames.js does, unless it is slow."""
 
     def __init__(self, chat: Chat, run: AgentRun, page: Dom, *, slow: bool = False) -> None:
         self.chat, self.run, self.dom, self.slow = chat, run, page, slow

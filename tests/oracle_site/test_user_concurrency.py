@@ -69,7 +69,7 @@ async def test_whoever_leaves_gives_the_place_back() -> None:
     assert app._semaphores == {}
 
 
-@pytest.mark.parametrize(("who", "path"), [("", "/c/1/"), ("ada", "/static/app.js")])
+@pytest.mark.parametrize(("who", "path"), [("", "/c/1/"), ("ada", "/static/js/frames.js")])
 async def test_other_requests_do_not_wait(who: str, path: str) -> None:
     pages = Pages()
     app = UserConcurrencyLimiter(pages)

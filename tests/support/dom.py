@@ -1,7 +1,7 @@
 """A page as a browser has it, as far as frames need one: elements, ids, swaps.
 
     page = Dom(html)
-    page.apply(frame)  # as htmx's ws extension and the hook in app.js do
+    page.apply(frame)  # as htmx's ws extension and the hook in frames.js do
     assert page == Dom(reloaded)
 
 Read strictly: what a browser would have to mend is an error here, so that what is compared is what
@@ -200,7 +200,7 @@ class Dom:
         assert self.repeated_ids == []
 
     def _grow(self, at: str, keep: str | None, more: str) -> None:
-        """As app.js does it, in the one block that is open."""
+        """As frames.js does it, in the one block that is open."""
         (holder,) = (e for e in self.root.walk() if e.id.endswith("-tail"))
         if keep is None:
             _grow_text(holder, int(at), more)
@@ -244,7 +244,7 @@ class Dom:
                 raise Malformed(f"a frame that swaps by {style!r}")
 
     def _is_known(self, child: Element | str, target: Element) -> bool:
-        """The hook of app.js: what is on the page already is replaced, not added."""
+        """The hook of frames.js: what is on the page already is replaced, not added."""
         if isinstance(child, str) or not child.id or child.id == target.id:
             return False
         known = self.root.get(child.id)

@@ -1,0 +1,37 @@
+// The page follows the text that grows, until its reader leaves the end.
+import { find, isTouch, lastExchange, on, scroller } from "./page.js";
+
+const NEAR_PX = 64;
+
+let isFollowing = !location.hash && !find("#empty");
+let lastTop = 0;
+
+const gapBelow = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+
+/** Go to the end if the reader was there, and offer the way to it if not. */
+export const follow = () => {
+  if (isFollowing) scroller.scrollTop = scroller.scrollHeight;
+  lastTop = scroller.scrollTop;
+  find("#latest").hidden = gapBelow() < NEAR_PX || !lastExchange();
+};
+
+/** Follow from the next change on. */
+export const startFollowing = () => { isFollowing = true; };
+
+/** Leave readers where they are who are away from the end. To be called before text is added. */
+export const releaseReader = () => {
+  if (gapBelow() >= NEAR_PX) isFollowing = false;
+};
+
+on(scroller, "scroll", () => {
+  const isUpwards = scroller.scrollTop < lastTop;
+  // One pixel is rounding, not a reader; downwards, near the end is the end.
+  if (isUpwards ? gapBelow() > 1 : gapBelow() < NEAR_PX) isFollowing = !isUpwards;
+  follow();
+});
+on("#latest", "click", () => {
+  startFollowing();
+  follow();
+  if (!isTouch) find("#question").focus(); // on touch that would open the keyboard
+});
+new ResizeObserver(follow).observe(scroller);
