@@ -171,23 +171,20 @@ def test_every_icon_that_a_template_names_is_in_the_sprite() -> None:
 
 
 def test_the_style_sheet_is_small_and_in_layers() -> None:
-    sheet = (ROOT / "static/css/app.css").read_text()
-    assert len(sheet.encode()) < 30 * 1024
-    assert "@layer reset, tokens, base, layout, components, prose, utilities;" in sheet
+    tokens, sheet = ((ROOT / "static/css" / name).read_text() for name in ("tokens.css", "app.css"))
+    assert len((tokens + sheet).encode()) < 30 * 1024
+    assert "@layer reset, base, layout, components, prose, utilities;" in sheet
     assert "url(" not in sheet
     assert "@import" not in sheet
 
 
-def test_the_audit_wears_the_same_colours() -> None:
-    """Its sheet names them again: Django's sheets have no layers, so it cannot have any."""
-    pattern = re.compile(r"(--[\w-]+): (light-dark\(.*?\));")
-    site, audit = (
-        dict(pattern.findall((ROOT / "static/css" / name).read_text()))
-        for name in ("app.css", "admin.css")
-    )
-    assert len(audit) >= 12
-    assert {name: value for name, value in audit.items() if site.get(name, value) != value} == {}
-    assert set(site) & set(audit) >= {"--bg", "--ink", "--accent", "--amber-bg", "--danger"}
+def test_colours_are_named_in_one_sheet_only() -> None:
+    sheets = {path.name: path.read_text() for path in (ROOT / "static/css").glob("*.css")}
+    tokens = sheets.pop("tokens.css")
+    names = set(re.findall(r"(--[\w-]+): light-dark\(", tokens))
+    assert names >= {"--bg", "--ink", "--accent", "--amber-bg", "--danger"}
+    for name, sheet in sheets.items():
+        assert not names & set(re.findall(r"(--[\w-]+):", sheet)), name
 
 
 # -- the real server ------------------------------------------------------------------------------
@@ -219,13 +216,15 @@ def test_a_strangers_way_in_from_the_printed_link_to_the_end(server: Server) -> 
         assert "badge completed" in start.text
         check_headers(start.headers)
 
-        (sheet,) = [at["href"] for at in Page(start.text).all("link") if at["rel"] == "stylesheet"]
-        style = browser.get(sheet)
-        assert style.status_code == 200
-        assert style.headers["content-type"].startswith("text/css")
-        assert "immutable" in style.headers["cache-control"]
-        assert int(style.headers["cache-control"].split("max-age=")[1].split(",")[0]) > 10**7
-        check_headers(style.headers)
+        sheets = [at["href"] for at in Page(start.text).all("link") if at["rel"] == "stylesheet"]
+        assert [Path(sheet).name.split(".")[0] for sheet in sheets] == ["tokens", "app"]
+        for sheet in sheets:
+            style = browser.get(sheet)
+            assert style.status_code == 200
+            assert style.headers["content-type"].startswith("text/css")
+            assert "immutable" in style.headers["cache-control"]
+            assert int(style.headers["cache-control"].split("max-age=")[1].split(",")[0]) > 10**7
+            check_headers(style.headers)
 
         assert browser.get(server.link).status_code == 410
     assert httpx.get(f"{server.address}/", trust_env=False).status_code == 302
