@@ -19,7 +19,8 @@ from chat.api.schemas import Ask
 from chat.errors import InvalidAction
 from chat.services import ask, continue_run
 from chat.services.ask import RunOptions
-from settings_ui.forms.base import AGENT_FIELDS, ChoiceSetting, save
+from settings_ui.forms.agent import AGENT_FIELDS
+from settings_ui.forms.base import ChoiceSetting, save
 from tests.agents.admin.fixtures import auditor, page_of
 from tests.agents.audit.stored_runs import FIVE_TURNS, stored
 from tests.chat.factories import Talk
@@ -59,7 +60,7 @@ def test_it_is_not_in_the_settings_and_refused_by_them() -> None:
     user = User.objects.create_user("ada")
     choice = AGENT_FIELDS["default_tree"]
     assert isinstance(choice, ChoiceSetting)
-    assert list(choice.choices()) == ["", *TREES.names()]
+    assert list(choice.labels) == ["", *TREES.names()]
     assert save(user, choice, INTERNAL).status == 422
     row = UserAgentConfig.for_user(user)
     row.default_tree = INTERNAL
@@ -74,8 +75,12 @@ def test_it_is_not_in_the_api_and_refused_by_it() -> None:
 
 
 def test_it_is_not_in_the_what_if_form_and_refused_by_it() -> None:
-    assert forms.parse_form({}).trees == TREES.names()
-    assert KNOWN in forms.parse_form({forms.TREE_PARAM: INTERNAL}).tree_error
+    field = forms.TreeField()
+    assert [name for name in (*TREES.names(), INTERNAL) if field.valid_value(name)] == [
+        *TREES.names()
+    ]
+    form = forms.WhatIfForm({forms.TREE_PARAM: INTERNAL})
+    assert KNOWN in str(form.errors[forms.TREE_PARAM])
 
 
 def test_it_is_refused_on_the_command_line_and_as_the_sites_default(

@@ -1,75 +1,98 @@
-"""The settings as small forms, one for each, made of the one definition of the limits.
+"""The settings as small Django forms, one for each: the kinds of field, and the form around one.
 
-A form is read strictly: what it cannot read is refused in words, and nothing is stored.
+A field reads strictly what somebody typed. What is unreadable or out of bounds is refused in words
+that say what is still in force, and nothing is stored.
 """
 
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
+from django import forms
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
-from agents.core.config import LIMITS, AgentConfigBounds, ConfigError
-from agents.core.decisions.protocol import TREES
-from agents.models import Appearance, UserAgentConfig
+from agents.core.config import AgentConfig, ConfigError
+from agents.models import UserAgentConfig
 from agents.models.settings import UserSettings
 from agents.settings_service import SettingConflict, update_limits, update_settings
+from agents.web.form_fields import WholeNumberField
 from settings_ui.setting_effects import SettingEffect
 
 MAX_INPUT_LENGTH = 200
 """Characters of what was typed that come back with the reason why it was refused."""
-_INTEGER_PATTERN = re.compile(r"[+-]?(\d{1,12}|\d{1,3}(,\d{3}){1,3})", re.ASCII)
 MIN_SLIDER_STEPS = 100
 """How many steps a slider has at least, if there are so many values."""
 
+# -- fields ---------------------------------------------------------------------------------------
 
-@dataclass(frozen=True)
-class SettingField:
-    """What a form knows about one setting, wherever it is stored."""
 
-    name: str
-    label: str
-    help: str
-    default: Any
-    kind: type[UserSettings]
+class SettingField(forms.Field):
+    """What a form knows about one setting, wherever it is stored.
 
-    def parse(self, raw_value: str) -> Any:
-        """The value that somebody typed, or None if it is none."""
-        raise NotImplementedError
+    `template_name` is the template of its input, in a page's own markup.
+    """
+
+    widget = forms.TextInput
+    saves_on_leave = False
+    """Whether it is saved when somebody leaves it, and not while it is typed."""
+
+    def __init__(
+        self, *, name: str, kind: type[UserSettings], default: Any, label: str, **options: Any
+    ) -> None:
+        super().__init__(required=False, initial=default, label=label, **options)
+        self.name = name
+        self.label: str = label
+        self.kind = kind
+        self.default = default
 
     def display(self, value: Any) -> str:
-        """How a value is said."""
+        """Return how a value is said."""
         raise NotImplementedError
 
-    def parse_expected(self, given: str) -> Any:
-        """What a form says it has shown; what it cannot have shown is equal to nothing."""
-        return self.parse(given)
+    def parse(self, text: str) -> Any:
+        """Return what a text means, or None if it means nothing."""
+        try:
+            return self.to_python(text)
+        except ValidationError:
+            return None
+
+    def parse_seen(self, seen: str) -> Any:
+        """Return what a form says it has shown; what it cannot have shown is equal to nothing."""
+        return self.parse(seen)
+
+    def describe_refusal(self, user: User) -> str:
+        """Say what the value may be, and what is still in force, when it cannot be read."""
+        raise NotImplementedError
 
     def store(self, user: User, value: Any, expected: Mapping[str, Any]) -> Any:
-        """The row as it is then. ConfigError or ValidationError: it was refused."""
+        """Return the row as it is then. ConfigError or ValidationError: it was refused."""
         return update_settings(self.kind, user, {self.name: value}, expected=expected)
 
     def current_value(self, user: User) -> Any:
         return getattr(self.kind.for_user(user), self.name)
 
 
-@dataclass(frozen=True)
-class NumberSetting(SettingField):
-    """A limit: a slider and a number."""
+class NumberSetting(SettingField, WholeNumberField):
+    """A limit: a slider and a number. Its bounds are held where it is stored."""
 
-    minimum: int
-    maximum: int
-
-    def parse(self, raw_value: str) -> int | None:
-        """As people write it, also with commas; not a fraction, not a power."""
-        raw_value = raw_value.strip()
-        return int(raw_value.replace(",", "")) if _INTEGER_PATTERN.fullmatch(raw_value) else None
+    def __init__(self, *, minimum: int, maximum: int, **options: Any) -> None:
+        super().__init__(template_name="settings/partials/_number_input.html", **options)
+        self.minimum = minimum
+        self.maximum = maximum
 
     def display(self, value: int) -> str:
         return f"{value:,}"
+
+    def validate(self, value: int | None) -> None:
+        if value is None:  # a limit cannot be left empty
+            raise ValidationError(self.error_messages["required"], code="required")
+
+    def describe_refusal(self, user: User) -> str:
+        try:
+            AgentConfig.build({self.name: None}, UserAgentConfig.for_user(user).to_config())
+        except ConfigError as refused:
+            return refused.problems[self.name]
+        raise AssertionError(f"{self.name} may be left out")
 
     def store(self, user: User, value: Any, expected: Mapping[str, Any]) -> Any:
         return update_limits(user, {self.name: value}, expected=expected)
@@ -85,57 +108,117 @@ class NumberSetting(SettingField):
         return max(fitting, default=1)
 
 
-@dataclass(frozen=True)
-class ChoiceSetting(SettingField):
-    """One of a few names."""
+class ChoiceSetting(SettingField, forms.ChoiceField):
+    """One of a few names, which are asked for when they are needed."""
 
-    choices: Callable[[], Mapping[str, str]]
+    def __init__(self, *, choices: Callable[[], Mapping[str, str]], **options: Any) -> None:
+        super().__init__(
+            choices=choices, template_name="settings/partials/_choice_input.html", **options
+        )
+        self._get_labels = choices
 
-    def parse(self, raw_value: str) -> str | None:
-        return raw_value if raw_value in self.choices() else None
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return self._get_labels()
 
-    def parse_expected(self, given: str) -> str:
-        return given  # also a name that nothing is known by any more
+    def validate(self, value: str) -> None:
+        if not self.valid_value(value):  # also an empty one, unless that is among them
+            raise ValidationError(self.error_messages["invalid_choice"], code="invalid_choice")
+
+    def parse_seen(self, seen: str) -> str:
+        return seen  # also a name that nothing is known by any more
 
     def display(self, value: str) -> str:
-        return self.choices().get(value, value)
+        return self.labels.get(value, value)
 
-    def store(self, user: User, value: Any, expected: Mapping[str, Any]) -> Any:
-        if value is None:
-            raise ConfigError({self.name: self._invalid_choice_message(self.current_value(user))})
-        return super().store(user, value, expected)
-
-    def _invalid_choice_message(self, in_force: str) -> str:
-        names = "; ".join(self.choices().values())
-        return f"Choose one of these: {names}. Still using: {self.display(in_force)}."
+    def describe_refusal(self, user: User) -> str:
+        names = "; ".join(self.labels.values())
+        in_force = self.display(self.current_value(user))
+        return f"Choose one of these: {names}. Still using: {in_force}."
 
 
-@dataclass(frozen=True)
-class SettingForm:
-    """A setting as it is shown. `raw_value` stays in its field when it was refused."""
+# -- forms ----------------------------------------------------------------------------------------
 
-    setting: SettingField
-    value: Any
-    raw_value: str | None = None
-    error: str = ""
-    conflict: bool = False
-    saved: bool = False
-    row: UserSettings | None = None
-    """As a save left it: nobody has to ask for it again."""
-    effect: SettingEffect | None = None
-    """What the value comes to, where there is something to say."""
+
+class ConflictMixin(forms.Form):
+    """For a form that sends, as `seen`, what stood in its field before somebody typed.
+
+    If that has been changed elsewhere meanwhile, nothing is stored, and both values are offered.
+    """
+
+    seen = forms.Field(required=False, widget=forms.HiddenInput)
+    conflict = False
+
+    def get_expected(self, setting: SettingField) -> dict[str, Any]:
+        """Return what must still be stored for a change to be made."""
+        seen = self.cleaned_data["seen"]
+        return {} if seen is None else {setting.name: setting.parse_seen(seen)}
+
+    def is_conflict(self, now: SettingConflict) -> bool:
+        """Tell a conflict from what was sent twice, or is wanted in both places."""
+        self.conflict = bool(now.value != self.cleaned_data["value"])
+        return self.conflict
+
+
+class SettingForm(ConflictMixin, forms.Form):
+    """A setting as it is shown, or as it was sent. What was typed stays in its field if refused."""
+
+    def __init__(
+        self, setting: SettingField, stored: Any = None, data: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(data)
+        self.fields["value"] = setting
+        self.setting = setting
+        self.stored = stored
+        self.saved = False
+        self.row: UserSettings | None = None
+        """As a save left it: nobody has to ask for it again."""
+        self.effect: SettingEffect | None = None
+        """What the value comes to, where there is something to say."""
+
+    def save(self, user: User) -> None:
+        """Store what was typed, or say why not."""
+        problem: Any = None
+        try:
+            if self.is_valid():
+                self._store(user)
+            else:
+                problem = self.setting.describe_refusal(user)
+        except ConfigError as refused:
+            problem = refused.problems[self.name]
+        except ValidationError as refused:
+            problem = " ".join(refused.messages)
+        if problem is not None:
+            self.stored = self.setting.current_value(user)
+            self.errors["value"] = self.error_class([problem])
+
+    def _store(self, user: User) -> None:
+        try:
+            value = self.cleaned_data["value"]
+            self.row = self.setting.store(user, value, self.get_expected(self.setting))
+            self.stored = getattr(self.row, self.name)
+            self.saved = True
+        except SettingConflict as now:
+            self.stored = now.value
+            self.saved = not self.is_conflict(now)
 
     @property
     def name(self) -> str:
         return self.setting.name
 
     @property
+    def error(self) -> str:
+        return " ".join(map(str, self.errors.get("value", ())))
+
+    @property
     def input_value(self) -> str:
-        return str(self.value) if self.raw_value is None else self.raw_value
+        if self.is_bound and not self.saved:
+            return str(self.data["value"])[:MAX_INPUT_LENGTH]
+        return str(self.stored)
 
     @property
     def display_value(self) -> str:
-        return self.setting.display(self.value)
+        return self.setting.display(self.stored)
 
     @property
     def display_default(self) -> str:
@@ -143,37 +226,26 @@ class SettingForm:
 
     @property
     def is_default(self) -> bool:
-        return bool(self.value == self.setting.default)
+        return bool(self.stored == self.setting.default)
 
     @property
     def choices(self) -> list[tuple[str, str]]:
         """What can be chosen; also a stored name that nothing is known by any more."""
         if not isinstance(self.setting, ChoiceSetting):
             return []
-        known = dict(self.setting.choices())
-        return list({**known, self.value: known.get(self.value, self.value)}.items())
+        labels = self.setting.labels
+        return list({**labels, self.stored: labels.get(self.stored, self.stored)}.items())
 
     @property
     def status(self) -> int:
-        return 422 if self.error else 409 if self.conflict else 200
+        return 422 if self.errors else 409 if self.conflict else 200
 
 
 def save(user: User, setting: SettingField, raw_value: str, seen: str | None = None) -> SettingForm:
     """Store what was typed, or say why not. `seen` is what stood there before it was typed."""
-    name, value = setting.name, setting.parse(raw_value)
-    expected = {} if seen is None else {name: setting.parse_expected(seen)}
-    try:
-        row = setting.store(user, value, expected)
-        return SettingForm(setting, getattr(row, name), saved=True, row=row)
-    except ConfigError as refused:
-        problem = refused.problems[name]
-    except ValidationError as refused:
-        problem = " ".join(refused.messages)
-    except SettingConflict as now:
-        if now.value == value:  # sent twice, or both want the same
-            return SettingForm(setting, value, saved=True)
-        return SettingForm(setting, now.value, raw_value[:MAX_INPUT_LENGTH], conflict=True)
-    return SettingForm(setting, setting.current_value(user), raw_value[:MAX_INPUT_LENGTH], problem)
+    form = SettingForm(setting, data={"value": raw_value, "seen": seen})
+    form.save(user)
+    return form
 
 
 def reset(user: User, setting: SettingField) -> SettingForm:
@@ -183,7 +255,7 @@ def reset(user: User, setting: SettingField) -> SettingForm:
 def build_forms(
     user: User, known: Mapping[str, SettingField], replacement: SettingForm | None = None
 ) -> list[SettingForm]:
-    """All of them as they are stored; `replacement` is one that has something to say."""
+    """Return all of them as they are stored; `replacement` is one that has something to say."""
     rows = {kind: kind.for_user(user) for kind in {setting.kind for setting in known.values()}}
     return [
         replacement
@@ -191,49 +263,3 @@ def build_forms(
         else SettingForm(setting, getattr(rows[setting.kind], name))
         for name, setting in known.items()
     ]
-
-
-def _build_number(limit: AgentConfigBounds) -> NumberSetting:
-    return NumberSetting(
-        name=limit.name,
-        label=limit.label,
-        help=limit.help,
-        default=limit.default,
-        kind=UserAgentConfig,
-        minimum=limit.minimum,
-        maximum=limit.maximum,
-    )
-
-
-def _tree_choices() -> dict[str, str]:
-    """Registered while apps are loaded, so they are asked for when they are needed."""
-    named = {name: _describe_tree(name, TREES.get(name)) for name in TREES.names()}
-    return {"": f"As this site: {settings.ORACLE_DEFAULT_TREE}", **named}
-
-
-def _describe_tree(name: str, tree: type) -> str:
-    about = (tree.__doc__ or "").strip().partition("\n")[0]
-    return f"{name.capitalize()}: {about}" if about else name.capitalize()
-
-
-AGENT_FIELDS: dict[str, SettingField] = {
-    **{name: _build_number(limit) for name, limit in LIMITS.items()},
-    "default_tree": ChoiceSetting(
-        name="default_tree",
-        label="Mode",
-        help="The decision tree of a question that names none; the composer offers the others.",
-        default="",
-        kind=UserAgentConfig,
-        choices=_tree_choices,
-    ),
-}
-APPEARANCE_FIELDS: dict[str, SettingField] = {
-    "theme": ChoiceSetting(
-        name="theme",
-        label="Theme",
-        help="How pages look to you, on every device you sign in with.",
-        default="",
-        kind=Appearance,
-        choices=lambda: dict(Appearance.Theme.choices),
-    ),
-}

@@ -1,12 +1,14 @@
 """The settings of the models as small forms: what each may be, and how it is shown."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from copy import copy
 from typing import Any
 
 from asgiref.sync import async_to_sync
+from django import forms
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 
 from agents.core.config import ConfigError
 from agents.endpoints.model_settings import (
@@ -23,48 +25,56 @@ from agents.web.throttling import Throttled
 from settings_ui.forms.base import ChoiceSetting, NumberSetting, SettingField
 
 
-def store_model_setting(
-    setting: SettingField, user: User, value: Any, expected: Mapping[str, Any]
-) -> ModelSettings:
-    """The row as it is then; ConfigError says what is wrong and what is still in force."""
-    problem = describe_expected(setting.name)
-    if value is not None:
+class ModelSettingField(SettingField):
+    """A setting of the models. What it may be is held in agents.endpoints.model_settings."""
+
+    separator = ":"
+    """Between "Still using" and a name; a number has none."""
+
+    def describe_refusal(self, user: User) -> str:
+        return self.build_refusal(user, describe_expected(self.name))
+
+    def build_refusal(self, user: User, problem: str) -> str:
+        """Add to a problem what is still in force."""
+        still = self.display(self.current_value(user))
+        return f"{problem} Still using{self.separator} {still}."
+
+    def store(self, user: User, value: Any, expected: Mapping[str, Any]) -> Any:
         try:
-            return update_model_settings(user, {setting.name: value}, expected=expected)
+            return update_model_settings(user, {self.name: value}, expected=expected)
         except ConfigError as refused:
-            problem = refused.problems[setting.name]
-    raise build_refusal(setting, user, problem)
+            problem = self.build_refusal(user, refused.problems[self.name])
+            raise ConfigError({self.name: problem}) from None
 
 
-def build_refusal(setting: SettingField, user: User, problem: str) -> ConfigError:
-    colon = "" if isinstance(setting, NumberSetting) else ":"
-    still = setting.display(setting.current_value(user))
-    return ConfigError({setting.name: f"{problem} Still using{colon} {still}."})
-
-
-@dataclass(frozen=True)
-class TextSetting(SettingField):
+class TextSetting(ModelSettingField, forms.CharField):
     """A line of text. `empty` says what it means to leave it out; nothing, if that is no use."""
 
-    empty: str
-    max_length: int
-    suggestions: str = ""
-    """The id of the list that helps to fill it in."""
+    saves_on_leave = True
 
-    def parse(self, raw_value: str) -> str | None:
-        return raw_value.strip()
+    def __init__(
+        self, *, empty: str, max_length: int, suggestions: str = "", **options: Any
+    ) -> None:
+        super().__init__(template_name="settings/partials/_text_input.html", **options)
+        self.empty = empty
+        self.max_length = max_length  # shown here, held where it is stored, as all the rest
+        self.validators = []
+        self.suggestions = suggestions
+        """The id of the list that helps to fill it in."""
 
-    def parse_expected(self, given: str) -> str:
-        return given
+    def parse_seen(self, seen: str) -> str:
+        return seen
 
     def display(self, value: str) -> str:
         return value or self.empty or "nothing"
 
-    def store(self, user: User, value: Any, expected: Mapping[str, Any]) -> Any:
-        return store_model_setting(self, user, value, expected)
+    def with_empty(self, empty: str) -> "TextSetting":
+        """Return the field with another meaning of leaving it out."""
+        changed = copy(self)
+        changed.empty = empty
+        return changed
 
 
-@dataclass(frozen=True)
 class BaseUrlSetting(TextSetting):
     """An address that people may use, by what it resolves to as well. See agents.llm.url_policy."""
 
@@ -72,44 +82,45 @@ class BaseUrlSetting(TextSetting):
         try:
             async_to_sync(check_base_url)(user, value)
         except ConfigError as refused:
-            raise build_refusal(self, user, refused.problems[self.name]) from None
+            problem = self.build_refusal(user, refused.problems[self.name])
+            raise ConfigError({self.name: problem}) from None
         except Throttled as refused:
-            raise build_refusal(self, user, str(refused)) from None
+            raise ConfigError({self.name: self.build_refusal(user, str(refused))}) from None
         return super().store(user, value, expected)
 
 
-@dataclass(frozen=True)
-class BooleanSetting(SettingField):
+class BooleanSetting(ModelSettingField, forms.BooleanField):
     """On or off. A box that is not ticked sends nothing."""
 
-    def parse(self, raw_value: str) -> bool | None:
-        return {"on": True, "True": True, "": False, "False": False}.get(raw_value)
+    widget = forms.TextInput  # the one of a box takes every text for a tick
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(template_name="settings/partials/_checkbox_input.html", **options)
+
+    def to_python(self, value: Any) -> bool:
+        known = {"on": True, "True": True, "": False, "False": False}
+        if value not in known:
+            raise ValidationError("Must be on or off.", code="invalid")
+        return known[value]
 
     def display(self, value: bool | str) -> str:
         return "on" if value in (True, "True") else "off"  # the log has it as text
 
-    def store(self, user: User, value: Any, expected: Mapping[str, Any]) -> Any:
-        if value is None:
-            raise build_refusal(self, user, "Must be on or off.")
-        return store_model_setting(self, user, value, expected)
+    def describe_refusal(self, user: User) -> str:
+        return self.build_refusal(user, "Must be on or off.")
 
 
-@dataclass(frozen=True)
-class BoundedNumber(NumberSetting):
+class BoundedNumber(ModelSettingField, NumberSetting):
     """A number with bounds that is not a limit of runs."""
 
-    def store(self, user: User, value: Any, expected: Mapping[str, Any]) -> Any:
-        return store_model_setting(self, user, value, expected)
+    separator = ""
 
 
-@dataclass(frozen=True)
-class ModelChoiceSetting(ChoiceSetting):
+class ModelChoiceSetting(ModelSettingField, ChoiceSetting):
     """One of a few names; what is none of them is refused with the names that people read."""
 
-    def store(self, user: User, value: Any, expected: Mapping[str, Any]) -> Any:
-        if value is None:
-            return super().store(user, value, expected)
-        return store_model_setting(self, user, value, expected)
+    def describe_refusal(self, user: User) -> str:
+        return ChoiceSetting.describe_refusal(self, user)
 
 
 def _build_bounded_number(name: str, label: str) -> BoundedNumber:
@@ -119,7 +130,7 @@ def _build_bounded_number(name: str, label: str) -> BoundedNumber:
     return BoundedNumber(
         name=name,
         label=label,
-        help=column.help_text,
+        help_text=column.help_text,
         default=column.default,
         kind=ModelSettings,
         minimum=minimum,
@@ -135,40 +146,43 @@ def provider_choices() -> dict[str, str]:
 
 SETTINGS_CLASS: type[UserSettings] = ModelSettings
 
+BASE_URL = BaseUrlSetting(
+    name="base_url",
+    label="Base URL",
+    help_text="Where the endpoint is; it usually ends in /v1.",
+    default="",
+    kind=SETTINGS_CLASS,
+    empty="the usual address",
+    max_length=500,
+)
+MODEL = TextSetting(
+    name="oracle_model",
+    label="Model",
+    help_text="Type a part of its name to search.",
+    default="",
+    kind=SETTINGS_CLASS,
+    empty="the default",
+    max_length=200,
+    suggestions="known-models",
+)
 ENDPOINT_FIELDS: dict[str, SettingField] = {
     "provider": ModelChoiceSetting(
         name="provider",
         label="Provider",
-        help="Who answers your questions. Your own provider is asked with your own key.",
+        help_text="Who answers your questions. Your own provider is asked with your own key.",
         default="",
         kind=SETTINGS_CLASS,
         choices=provider_choices,
     ),
-    "base_url": BaseUrlSetting(
-        name="base_url",
-        label="Base URL",
-        help="Where the endpoint is; it usually ends in /v1.",
-        default="",
-        kind=SETTINGS_CLASS,
-        empty="the usual address",
-        max_length=500,
-    ),
+    "base_url": BASE_URL,
 }
 REQUEST_FIELDS: dict[str, SettingField] = {
-    "oracle_model": TextSetting(
-        name="oracle_model",
-        label="Model",
-        help="Type a part of its name to search.",
-        default="",
-        kind=SETTINGS_CLASS,
-        empty="the default",
-        max_length=200,
-        suggestions="known-models",
-    ),
+    "oracle_model": MODEL,
     "subagent_model": TextSetting(
         name="subagent_model",
         label="Model of the librarian",
-        help="Reads and sums up what is too long for an answer; a smaller model is often enough.",
+        help_text="Reads and sums up what is too long for an answer; "
+        "a smaller model is often enough.",
         default="",
         kind=SETTINGS_CLASS,
         empty="the same model",
@@ -178,14 +192,14 @@ REQUEST_FIELDS: dict[str, SettingField] = {
     "thinking_enabled": BooleanSetting(
         name="thinking_enabled",
         label="Thinking",
-        help="Let the model think before it answers, where it can. It costs time and tokens.",
+        help_text="Let the model think before it answers, where it can. It costs time and tokens.",
         default=False,
         kind=SETTINGS_CLASS,
     ),
     "reasoning_effort": ModelChoiceSetting(
         name="reasoning_effort",
         label="Effort",
-        help="How much it thinks, where a model can be told.",
+        help_text="How much it thinks, where a model can be told.",
         default="medium",
         kind=SETTINGS_CLASS,
         choices=lambda: dict(ModelSettings.Effort.choices),
@@ -202,10 +216,8 @@ def fields_for(chosen: ModelSettings) -> dict[str, SettingField]:
     """The settings with what leaving them empty means for somebody."""
     preset = PROVIDERS.get(chosen.provider)
     site_s = str(settings.ORACLE_LLM_MODEL) if not (chosen.provider or chosen.is_embedded) else ""
-    base_url: Any = MODEL_FIELDS["base_url"]
-    model: Any = MODEL_FIELDS["oracle_model"]
     return {
         **MODEL_FIELDS,
-        "base_url": replace(base_url, empty=preset.base_url if preset else base_url.empty),
-        "oracle_model": replace(model, empty=site_s),
+        "base_url": BASE_URL.with_empty(preset.base_url if preset else BASE_URL.empty),
+        "oracle_model": MODEL.with_empty(site_s),
     }

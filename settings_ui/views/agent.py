@@ -1,7 +1,5 @@
 """The agent's limits, which save themselves. Without JavaScript every form has a button."""
 
-from dataclasses import replace
-
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -12,7 +10,8 @@ from agents.models import UserAgentConfig
 from agents.settings_service import update_settings
 from agents.web.requests import HtmxRequest, get_user, sign_in_required
 from settings_ui.forms import base
-from settings_ui.forms.base import AGENT_FIELDS, SettingField, SettingForm
+from settings_ui.forms.agent import AGENT_FIELDS
+from settings_ui.forms.base import SettingField, SettingForm
 from settings_ui.limits_summary import describe_limits, get_recent_runs
 from settings_ui.setting_effects import config_in_mode, describe_effects
 
@@ -88,10 +87,10 @@ def _state_context(request: HtmxRequest, form: SettingForm) -> dict[str, object]
     user = get_user(request)
     row = form.row if isinstance(form.row, UserAgentConfig) else UserAgentConfig.for_user(user)
     found = describe_effects(user, row, changed=form.name)
-    own = next((meaning for meaning in found if meaning.name == form.name), None)
+    form.effect = next((meaning for meaning in found if meaning.name == form.name), None)
     return {
         **URLS,
-        "form": replace(form, effect=own),
+        "form": form,
         "preview": describe_limits(config_in_mode(user, row)),
         "meanings": found,
     }
@@ -109,11 +108,13 @@ def _render_page(request: HtmxRequest, replacement: SettingForm | None = None) -
     user = get_user(request)
     row = UserAgentConfig.for_user(user)
     told = {meaning.name: meaning for meaning in describe_effects(user, row)}
-    shown = base.build_forms(user, AGENT_FIELDS, replacement)
+    forms = base.build_forms(user, AGENT_FIELDS, replacement)
+    for form in forms:
+        form.effect = told.get(form.name)
     context = {
         **URLS,
         "section": "settings",
-        "forms": [replace(form, effect=told.get(form.name)) for form in shown],
+        "forms": forms,
         "preview": describe_limits(config_in_mode(user, row)),
         "history": get_recent_runs(user),
     }

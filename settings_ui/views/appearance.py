@@ -7,7 +7,8 @@ from django.views.decorators.http import require_http_methods
 
 from agents.web.requests import HtmxRequest, get_user, sign_in_required
 from settings_ui.forms import base
-from settings_ui.forms.base import APPEARANCE_FIELDS, SettingForm
+from settings_ui.forms.agent import APPEARANCE_FIELDS
+from settings_ui.forms.base import SettingForm
 from settings_ui.views.agent import URLS, submitted_value
 
 

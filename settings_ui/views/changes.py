@@ -10,7 +10,8 @@ from django.views.decorators.http import require_GET
 
 from agents.models import SettingChange
 from agents.web.requests import get_user, sign_in_required
-from settings_ui.forms.base import AGENT_FIELDS, APPEARANCE_FIELDS, NumberSetting
+from settings_ui.forms.agent import AGENT_FIELDS, APPEARANCE_FIELDS
+from settings_ui.forms.base import NumberSetting
 from settings_ui.forms.models import MODEL_FIELDS
 
 PAGE_SIZE = 50

@@ -7,7 +7,8 @@ from django.db import IntegrityError, connection, transaction
 
 from agents.core.config import LIMITS, AgentConfigBounds
 from agents.models import UserAgentConfig
-from settings_ui.forms.base import AGENT_FIELDS, save
+from settings_ui.forms.agent import AGENT_FIELDS
+from settings_ui.forms.base import save
 from tests.agents.models.factories import ada as make_ada
 from tests.settings_ui.input_cases import Case, browser, guesses, nonsense, numbers, stored
 

@@ -9,7 +9,7 @@ from django.db.models import CheckConstraint
 
 from agents.core.config import LIMITS, AgentConfig
 from agents.models import UserAgentConfig
-from settings_ui.forms.base import AGENT_FIELDS
+from settings_ui.forms.agent import AGENT_FIELDS
 from tests.settings_ui.input_cases import browser
 from tests.support.pages import Page
 
@@ -68,7 +68,7 @@ def docs() -> set[str]:
 PLACES: dict[str, Callable[[], set[str]]] = {
     "the row (agents/models/settings.py)": row,
     "a check constraint (agents/models/settings.py)": check_constraint,
-    "the form (settings_ui/forms/base.py)": form,
+    "the form (settings_ui/forms/agent.py)": form,
     "the page (templates/settings/partials/_field.html)": page,
     "the documentation (docs/limits.md)": docs,
 }

@@ -4,14 +4,18 @@ Fields and bounds come from the one definition of the limits; a form is read str
 cannot read is refused in words beside its field.
 """
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
 
 from agents.core.config import LIMITS
 from agents.core.decisions import TREES, check_tree_name
 from agents.core.registry import NotRegistered
 from agents.core.stuck import DEFAULT_STUCK_RULES, RULE_BOUNDS, StuckRules
+from agents.web.form_fields import WholeNumberField
 
 TREE_PARAM = "with_tree"
 """Not `tree`: that is a filter of the list."""
@@ -22,99 +26,100 @@ STUCK_RULE_LABELS = {
     "known": "Nothing but what is known: iterations",
 }
 MAX_INPUT_LENGTH = 200
-_INTEGER_PATTERN = re.compile(r"\d{1,9}|\d{1,3}(,\d{3}){1,2}", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class WhatIfField:
-    """One value to try."""
-
-    name: str
-    label: str
-    help: str
-    minimum: int = 0
-    maximum: int = 0
-    allow_zero: bool = False
-    """Whether 0 is allowed too: off."""
-    raw_value: str = ""
-    error: str = ""
-
-    @property
-    def value(self) -> int | None:
-        return None if self.error or not self.raw_value else int(self.raw_value.replace(",", ""))
-
-    def bind(self, raw_value: str) -> "WhatIfField":
-        """The field with what somebody typed, and what is wrong with it."""
-        raw_value = raw_value.strip()[:MAX_INPUT_LENGTH]
-        if not raw_value:
-            return self
-        number = int(raw_value.replace(",", "")) if _INTEGER_PATTERN.fullmatch(raw_value) else -1
-        is_fine = self.minimum <= number <= self.maximum or (self.allow_zero and number == 0)
-        return replace(self, raw_value=raw_value, error="" if is_fine else self._build_error())
-
-    def _build_error(self) -> str:
-        off = ", or 0 for off" if self.allow_zero else ""
-        return f"Must be a whole number from {self.minimum:,} to {self.maximum:,}{off}."
-
-
-@dataclass(frozen=True, slots=True)
-class WhatIfForm:
-    limits: Sequence[WhatIfField]
-    stuck: Sequence[WhatIfField]
-    tree: str = ""
-    tree_error: str = ""
-    submitted: bool = False
-    trees: Sequence[str] = field(default_factory=TREES.names)
-
-    @property
-    def has_errors(self) -> bool:
-        return bool(self.tree_error) or any(f.error for f in (*self.limits, *self.stuck))
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.tree and not any(f.raw_value for f in (*self.limits, *self.stuck))
-
-    @property
-    def chosen_limits(self) -> dict[str, int]:
-        return {f.name: f.value for f in self.limits if f.value is not None}
-
-    @property
-    def chosen_rules(self) -> StuckRules | None:
-        chosen = {f.name: f.value for f in self.stuck if f.value is not None}
-        return replace(DEFAULT_STUCK_RULES, **chosen) if chosen else None
-
-
 PARAM_NAMES = frozenset({*LIMITS, *STUCK_RULE_LABELS, TREE_PARAM, SUBMIT_PARAM, "run"})
 """Parameters of the address that are not filters of the list."""
 
 
-def parse_form(asked: Mapping[str, str]) -> WhatIfForm:
-    """The form as an address fills it in."""
-    tree = asked.get(TREE_PARAM, "").strip()[:MAX_INPUT_LENGTH]
-    return WhatIfForm(
-        limits=[_build_limit_field(name).bind(asked.get(name, "")) for name in LIMITS],
-        stuck=[_build_rule_field(name).bind(asked.get(name, "")) for name in STUCK_RULE_LABELS],
-        tree=tree,
-        tree_error=_find_tree_error(tree) if tree else "",
-        submitted=SUBMIT_PARAM in asked,
-    )
+class TriedNumberField(WholeNumberField):
+    """A number within bounds, or none; with `allow_zero` also 0, which is off."""
+
+    def __init__(
+        self, minimum: int, maximum: int, *, allow_zero: bool = False, **options: Any
+    ) -> None:
+        super().__init__(required=False, **options)
+        off = ", or 0 for off" if allow_zero else ""
+        problem = f"Must be a whole number from {minimum:,} to {maximum:,}{off}."
+        self.error_messages["invalid"] = problem
+        self._allowed = range(minimum, maximum + 1)
+        self._allow_zero = allow_zero
+
+    def validate(self, value: int | None) -> None:
+        if value is None or value in self._allowed or (self._allow_zero and value == 0):
+            return
+        raise ValidationError(self.error_messages["invalid"], code="invalid")
+
+    def bound_data(self, data: Any, initial: Any) -> str:
+        return str(data or "").strip()[:MAX_INPUT_LENGTH]
 
 
-def _find_tree_error(name: str) -> str:
-    try:
-        check_tree_name(name, "tree")
-    except NotRegistered as error:
-        return str(error)
-    return ""
+class TreeField(forms.ChoiceField):
+    """The name of a tree, or none. They are registered while apps are loaded."""
+
+    def __init__(self) -> None:
+        super().__init__(choices=lambda: [(name, name) for name in TREES.names()], required=False)
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value)).strip()[:MAX_INPUT_LENGTH]
+
+    def validate(self, value: str) -> None:
+        try:
+            if value:
+                check_tree_name(value, "tree")
+        except NotRegistered as error:
+            raise ValidationError(str(error), code="invalid_choice") from None
 
 
-def _build_limit_field(name: str) -> WhatIfField:
+class WhatIfForm(forms.Form):
+    """Every limit, a tree and every stuck rule."""
+
+    def __init__(self, data: Mapping[str, str]) -> None:
+        super().__init__(data, auto_id="%s")
+        self.submitted = SUBMIT_PARAM in data
+        for name in LIMITS:
+            self.fields[name] = _build_limit_field(name)
+        self.fields[TREE_PARAM] = TreeField()
+        for name in STUCK_RULE_LABELS:
+            self.fields[name] = _build_rule_field(name)
+
+    @property
+    def limits(self) -> list[forms.BoundField]:
+        return [self[name] for name in LIMITS]
+
+    @property
+    def stuck(self) -> list[forms.BoundField]:
+        return [self[name] for name in STUCK_RULE_LABELS]
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._get_chosen(self.fields)
+
+    @property
+    def tree(self) -> str:
+        return str(self.cleaned_data[TREE_PARAM])
+
+    @property
+    def chosen_limits(self) -> dict[str, int]:
+        return self._get_chosen(LIMITS)
+
+    @property
+    def chosen_rules(self) -> StuckRules | None:
+        chosen = self._get_chosen(STUCK_RULE_LABELS)
+        return replace(DEFAULT_STUCK_RULES, **chosen) if chosen else None
+
+    def _get_chosen(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return what was filled in of these fields, once the form is valid."""
+        values = {name: self.cleaned_data[name] for name in names}
+        return {name: value for name, value in values.items() if value not in (None, "")}
+
+
+def _build_limit_field(name: str) -> TriedNumberField:
     limit = LIMITS[name]
     words = f"{limit.minimum:,} to {limit.maximum:,}"
-    return WhatIfField(name, limit.label, words, limit.minimum, limit.maximum)
+    return TriedNumberField(limit.minimum, limit.maximum, label=limit.label, help_text=words)
 
 
-def _build_rule_field(name: str) -> WhatIfField:
+def _build_rule_field(name: str) -> TriedNumberField:
     low, high = RULE_BOUNDS
     words = f"{low} to {high}, 0 is off; in force: {getattr(DEFAULT_STUCK_RULES, name)}"
-    return WhatIfField(name, STUCK_RULE_LABELS[name], words, low, high, allow_zero=True)
+    label = STUCK_RULE_LABELS[name]
+    return TriedNumberField(low, high, allow_zero=True, label=label, help_text=words)

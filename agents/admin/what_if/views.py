@@ -14,7 +14,7 @@ from django.template.response import TemplateResponse
 
 from agents.admin.permissions import require_permissions
 from agents.admin.run.lookup import parse_run_id
-from agents.admin.what_if.forms import PARAM_NAMES, WhatIfForm, parse_form
+from agents.admin.what_if.forms import PARAM_NAMES, WhatIfForm
 from agents.core.replay.engine import replay
 from agents.core.replay.result import Summary, Verdict, summarize
 from agents.models import AgentRun
@@ -83,14 +83,14 @@ def what_if(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     require_permissions(request)
     if request.method not in ("GET", "HEAD"):
         return HttpResponseNotAllowed(["GET", "HEAD"])
-    form = parse_form(request.GET)
+    form = WhatIfForm(request.GET.dict())
     context = {**admin_site.each_context(request), "title": "What if", "form": form}
     try:
         chosen = _select_runs(admin_site, request)
     except InvalidFilter:
         return _render_page(request, context | {"bad_filter": True}, 422)
     context |= {"chosen": chosen, "max_runs": MAX_RUNS}
-    if form.has_errors:
+    if not form.is_valid():
         return _render_page(request, context, 422)
     if form.submitted:
         context["result"] = run_what_if(chosen.keys, form)

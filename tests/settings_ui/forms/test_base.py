@@ -3,7 +3,8 @@
 import pytest
 
 from agents.core.config import LIMITS
-from settings_ui.forms.base import AGENT_FIELDS, APPEARANCE_FIELDS, NumberSetting, SettingForm
+from settings_ui.forms.agent import AGENT_FIELDS, APPEARANCE_FIELDS
+from settings_ui.forms.base import NumberSetting, SettingForm
 
 
 def number(name: str) -> NumberSetting:
@@ -42,7 +43,8 @@ def test_a_slider_of_many_values_moves_in_round_steps() -> None:
 def test_a_form_shows_what_was_typed_only_if_it_was_refused() -> None:
     field = AGENT_FIELDS["max_iterations"]
     assert SettingForm(field, 15).input_value == "15"
-    assert SettingForm(field, 15, raw_value="", error="No.").input_value == ""
+    refused = SettingForm(field, data={"value": "much", "seen": "15"})
+    assert refused.input_value == "much"
 
 
 def test_a_theme_is_said_in_words() -> None:

@@ -218,7 +218,7 @@ def test_bounds_and_help_are_those_of_the_columns() -> None:
     for name in ("librarian_timeout", "max_context_nodes"):
         column: Any = ModelSettings._meta.get_field(name)
         setting: Any = MODEL_FIELDS[name]
-        assert (setting.help, setting.default) == (column.help_text, column.default)
+        assert (setting.help_text, setting.default) == (column.help_text, column.default)
         bounds = [validator.limit_value for validator in column.validators]
         assert sorted({setting.minimum, setting.maximum}) == sorted(bounds)
 
