@@ -1,23 +1,19 @@
 """Everything of one user as a file: what `chat` and `settings_ui` each know about them."""
 
-import json
-from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
-from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from agents.web.formatting import dump_json
 from agents.web.requests import get_user, sign_in_required
+from agents.web.streaming import stream_download
 from chat.conversations import queries
 from chat.export import json_document
 from settings_ui import data_export
-
-CHUNK_CHARS = 64 * 1024
-"""Characters that are read in one go: the thread is everybody's."""
 
 
 @never_cache
@@ -27,18 +23,18 @@ def export_user_data(request: HttpRequest) -> HttpResponse:
     """Read and sent piece by piece, however much it is."""
     user = get_user(request)
     name = slugify(user.get_username())[:60] or "user"
-    headers = {"Content-Disposition": f'attachment; filename="oracle-{name}.json"'}
-    parts = _stream(iter_document(user))
-    return StreamingHttpResponse(parts, content_type="application/json", headers=headers)  # type: ignore[return-value]
+    file = f"oracle-{name}.json"
+    response: HttpResponse = stream_download(iter_document(user), "application/json", file)
+    return response
 
 
 def iter_document(user: User) -> Iterator[str]:
     """Pieces of one JSON object."""
-    yield _dumps(data_export.serialize_profile(user))[:-1]
-    yield from _iter_list("changes", map(_dumps, data_export.iter_changes(user)))
-    yield from _iter_list("tokens", map(_dumps, data_export.iter_tokens(user)))
+    yield dump_json(data_export.serialize_profile(user))[:-1]
+    yield from _iter_list("changes", map(dump_json, data_export.iter_changes(user)))
+    yield from _iter_list("tokens", map(dump_json, data_export.iter_tokens(user)))
     yield from _iter_conversations(user)
-    yield from _iter_list("runs", map(_dumps, data_export.iter_runs(user)))
+    yield from _iter_list("runs", map(dump_json, data_export.iter_runs(user)))
     yield "\n}\n"
 
 
@@ -61,20 +57,3 @@ def _iter_list(name: str, items: Iterable[str]) -> Iterator[str]:
     for number, item in enumerate(items):
         yield (",\n" if number else "\n") + item
     yield "\n]"
-
-
-def _dumps(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-async def _stream(pieces: Iterator[str]) -> AsyncIterator[str]:
-    """Read in the thread of the database, a little at a time."""
-
-    def read_chunk() -> str:
-        taken: list[str] = []
-        while sum(map(len, taken)) < CHUNK_CHARS and (piece := next(pieces, None)) is not None:
-            taken.append(piece)
-        return "".join(taken)
-
-    while text := await sync_to_async(read_chunk)():
-        yield text

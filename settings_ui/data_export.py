@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 from django.contrib.auth.models import User
 
 from agents.models import AgentRun, ApiToken, Appearance, ModelSettings, SettingChange
 from agents.models.settings import UserAgentConfig, UserSettings
+from agents.run_serializer import ENDING_FIELDS, TIME_FIELDS, TOKEN_FIELDS, serialize_run
+from agents.web.formatting import format_timestamp
 
 BATCH_SIZE = 50
 SETTINGS_CLASSES: dict[str, type[UserSettings]] = {
@@ -17,8 +18,9 @@ SETTINGS_CLASSES: dict[str, type[UserSettings]] = {
     "appearance": Appearance,
 }
 RUN_FIELDS = (
-    "question", "answer", "explanation", "tree", "model", "config", "outcome", "reason",
-    "also_triggered", "error", "turns", "tool_calls", "tokens_in", "tokens_out", "usage_source",
+    "id", "conversation", "continued_from", "question", "answer", "explanation",
+    "tree", "model", "config", *ENDING_FIELDS, "error", "turns", "tool_calls", *TOKEN_FIELDS,
+    *TIME_FIELDS,
 )  # fmt: skip
 
 
@@ -26,12 +28,12 @@ def serialize_profile(user: User) -> dict[str, Any]:
     return {
         "format": "oracle.everything",
         "version": 1,
-        "exported_at": _isoformat(datetime.now(UTC)),
+        "exported_at": format_timestamp(datetime.now(UTC)),
         "user": {
             "username": user.get_username(),
             "name": user.get_full_name(),
             "email": user.email,
-            "joined_at": _isoformat(user.date_joined),
+            "joined_at": format_timestamp(user.date_joined),
         },
         "settings": {
             name: _serialize_settings(kind.for_user(user))
@@ -55,7 +57,7 @@ def iter_changes(user: User) -> Iterator[dict[str, Any]]:
         for row in own.filter(pk__in=batch).select_related("by").order_by("pk"):
             by = row.by.get_username() if row.by else None
             old_and_new = {"old": row.old, "new": row.new}
-            yield {"name": row.name, **old_and_new, "by": by, "at": _isoformat(row.at)}
+            yield {"name": row.name, **old_and_new, "by": by, "at": format_timestamp(row.at)}
 
 
 def iter_tokens(user: User) -> Iterator[dict[str, Any]]:
@@ -64,9 +66,9 @@ def iter_tokens(user: User) -> Iterator[dict[str, Any]]:
             "name": token.name,
             "beginning": token.beginning,
             "scopes": token.scopes,
-            "created_at": _isoformat(token.created_at),
-            "last_used_at": _isoformat(token.last_used_at),
-            "revoked_at": _isoformat(token.revoked_at),
+            "created_at": format_timestamp(token.created_at),
+            "last_used_at": format_timestamp(token.last_used_at),
+            "revoked_at": format_timestamp(token.revoked_at),
         }
 
 
@@ -75,28 +77,9 @@ def iter_runs(user: User) -> Iterator[dict[str, Any]]:
     own = AgentRun.objects.filter(user=user)
     for batch in _iter_batches(list(own.order_by("started_at", "pk").values_list("pk", flat=True))):
         rows = own.in_bulk(batch)
-        yield from (_serialize_run(rows[pk]) for pk in batch if pk in rows)
-
-
-def _serialize_run(run: AgentRun) -> dict[str, Any]:
-    return {
-        "id": str(run.pk),
-        "conversation": _id_or_none(run.conversation_key),
-        "continued_from": _id_or_none(run.continued_from_id),
-        **{name: getattr(run, name) for name in RUN_FIELDS},
-        "started_at": _isoformat(run.started_at),
-        "ended_at": _isoformat(run.ended_at),
-    }
+        yield from (serialize_run(rows[pk], RUN_FIELDS) for pk in batch if pk in rows)
 
 
 def _iter_batches(keys: list[Any]) -> Iterable[list[Any]]:
     """No cursor stays open between two of them: a reader may be slow."""
     return (keys[start : start + BATCH_SIZE] for start in range(0, len(keys), BATCH_SIZE))
-
-
-def _id_or_none(key: UUID | None) -> str | None:
-    return str(key) if key else None
-
-
-def _isoformat(moment: datetime | None) -> str | None:
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds") if moment else None

@@ -8,6 +8,7 @@ from agents.core.config import AgentConfig
 from agents.core.reasons import Outcome
 from agents.core.state import AgentState
 from agents.models import AgentRun
+from agents.web.formatting import format_count
 
 MAX_RECENT_RUNS = 20
 
@@ -15,7 +16,7 @@ MAX_RECENT_RUNS = 20
 def describe_limits(config: AgentConfig) -> str:
     """When a run is warned, and what ends it."""
     end = (
-        f"a run ends after {_pluralize(config.max_iterations, 'iteration')}, "
+        f"a run ends after {format_count(config.max_iterations, 'iteration')}, "
         f"{config.token_budget:,} tokens or {config.timeout_seconds:,} seconds, "
         "whichever comes first."
     )
@@ -26,7 +27,7 @@ def _describe_warning(config: AgentConfig) -> str:
     if config.max_iterations == 1:
         return "With one iteration there is no warning about iterations"
     state = AgentState(user_id="", project_id="", config=config)
-    turns = _pluralize(state.warn_at_turn, "iteration")
+    turns = format_count(state.warn_at_turn, "iteration")
     tokens = config.token_budget * config.token_warning_percent // 100
     return f"About {turns} before the first warning, or {tokens:,} tokens"
 
@@ -66,10 +67,6 @@ def get_recent_runs(user: User) -> RecentRuns:
         tokens=sum(row[1] + row[2] for row in rows) / many,
         limited=sum(row[3] == Outcome.LIMITED for row in rows),
     )
-
-
-def _pluralize(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _round_tokens(tokens: float) -> int:

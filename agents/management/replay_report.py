@@ -14,6 +14,7 @@ from agents.core.replay.evaluation import (
     score,
 )
 from agents.core.stuck import StuckRules
+from agents.web.formatting import format_count
 
 _KIND_LABELS = {
     "same": "as they did",
@@ -25,7 +26,7 @@ _KIND_LABELS = {
 
 
 def format_summary(found: Summary) -> Iterator[str]:
-    yield f"{_format_count(found.runs, 'run')} replayed. They would have ended"
+    yield f"{format_count(found.runs, 'run')} replayed. They would have ended"
     for kind, words in _KIND_LABELS.items():
         yield f"{found.kinds[kind]:8,}  {words}"  # type: ignore[index]
     yield f"Iterations saved: {_format_share(found.turns_saved, found.turns)}."
@@ -33,7 +34,7 @@ def format_summary(found: Summary) -> Iterator[str]:
         yield f"Tokens saved: about {_format_share(found.tokens_saved, found.tokens)}."
     yield f"Completed runs that would have been cut: {found.cut:,}."
     for name, count in found.not_applied.items():
-        yield f"{name} is not applied to {_format_count(count, 'run')}: no use of it was recorded."
+        yield f"{name} is not applied to {format_count(count, 'run')}: no use of it was recorded."
     if found.changes:
         yield "\nReasons that change"
         for (old, new), count in found.changes.items():
@@ -49,10 +50,10 @@ def format_changed_runs(verdicts: Sequence[Verdict]) -> Iterator[str]:
     if verdicts:
         yield "\nRuns that change"
     for verdict in verdicts:
-        old = f"{verdict.old_reason or 'running'}, {_format_count(verdict.old_turn, 'iteration')}"
+        old = f"{verdict.old_reason or 'running'}, {format_count(verdict.old_turn, 'iteration')}"
         new = "later, not known"
         if verdict.turn is not None:
-            new = f"{verdict.reason}, {_format_count(verdict.turn, 'iteration')}"
+            new = f"{verdict.reason}, {format_count(verdict.turn, 'iteration')}"
         yield _replace_unprintable(
             f"{verdict.id}  {old} -> {new}{'  (cut)' if verdict.was_cut else ''}"
         )
@@ -122,10 +123,6 @@ def _serialize_score(found: Score) -> dict[str, Any]:
 
 
 # -- words ----------------------------------------------------------------------------------------
-
-
-def _format_count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _format_share(part: int, whole: int) -> str:

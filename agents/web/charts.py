@@ -6,6 +6,8 @@ A chart is as wide as its place: only bars are in the SVG, which is stretched; w
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from agents.web.limit_levels import limit_css_class
+
 HEIGHT = 100
 GAP = 0.1
 """Of the width of a column, on either side of a bar."""
@@ -131,8 +133,8 @@ def distribution_chart(bins: Mapping[int, int]) -> Chart:
 
 
 def _bin_css_class(number: int) -> str:
-    """Neutral below 70 %, amber to 90 %, red above."""
-    return "plain" if number < 7 else "limited" if number < 9 else "failed"
+    level = limit_css_class(number * 100 / BINS)
+    return {"": "plain", "amber": "limited", "high": "failed"}[level]
 
 
 def _bin_title(number: int, runs: int) -> str:

@@ -1,15 +1,15 @@
 """Conversations: the list, one path of exchanges, a title, deleting with undo, taking away."""
 
-from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from agents.models.api_tokens import Scope
+from agents.web.streaming import stream_download
 from chat.api import serializers
 from chat.api.framework import ApiRequest, endpoint
 from chat.api.runtime import require_runtime, run_db
@@ -26,7 +26,6 @@ from chat.api.schemas import (
 )
 from chat.api.throttling import Rate
 from chat.conversations import commands, queries, tree
-from chat.errors import NotFoundForUser
 from chat.export import json_document, markdown_document
 from chat.export.loader import iter_exchanges
 from chat.models import Conversation
@@ -100,10 +99,7 @@ def _load_path(user: User, conversation_id: UUID, query: PathQuery) -> Conversat
     row = queries.get(user, conversation_id)
     upto = row.head_id
     if query.upto is not None:
-        last = queries.get_exchange(user, query.upto)
-        if last.conversation_id != row.pk:
-            raise NotFoundForUser("That exchange is not in this conversation.")
-        upto = last.pk
+        upto = queries.get_exchange(user, query.upto, conversation_id=row.pk).pk
     part = tree.get_path_segment(upto, query.limit)
     entries = iter_exchanges([exchange.pk for exchange in part.exchanges])
     exchanges = [
@@ -195,10 +191,5 @@ async def export_conversation(
     row = await run_db(lambda: queries.get(request.user, conversation_id))
     as_json = query.format == "json"
     document = json_document(row, whole_tree=True) if as_json else markdown_document(row)
-    return StreamingHttpResponse(_stream(document), content_type=MEDIA_TYPES[query.format])
-
-
-async def _stream(document: Iterator[str]) -> AsyncIterator[str]:
-    """Piece by piece: a long conversation never lies in memory whole."""
-    while (piece := await run_db(lambda: next(document, None))) is not None:
-        yield piece
+    response: HttpResponseBase = stream_download(document, MEDIA_TYPES[query.format], run=run_db)
+    return response

@@ -12,8 +12,15 @@ from agents.core.run_record import RunRecord
 from agents.ledger.stored_events import load_run_record
 from agents.models import AgentRun
 from agents.projects.queries import runs_for
+from agents.run_serializer import SETUP_FIELDS, TIME_FIELDS, TOKEN_FIELDS, get_run_values
 from chat.api.schemas import Notice, RunView, Why
 from chat.errors import NotFoundForUser
+
+RUN_FIELDS = (
+    "id", "conversation_id", "project_id", "continued_from", "client_message_id", "question",
+    "explanation", "reason", "also_triggered", "error", "turns", "tool_calls", *TOKEN_FIELDS,
+    *SETUP_FIELDS, "last_seq", *TIME_FIELDS,
+)  # fmt: skip
 
 
 def _readable_runs(user: User, run_id: UUID) -> QuerySet[AgentRun]:
@@ -38,32 +45,12 @@ def load_run_view(user: User, run_id: UUID) -> RunView:
 
 def serialize_run(run: AgentRun, record: RunRecord) -> RunView:
     return RunView(
-        id=run.pk,
-        conversation_id=run.conversation_key,
-        project_id=run.project_id,
-        continued_from=run.continued_from_id,
-        client_message_id=run.client_message_id,
-        question=run.question,
-        answer=run.answer or record.answer,
-        explanation=run.explanation,
+        **get_run_values(run, RUN_FIELDS),
         outcome=Outcome(run.outcome) if run.outcome else None,
-        reason=run.reason,
+        answer=run.answer or record.answer,
         why=_serialize_reason(run.reason) if run.reason else None,
-        also_triggered=list(run.also_triggered),
-        error=run.error,
         sources=[chunk.source for chunk in record.sources],
         notices=[_serialize_notice(chunk) for chunk in record.notices],
-        turns=run.turns,
-        tool_calls=run.tool_calls,
-        tokens_in=run.tokens_in,
-        tokens_out=run.tokens_out,
-        usage_source=run.usage_source,
-        model=run.model,
-        tree=run.tree,
-        config=run.config,
-        last_seq=run.last_seq,
-        started_at=run.started_at,
-        ended_at=run.ended_at,
     )
 
 

@@ -31,8 +31,8 @@ def get(user: User, conversation_id: UUID) -> Conversation:
     return found
 
 
-def get_exchange(user: User, context_id: UUID) -> Exchange:
-    """The exchange that an id names: its own, or that of its run."""
+def get_exchange(user: User, context_id: UUID, *, conversation_id: UUID | None = None) -> Exchange:
+    """The exchange that an id names: its own, or that of its run. It may have to be in this one."""
     named = Exchange.all_objects.filter(Q(pk=context_id) | Q(run=context_id))
     found = (
         named.select_related("conversation__project", "run")
@@ -41,6 +41,8 @@ def get_exchange(user: User, context_id: UUID) -> Exchange:
     )
     if found is None:
         raise NotFoundForUser("There is no such exchange of yours.")
+    if conversation_id not in (None, found.conversation_id):
+        raise NotFoundForUser("That exchange is not in this conversation.")
     if found.pruned_at is not None:
         raise InvalidAction(PRUNED_MESSAGE)
     return found

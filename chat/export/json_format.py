@@ -1,16 +1,31 @@
 """A conversation as JSON: the path to HEAD, or the whole tree."""
 
-import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from agents.core.chunks import CallView, ToolResult, to_dict
+from agents.run_serializer import (
+    ENDING_FIELDS,
+    SETUP_FIELDS,
+    TIME_FIELDS,
+    TOKEN_FIELDS,
+    serialize_run,
+)
+from agents.web.formatting import dump_json, format_timestamp
 from chat.conversations import tree
 from chat.export.loader import ExportedExchange, iter_exchanges
 from chat.models import Conversation
 
 FORMAT_VERSION = 1
+RUN_FIELDS = (
+    "id",
+    "continued_from",
+    *SETUP_FIELDS,
+    *ENDING_FIELDS,
+    "turns",
+    *TOKEN_FIELDS,
+    *TIME_FIELDS,
+)
 
 
 def json_document(conversation: Conversation, *, whole_tree: bool = False) -> Iterator[str]:
@@ -20,21 +35,13 @@ def json_document(conversation: Conversation, *, whole_tree: bool = False) -> It
     on_path = set(path)
     wanted = [pk for pk, _ in shape.walk()] if whole_tree else path
     yield (
-        _dumps(_serialize_conversation(conversation, "tree" if whole_tree else "path"))[:-1]
+        dump_json(_serialize_conversation(conversation, "tree" if whole_tree else "path"))[:-1]
         + ', "exchanges": ['
     )
     for entry in iter_exchanges(wanted):
         exchange = {**_serialize_exchange(entry), "on_path": entry.exchange.pk in on_path}
-        yield ("\n" if entry.number == 1 else ",\n") + _dumps(exchange)
+        yield ("\n" if entry.number == 1 else ",\n") + dump_json(exchange)
     yield "\n]}\n"
-
-
-def _dumps(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _isoformat(moment: datetime | None) -> str | None:
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds") if moment else None
 
 
 def _serialize_conversation(conversation: Conversation, scope: str) -> dict[str, Any]:
@@ -45,8 +52,8 @@ def _serialize_conversation(conversation: Conversation, scope: str) -> dict[str,
         "id": str(conversation.pk),
         "title": conversation.title,
         "project": {"id": str(conversation.project_id), "name": conversation.project.name},
-        "created_at": _isoformat(conversation.created_at),
-        "updated_at": _isoformat(conversation.updated_at),
+        "created_at": format_timestamp(conversation.created_at),
+        "updated_at": format_timestamp(conversation.updated_at),
         "head": str(conversation.head_id) if conversation.head_id else None,
     }
 
@@ -58,7 +65,7 @@ def _serialize_exchange(entry: ExportedExchange) -> dict[str, Any]:
         "parent": str(exchange.parent_id) if exchange.parent_id else None,
         "label": exchange.label,
         "checkpoint": exchange.checkpoint,
-        "created_at": _isoformat(exchange.created_at),
+        "created_at": format_timestamp(exchange.created_at),
         "question": run.question,
         "tool_calls": [
             _serialize_call(call, record.results.get(call_id))
@@ -69,27 +76,7 @@ def _serialize_exchange(entry: ExportedExchange) -> dict[str, Any]:
         "explanation": run.explanation,
         "sources": [to_dict(source)["source"] for source in record.sources],
         "error": run.error,
-        "run": _serialize_run(entry),
-    }
-
-
-def _serialize_run(entry: ExportedExchange) -> dict[str, Any]:
-    run = entry.run
-    return {
-        "id": str(run.pk),
-        "continued_from": str(run.continued_from_id) if run.continued_from_id else None,
-        "model": run.model,
-        "tree": run.tree,
-        "config": run.config,
-        "outcome": run.outcome,
-        "reason": run.reason,
-        "also_triggered": run.also_triggered,
-        "turns": run.turns,
-        "tokens_in": run.tokens_in,
-        "tokens_out": run.tokens_out,
-        "usage_source": run.usage_source,
-        "started_at": _isoformat(run.started_at),
-        "ended_at": _isoformat(run.ended_at),
+        "run": serialize_run(run, RUN_FIELDS),
     }
 
 

@@ -28,7 +28,7 @@ from agents.runtime.current import get_runtime
 from agents.runtime.requests import ConversationBusy
 from agents.web.throttling import TokenBucket
 from chat.conversations import commands, queries, tree
-from chat.errors import ChatError, InvalidAction, NotFoundForUser
+from chat.errors import ChatError, InvalidAction
 from chat.live import sessions
 from chat.live.commands import (
     Ack,
@@ -290,9 +290,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     def _check_belongs(self, context_id: UUID) -> UUID:
         """An exchange or run of this conversation; others are not this page's to touch."""
-        found = queries.get_exchange(self.user, context_id)
-        if found.conversation_id != self.conversation_id:
-            raise NotFoundForUser("That exchange is not in this conversation.")
+        queries.get_exchange(self.user, context_id, conversation_id=self.conversation_id)
         return context_id
 
     async def _send_flash(self, sentence: str, *, while_running: bool = False) -> None:

@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from agents.core.reasons import get_reason
 from agents.models import AgentRun
+from agents.web.limit_levels import AMBER_PERCENT, RED_PERCENT, limit_css_class
 from chat import markdown
 from chat.conversations.tree import Position
 from chat.markdown import LinkResolver
@@ -25,8 +26,6 @@ from chat.rendering.continue_offer import offers
 from chat.rendering.dom_patch import build_patch, find_appended_text
 from chat.rendering.parts import AnswerPart, NoticePart, TextPart, ToolCard
 
-AMBER, RED = 70, 90
-"""Percent of a limit from which its meter warns."""
 PAGE_CHARS = 150_000
 """Of HTML that a page shows of an answer that has ended, and of what each "Show more" adds."""
 
@@ -256,15 +255,13 @@ class UsageMeter:
 
     @property
     def css_class(self) -> str:
-        if self.percent >= RED:
-            return "high"
-        return "amber" if self.percent >= AMBER else ""
+        return limit_css_class(self.percent)
 
 
 def render_meters(shown: AnswerView | None, run: AgentRun | None) -> SafeString:
     """The run's use of its limits, for the head of the page."""
     found: Sequence[UsageMeter] = () if shown is None or run is None else _build_meters(shown, run)
-    return render("meters", meters=found)
+    return render("meters", meters=found, amber=AMBER_PERCENT, red=RED_PERCENT)
 
 
 def _build_meters(shown: AnswerView, run: AgentRun) -> list[UsageMeter]:

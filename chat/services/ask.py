@@ -24,7 +24,7 @@ from agents.runtime import RunRequest
 from agents.runtime.requests import Attach
 from agents.settings_service import effective_config
 from chat.conversations import queries, tree
-from chat.errors import InvalidAction, NotFoundForUser, StaleHead
+from chat.errors import InvalidAction, StaleHead
 from chat.models import Conversation
 
 MAX_QUESTION_LENGTH = 16_000
@@ -101,9 +101,7 @@ def ask(
     before the run could start: nobody has seen what is there now.
     """
     if context_id is not None:
-        parent = queries.get_exchange(user, context_id)
-        if conversation_id not in (None, parent.conversation_id):
-            raise NotFoundForUser("That exchange is not in this conversation.")
+        parent = queries.get_exchange(user, context_id, conversation_id=conversation_id)
         return ask_under(user, parent.conversation, parent.pk, question, options)
     if conversation_id is None:
         raise InvalidAction("Say which conversation the question belongs to.")

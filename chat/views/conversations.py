@@ -1,15 +1,15 @@
 """Pages for looking after conversations: search, outline, export, delete with undo."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-from asgiref.sync import async_to_sync, sync_to_async
+from asgiref.sync import async_to_sync
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from agents.runtime.current import get_runtime
 from agents.web.requests import get_user
+from agents.web.streaming import stream_download
 from chat.conversations import commands, tree
 from chat.conversations.outline import build_outline as outline_of
 from chat.conversations.search import search_conversations as search_for
@@ -50,15 +51,8 @@ def export(request: HttpRequest, conversation_id: UUID, form: str) -> HttpRespon
     shown = get_conversation_or_404(request, conversation_id)
     kind, document = FORMATS[form]
     name = slugify(shown.title)[:60] or "conversation"
-    headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}
-    return StreamingHttpResponse(_stream(document(shown)), content_type=kind, headers=headers)  # type: ignore[return-value]
-
-
-async def _stream(document: Iterator[str]) -> AsyncIterator[str]:
-    """Read in a thread, piece by piece: a long conversation never lies in memory whole."""
-    following = sync_to_async(lambda: next(document, None))
-    while (piece := await following()) is not None:
-        yield piece
+    response: HttpResponse = stream_download(document(shown), kind, f"{name}.{form}")
+    return response
 
 
 @login_required

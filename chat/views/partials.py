@@ -46,11 +46,9 @@ def earlier_exchanges(
     """The exchanges before the ones that a page has."""
     shown = get_conversation_or_404(request, conversation_id)
     try:
-        last = queries.get_exchange(get_user(request), exchange_id)
+        last = queries.get_exchange(get_user(request), exchange_id, conversation_id=shown.pk)
     except ChatError as error:
         raise Http404(str(error)) from None
-    if last.conversation_id != shown.pk:
-        raise Http404("That exchange is not in this conversation.")
     rows = tree.get_path_segment(last.pk).exchanges
     context = {
         "conversation": shown,

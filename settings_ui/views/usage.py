@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
-from statistics import median
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -17,7 +16,8 @@ from django.views.decorators.http import require_GET
 
 from agents.core.reasons import REASONS, Outcome
 from agents.models import AgentRun
-from agents.web.charts import BarSegment, Chart, distribution_chart, get_bin, stacked_chart
+from agents.web.charts import BarSegment, Chart, stacked_chart
+from agents.web.limit_usage import PERCENT_COLUMNS, LimitDistribution, build_distributions
 from agents.web.reason_labels import RUNNING, reason_css_class, reason_label, sort_by_reason
 from agents.web.requests import get_user, sign_in_required
 
@@ -50,30 +50,6 @@ class DailyUsage:
     @property
     def name(self) -> str:
         return f"{self.day.day} {self.day:%b}"
-
-
-@dataclass(frozen=True)
-class LimitShare:
-    """How much of one limit the runs used, each of its own."""
-
-    label: str
-    shares: Sequence[float]
-
-    @property
-    def median_percent(self) -> str:
-        return f"{median(self.shares):.0%}"
-
-    @property
-    def max_percent(self) -> str:
-        return f"{max(self.shares):.0%}"
-
-    @property
-    def runs_near_limit(self) -> int:
-        return sum(share >= 0.9 for share in self.shares)
-
-    @property
-    def chart(self) -> Chart:
-        return distribution_chart(Counter(get_bin(share) for share in self.shares))
 
 
 @never_cache
@@ -119,21 +95,10 @@ def get_daily_usage(user: User) -> list[DailyUsage]:
     return list(days.values())
 
 
-def get_limit_shares(user: User) -> list[LimitShare]:
+def get_limit_shares(user: User) -> list[LimitDistribution]:
     """Iterations, tokens and time of the newest runs, as parts of the limits they had."""
     ended = _recent_runs(user).filter(ended_at__isnull=False).order_by("-started_at")
-    columns = ("turns", "tokens_in", "tokens_out", "started_at", "ended_at", "config")
-    used: dict[str, list[float]] = {"Iterations": [], "Tokens": [], "Time": []}
-    for turns, sent, got, began, end, config in ended.values_list(*columns)[:MAX_RUNS]:
-        _add_share(used["Iterations"], turns, config.get("max_iterations"))
-        _add_share(used["Tokens"], sent + got, config.get("token_budget"))
-        _add_share(used["Time"], (end - began).total_seconds(), config.get("timeout_seconds"))
-    return [LimitShare(name, found) for name, found in used.items() if found]
-
-
-def _add_share(found: list[float], used: float, limit: Any) -> None:
-    if isinstance(limit, int) and limit > 0:
-        found.append(max(used, 0) / limit)
+    return build_distributions(list(ended.values_list(*PERCENT_COLUMNS)[:MAX_RUNS]))
 
 
 def _recent_runs(user: User) -> Any:

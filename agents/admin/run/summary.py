@@ -13,11 +13,9 @@ from agents.admin.run.history import REFUSED, RUNNING, RunHistory
 from agents.core.config import LIMITS
 from agents.core.reasons import REASONS
 from agents.models import AgentRun
+from agents.web.limit_levels import limit_css_class
 from agents.web.reason_labels import RUNNING as RUNNING_CODE
 from agents.web.reason_labels import reason_label
-
-AMBER_PERCENT, RED_PERCENT = 70, 90
-"""Percent of a limit from which its meter warns, as in the chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +100,7 @@ class LimitUsage:
 
     @property
     def css_class(self) -> str:
-        if self.percent is None or not self.ends or self.percent < AMBER_PERCENT:
-            return ""
-        return "high" if self.percent >= RED_PERCENT else "amber"
+        return limit_css_class(self.percent or 0) if self.ends else ""
 
     @property
     def meter_value(self) -> int:

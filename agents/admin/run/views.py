@@ -30,6 +30,7 @@ from agents.admin.run.lookup import UnreadableRun, run_or_404
 from agents.admin.run.timeline import build_timeline
 from agents.ledger.stored_events import query_events
 from agents.models import AgentRun
+from agents.web.limit_levels import AMBER_PERCENT, RED_PERCENT
 
 TEMPLATE_FOLDER = "admin/agents/run"
 MAX_HINTS, HINT_CHARS = 100, 2_000
@@ -115,6 +116,8 @@ def page_context(run: AgentRun, request: HttpRequest, user: User) -> dict[str, A
         "badges": summary.build_badges(run),
         "seconds": summary.get_duration_seconds(run),
         "limits": summary.list_limit_usage(run, history),
+        "amber": AMBER_PERCENT,
+        "red": RED_PERCENT,
         "usage": summary.sum_usage_by_source(history),
         "timeline": build_timeline(history, began, ended or timezone.now().timestamp()),
         "trace": build_trace(history, began),

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import median
 from typing import Any
 
 from django.db.models import Count, Max, QuerySet, Sum
@@ -17,26 +16,19 @@ from django.db.models import Count, Max, QuerySet, Sum
 from agents.admin.runs.aggregates import DateSpan, RunCounts, group_by_span
 from agents.models import RunTool
 from agents.web.charts import (
-    BINS,
     Bar,
     BarSegment,
     Chart,
-    distribution_chart,
-    get_bin,
     horizontal_bar,
     layered_chart,
 )
+from agents.web.limit_usage import PERCENT_COLUMNS, LimitDistribution, build_distributions
 from agents.web.reason_labels import RUNNING, reason_css_class, reason_label, sort_by_reason
 
 SAMPLE_SIZE = 1_000
 """Runs whose shares, models and tools are looked at."""
 MAX_ROWS = 8
 """Of a table of tools or models."""
-PERCENT_COLUMNS = {
-    "turns_percent": "Iterations",
-    "tokens_percent": "Tokens",
-    "time_percent": "Time",
-}
 
 
 @dataclass(frozen=True)
@@ -53,41 +45,6 @@ class SpanColumn:
     @property
     def reasons(self) -> str:
         return format_reasons(self.runs)
-
-
-@dataclass(frozen=True)
-class LimitDistribution:
-    """How many runs used how many percent of one limit, each of its own."""
-
-    label: str
-    percents: Counter[int]
-
-    @cached_property
-    def _bins(self) -> Counter[int]:
-        found: Counter[int] = Counter()
-        for percent, runs in self.percents.items():
-            found[get_bin(percent / 100)] += runs
-        return found
-
-    @property
-    def chart(self) -> Chart:
-        return distribution_chart(self._bins)
-
-    @property
-    def bins(self) -> list[tuple[str, int]]:
-        return [(f"{n * 10} to {n * 10 + 10} %", self._bins[n]) for n in range(BINS)]
-
-    @property
-    def median_percent(self) -> float:
-        return median(self.percents.elements())
-
-    @property
-    def max_percent(self) -> int:
-        return max(self.percents)
-
-    @property
-    def runs_near_limit(self) -> int:
-        return sum(runs for percent, runs in self.percents.items() if percent >= 90)
 
 
 @dataclass(frozen=True)
@@ -180,16 +137,7 @@ class Dashboard:
 
     @cached_property
     def shares(self) -> list[LimitDistribution]:
-        """A run that goes on has used no share yet."""
-        used = [
-            Counter(row[at] for row in self._newest_rows if isinstance(row[at], int))
-            for at in range(3, 3 + len(PERCENT_COLUMNS))
-        ]
-        return [
-            LimitDistribution(name, found)
-            for name, found in zip(PERCENT_COLUMNS.values(), used, strict=True)
-            if found
-        ]
+        return build_distributions([row[3:] for row in self._newest_rows])
 
     @cached_property
     def tools(self) -> list[ToolStats]:

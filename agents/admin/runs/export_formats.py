@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from agents.core.config import LIMITS
+from agents.run_serializer import ATTRIBUTES
 
 BATCH_SIZE = 500
 """Runs that are read in one go."""
@@ -22,8 +23,7 @@ COLUMNS = (
 _PATHS = {
     "user": "user__username",
     "project": "project__name",
-    "conversation": "conversation_key",
-    "continued_from": "continued_from_id",
+    **ATTRIBUTES,
 }
 FORMULA_START = re.compile(r"[\s\"']*[=+\-@\t\r＝＋－＠]")  # noqa: RUF001  # spreadsheets read wide signs too
 """How a cell begins that a spreadsheet would take for a formula, also behind blanks and quotes."""

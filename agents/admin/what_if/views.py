@@ -1,17 +1,16 @@
 """What if: the runs of a filter, or one, played again under other limits, another tree or other
 stuck rules. Nothing is changed and no model is asked; an address with a result can be passed on."""
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from django.contrib.admin import AdminSite
-from django.contrib.admin.options import IncorrectLookupParameters
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.template.response import TemplateResponse
 
+from agents.admin.filtered_list import InvalidFilter, build_filtered_list, get_filters
 from agents.admin.permissions import require_permissions
 from agents.admin.run.lookup import parse_run_id
 from agents.admin.what_if.forms import PARAM_NAMES, WhatIfForm
@@ -24,8 +23,6 @@ from agents.web.reason_labels import reason_label
 MAX_RUNS = 2_000
 """The newest ones of a filter."""
 MAX_LISTED = 200
-NON_FILTER_PARAMS = ("o", "p", "_facets", "e")
-"""What an address of the list may say besides: order, page, and the like."""
 KINDS = {
     "same": ("As recorded", "They would have ended the same way."),
     "earlier": ("Earlier", "They would have ended after fewer iterations."),
@@ -34,10 +31,6 @@ KINDS = {
     "other": ("Another reason", "They would have ended at the same iteration, for another reason."),
     "unknown": ("Unknown", "Their recordings cannot tell; why is said below."),
 }  # fmt: skip
-
-
-class InvalidFilter(Exception):
-    """Something in the address is no filter of the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,28 +104,10 @@ def _select_runs(admin_site: AdminSite, request: HttpRequest) -> RunSelection:
         if not AgentRun.objects.filter(pk=key).exists():
             raise Http404("There is no such run.")
         return RunSelection([key], 1, run=key)
-    asked = {
-        name: request.GET[name]
-        for name in request.GET
-        if name not in PARAM_NAMES and name not in NON_FILTER_PARAMS
-    }
-    found = _build_changelist(admin_site, request, asked)
+    asked = get_filters(request, besides=PARAM_NAMES)
+    found = build_filtered_list(admin_site.get_model_admin(AgentRun), request, asked)
     newest = found.queryset.order_by("-started_at", "id").values_list("pk", flat=True)
     return RunSelection(list(newest[:MAX_RUNS]), found.counts.total, list(asked.items()))
-
-
-def _build_changelist(admin_site: AdminSite, request: HttpRequest, asked: dict[str, str]) -> Any:
-    """The list as these filters show it, and for those who look."""
-    model_admin: Any = admin_site.get_model_admin(AgentRun)
-    if set(asked) - model_admin.allowed_parameters():
-        raise InvalidFilter
-    filtered, query = copy.copy(request), QueryDict(mutable=True)
-    query.update(asked)
-    filtered.GET = query  # type: ignore[assignment]
-    try:
-        return model_admin.get_changelist_instance(filtered)
-    except IncorrectLookupParameters:
-        raise InvalidFilter from None
 
 
 # -- what comes of it -----------------------------------------------------------------------------

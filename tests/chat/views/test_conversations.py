@@ -10,6 +10,7 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 
 from agents.models import AgentRun
+from agents.web import streaming
 from chat.models import Conversation, Exchange
 from chat.views import conversations
 from tests.chat.factories import Talk, grown
@@ -57,7 +58,10 @@ def test_any_words_can_be_searched_for(talk: Talk, query: str) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("form", ["md", "json"])
-async def test_an_export_is_sent_piece_by_piece_as_a_file(form: str) -> None:
+async def test_an_export_is_sent_piece_by_piece_as_a_file(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streaming, "CHUNK_CHARS", 500)
     talk = await sync_to_async(Talk)("Why is the sea salt?")
     await sync_to_async(grown)(talk, 40)
     client = AsyncClient()
