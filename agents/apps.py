@@ -22,7 +22,7 @@ class AgentsConfig(AppConfig):
         """Rows can be imported only now."""
         from agents.audit import db_triggers
         from agents.projects.access import access_changed
-        from agents.runtime.current import apply_access_change
+        from agents.runtime import apply_access_change
 
         access_changed.connect(apply_access_change)
         post_migrate.connect(db_triggers.after_migrate, sender=self)

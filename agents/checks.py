@@ -71,7 +71,7 @@ def check_default_tree(
 def check_system_prompt(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    from agents.runtime.system_prompt import TEMPLATE_NAME, find_template_fault
+    from agents.runtime import TEMPLATE_NAME, find_template_fault
 
     fault = find_template_fault()
     hint = "Mend the file in the folder templates of ORACLE_DATA_DIR, or remove it."

@@ -13,10 +13,10 @@ from agents.core.chunks import (
     Turn,
     kinds_read_by,
 )
-from agents.core.loop.tool_plan import PlannedCall, assistant_message
+from agents.core.loop import PlannedCall, assistant_message
 from agents.core.messages import Message
 from agents.core.stuck import action_signature
-from agents.ledger.stored_events import load_chunks_of_runs
+from agents.ledger import load_chunks_of_runs
 from agents.models import AgentRun
 
 UNKNOWN_RESULT = f"{OUTCOME_UNKNOWN} the run ended before this call did. It may have taken effect."

@@ -16,7 +16,7 @@ from agents.core.config import AgentConfig
 from agents.core.decisions import TREES, build_guard
 from agents.core.replay.event_reader import EVENT_KINDS, build_recording
 from agents.core.replay.recording import DAMAGED_MESSAGE, Recording
-from agents.ledger.stored_events import query_events
+from agents.ledger import query_events
 from agents.models import AgentRun
 
 BATCH_SIZE = 200

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from agents.core.chunks import Content
-from agents.llm.client import build_http_client
+from agents.llm import build_http_client
 from agents.runtime import RunRequest, Runtime
 
 RUNS = 50

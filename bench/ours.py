@@ -16,7 +16,7 @@ with imports():
     from agents.core.decisions.trees.default import DefaultDecisionTree
     from agents.core.loop import ConversationInput, run
     from agents.core.state import AgentState
-    from agents.llm.client import OpenAIChatModel, build_http_client
+    from agents.llm import OpenAIChatModel, build_http_client
     from agents.tools.definition import define
     from agents.tools.executor import ToolExecutor
 

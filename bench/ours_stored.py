@@ -12,7 +12,7 @@ with imports():
     # Imported first: it sets Django up.
     from bench.site import BenchRunFactory, build_requests  # isort: skip
     from agents.core.chunks import Content
-    from agents.llm.client import build_http_client
+    from agents.llm import build_http_client
     from agents.runtime import Runtime
 
 

@@ -25,7 +25,7 @@ from django.core.management import call_command  # noqa: E402  # after the set-u
 from agents.core.clock import LoopClock  # noqa: E402  # after the set-up
 from agents.core.config import AgentConfig  # noqa: E402  # after the set-up
 from agents.core.ports import ChatModel, ToolRunner  # noqa: E402  # after the set-up
-from agents.llm.client import OpenAIChatModel  # noqa: E402  # after the set-up
+from agents.llm import OpenAIChatModel  # noqa: E402  # after the set-up
 from agents.models import Project  # noqa: E402  # after the set-up
 from agents.runtime import RunRequest  # noqa: E402  # after the set-up
 from agents.tools.definition import define  # noqa: E402  # after the set-up

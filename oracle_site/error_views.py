@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.views import defaults
 from django_htmx.middleware import HtmxDetails
 
-from agents.ledger.db_errors import describe_database_error
+from agents.ledger import describe_database_error
 
 logger = logging.getLogger(__name__)
 RETRY_SECONDS = 5

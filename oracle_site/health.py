@@ -2,7 +2,7 @@
 
 from django.http import HttpRequest, HttpResponse
 
-from agents.runtime.current import get_runtime
+from agents.runtime import get_runtime
 from oracle_site.write_probe import write_probe
 
 

@@ -22,7 +22,7 @@ from django.http import HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from django.urls import reverse
 
-from agents.runtime.current import get_runtime
+from agents.runtime import get_runtime
 from chat.accounts.login_throttle import SignInAttempts, get_network
 from oracle_site.error_views import unavailable_response
 from oracle_site.middleware import add_security_headers

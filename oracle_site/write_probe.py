@@ -9,7 +9,7 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from django.utils import timezone
 
-from agents.ledger.db_errors import LOCKED, NO_ANSWER, describe_database_error
+from agents.ledger import LOCKED, NO_ANSWER, describe_database_error
 from chat.models import TrialWrite
 
 logger = logging.getLogger(__name__)

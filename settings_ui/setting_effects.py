@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from agents.core.config import AgentConfig
 from agents.core.decisions import TREES, build_guard
 from agents.models import UserAgentConfig
-from agents.runtime.minimum_tokens import MinimumTokens, minimum_tokens_for
+from agents.runtime import MinimumTokens, minimum_tokens_for
 from agents.settings_service import effective_config
 
 

@@ -16,7 +16,7 @@ from agents.core.chunks import ToolCalled
 from agents.core.config import AgentConfig
 from agents.core.ports import ToolRunner
 from agents.core.reasons import REASONS
-from agents.ledger.stored_events import load_run_record
+from agents.ledger import load_run_record
 from agents.models import AgentRun
 from agents.runtime import Runtime
 from chat.api.serializers import serialize_run

@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from agents.ledger.db_errors import describe_database_error
+from agents.ledger import describe_database_error
 
 logger = logging.getLogger(__name__)
 View = Callable[..., HttpResponseBase]

@@ -1,8 +1,7 @@
 """A person's key for an endpoint, encrypted and bound to the endpoint's origin."""
 
 from agents.endpoints.encryption import decrypt, encrypt
-from agents.llm.providers import PROVIDERS
-from agents.llm.url_policy import EndpointOrigin, parse_base_url
+from agents.llm import PROVIDERS, EndpointOrigin, parse_base_url
 from agents.models import ModelSettings
 
 # -- keys -----------------------------------------------------------------------------------------

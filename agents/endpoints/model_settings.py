@@ -16,8 +16,7 @@ from agents.endpoints.encryption import mask
 from agents.endpoints.keys import decrypt_key, encrypt_key
 from agents.endpoints.probe import resolve_host
 from agents.endpoints.selection import MAX_KEY_LENGTH, get_policy, own_base_url
-from agents.llm.providers import allowed_providers
-from agents.llm.url_policy import EndpointNotAllowed, parse_base_url
+from agents.llm import EndpointNotAllowed, allowed_providers, parse_base_url
 from agents.models import ModelSettings
 from agents.settings_service import update_settings
 from agents.web.throttling import check_rate

@@ -19,12 +19,19 @@ from agents.endpoints.selection import (
     model_name,
     select_endpoint,
 )
-from agents.llm.capabilities import get_capabilities
-from agents.llm.client import build_http_client
-from agents.llm.errors import EmptyStream, NotFound, TimedOut, WrongAddress
-from agents.llm.model_list import ModelList, list_models
-from agents.llm.transport.backend import resolve
-from agents.llm.url_policy import EndpointNotAllowed, EndpointOrigin
+from agents.llm import (
+    EmptyStream,
+    EndpointNotAllowed,
+    EndpointOrigin,
+    ModelList,
+    NotFound,
+    TimedOut,
+    WrongAddress,
+    build_http_client,
+    get_capabilities,
+    list_models,
+    resolve,
+)
 from agents.models import ModelSettings
 
 PROBE_SECONDS = 30.0

@@ -12,9 +12,13 @@ from django.conf import settings
 
 from agents.core.clock import LoopClock
 from agents.endpoints.keys import decrypt_key
-from agents.llm.client import OpenAIChatModel
-from agents.llm.providers import build_policy, resolve_base_url
-from agents.llm.url_policy import EndpointNotAllowed, EndpointPolicy
+from agents.llm import (
+    EndpointNotAllowed,
+    EndpointPolicy,
+    OpenAIChatModel,
+    build_policy,
+    resolve_base_url,
+)
 from agents.models import ModelSettings
 
 MAX_KEY_LENGTH = 500

@@ -1,5 +1,52 @@
-"""The ledger remembers: chunks become rows, and only rows are ever shown.
+"""Store the chunks of runs as rows, and read them back: only rows are ever shown.
 
-`writer.py` commits the new events of all runs of a process together; `reader.py` follows a run by
-cursor; `store.py` is the SQL of both.
+`writer` commits the new events of all runs of a process together, `reader` follows runs by cursor,
+`queries` is the SQL of both; `stored_events` reads whole runs back, `hints` tells other processes
+that there is something to read, `subagents` finds whose words are not kept.
 """
+
+from agents.ledger.db_errors import LOCKED, NO_ANSWER, describe_database_error
+from agents.ledger.db_executor import DatabaseExecutor
+from agents.ledger.hints import HintBroadcaster
+from agents.ledger.queries import (
+    ChunkPage,
+    Commit,
+    FinalValues,
+    Lease,
+    checkpoint_wal,
+    iter_pages,
+    write,
+)
+from agents.ledger.reader import Reader
+from agents.ledger.stored_events import (
+    load_chunks,
+    load_chunks_of_runs,
+    load_run_record,
+    query_events,
+)
+from agents.ledger.subagents import SubagentTracker
+from agents.ledger.writer import LedgerClosed, OwnedRun, Writer
+
+__all__ = [
+    "LOCKED",
+    "NO_ANSWER",
+    "ChunkPage",
+    "Commit",
+    "DatabaseExecutor",
+    "FinalValues",
+    "HintBroadcaster",
+    "Lease",
+    "LedgerClosed",
+    "OwnedRun",
+    "Reader",
+    "SubagentTracker",
+    "Writer",
+    "checkpoint_wal",
+    "describe_database_error",
+    "iter_pages",
+    "load_chunks",
+    "load_chunks_of_runs",
+    "load_run_record",
+    "query_events",
+    "write",
+]

@@ -1,5 +1,44 @@
-"""The model client: any OpenAI-compatible chat-completions endpoint, as the loop's `ChatModel`.
+"""Models behind OpenAI-compatible endpoints, and the embedded one, as the loop's `ChatModel`.
 
-Bytes become payloads (`sse`), payloads become events (`assembly`, `deltas`, `text_calls`), and
-`client` and `stream` do the talking. Everything but those two is free of I/O.
+`client` and `stream` do the talking, over the connections of `transport`; `decoding` turns bytes
+into events without I/O. `url_policy` and `providers` say which endpoints people may enter.
 """
+
+from agents.llm.capabilities import get_capabilities
+from agents.llm.client import OpenAIChatModel, UnavailableModel, build_http_client
+from agents.llm.embedded import OfflineModel
+from agents.llm.errors import EmptyStream, EndpointError, NotFound, TimedOut, WrongAddress
+from agents.llm.model_list import ModelList, get_known_window, list_models
+from agents.llm.providers import PROVIDERS, allowed_providers, build_policy, resolve_base_url
+from agents.llm.transport.backend import resolve
+from agents.llm.url_policy import (
+    EndpointNotAllowed,
+    EndpointOrigin,
+    EndpointPolicy,
+    parse_base_url,
+)
+
+__all__ = [
+    "PROVIDERS",
+    "EmptyStream",
+    "EndpointError",
+    "EndpointNotAllowed",
+    "EndpointOrigin",
+    "EndpointPolicy",
+    "ModelList",
+    "NotFound",
+    "OfflineModel",
+    "OpenAIChatModel",
+    "TimedOut",
+    "UnavailableModel",
+    "WrongAddress",
+    "allowed_providers",
+    "build_http_client",
+    "build_policy",
+    "get_capabilities",
+    "get_known_window",
+    "list_models",
+    "parse_base_url",
+    "resolve",
+    "resolve_base_url",
+]

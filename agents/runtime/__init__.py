@@ -1,10 +1,40 @@
-"""The home of runs: starts them, owns their tasks, cancels, settles what others left behind.
+"""Start, follow and stop runs. A process has one runtime, which owns the tasks of its runs.
 
-The only place that builds the outside world of a run. Closing a tab, a socket or a reader does not
-end a run: its task belongs to the runtime of the process that accepted it.
+Closing a tab, a socket or a reader does not end a run. Begin with `runtime.py`; `requests` is what
+a run is started with, `admission` creates its row, `factory` chooses its model and tools,
+`run_task` drives it, `endings` and `recovery` close it, `current` has the runtime of this process.
 """
 
-from agents.runtime.requests import RunFactory, RunRefused, RunRequest
+from agents.runtime.current import apply_access_change, get_runtime, open_runtime
+from agents.runtime.factory import SiteRunFactory
+from agents.runtime.minimum_tokens import MinimumTokens, minimum_tokens_for
+from agents.runtime.requests import (
+    Attach,
+    ConversationBusy,
+    ProjectClosed,
+    RunFactory,
+    RunRefused,
+    RunRequest,
+    TooManyRuns,
+)
 from agents.runtime.runtime import Runtime
+from agents.runtime.system_prompt import TEMPLATE_NAME, find_template_fault
 
-__all__ = ["RunFactory", "RunRefused", "RunRequest", "Runtime"]
+__all__ = [
+    "TEMPLATE_NAME",
+    "Attach",
+    "ConversationBusy",
+    "MinimumTokens",
+    "ProjectClosed",
+    "RunFactory",
+    "RunRefused",
+    "RunRequest",
+    "Runtime",
+    "SiteRunFactory",
+    "TooManyRuns",
+    "apply_access_change",
+    "find_template_fault",
+    "get_runtime",
+    "minimum_tokens_for",
+    "open_runtime",
+]

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from uuid import UUID
 
 from agents.endpoints.selection import get_policy
-from agents.llm.client import build_http_client
+from agents.llm import build_http_client
 from agents.runtime.factory import SiteRunFactory
 from agents.runtime.runtime import Runtime
 

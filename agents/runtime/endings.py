@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from agents import ledger
 from agents.core.chunks import (
     OUTCOME_UNKNOWN,
     Done,
@@ -14,7 +15,6 @@ from agents.core.chunks import (
 )
 from agents.core.reasons import REASONS, Severity
 from agents.core.run_record import RunRecord
-from agents.ledger import queries
 
 MAX_NAME_LENGTH = 200
 """Of a tool; a model may ask for any."""
@@ -68,9 +68,9 @@ def sum_tokens(record: RunRecord) -> tuple[int, int]:
     return sent, sum(turn.completion_tokens for turn in record.turns)
 
 
-def final_values(record: RunRecord) -> queries.FinalValues:
+def final_values(record: RunRecord) -> ledger.FinalValues:
     """What is stored of a run once it has ended."""
-    return queries.FinalValues(_run_values(record), _tool_values(record))
+    return ledger.FinalValues(_run_values(record), _tool_values(record))
 
 
 def _tool_values(record: RunRecord) -> list[dict[str, Any]]:

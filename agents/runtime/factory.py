@@ -6,10 +6,7 @@ import httpx
 
 from agents.core.ports import ChatModel, ToolRunner
 from agents.endpoints.selection import NO_MODEL_CHOSEN, build_model, model_name, select_endpoint
-from agents.llm.client import UnavailableModel
-from agents.llm.embedded import OfflineModel
-from agents.llm.errors import NotFound, WrongAddress
-from agents.llm.url_policy import EndpointNotAllowed
+from agents.llm import EndpointNotAllowed, NotFound, OfflineModel, UnavailableModel, WrongAddress
 from agents.models import ModelSettings
 from agents.projects.queries import can_write
 from agents.runtime.requests import RunRequest

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.core.cache import cache
 
-from agents.core.loop import ConversationInput
-from agents.core.loop.context import MinimumBudgets, minimum_budgets
+from agents.core.loop import ConversationInput, MinimumBudgets, minimum_budgets
 from agents.core.tokens import schema_chars
 from agents.endpoints.selection import model_name
-from agents.llm.capabilities import get_capabilities
-from agents.llm.embedded import OfflineModel
+from agents.llm import OfflineModel, get_capabilities
 from agents.models import ModelSettings, Project
 from agents.projects.queries import can_write, projects_for
 from agents.runtime.factory import offered_tools

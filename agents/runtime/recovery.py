@@ -16,9 +16,9 @@ from django.db import DataError, InterfaceError, OperationalError
 from django.db.models import F, Q
 from django.utils import timezone
 
+from agents import ledger
 from agents.core.run_record import RunRecord
-from agents.ledger import queries
-from agents.ledger.subagents import SubagentTracker
+from agents.ledger import SubagentTracker
 from agents.models import AgentRun
 from agents.runtime.endings import final_values, interrupted_chunks
 
@@ -104,22 +104,22 @@ def _recover(run: AgentRun, lease_duration: timedelta) -> bool:
         record.add(chunk)
         subagents.add(chunk)
     hold, ending, unfinished = (
-        queries.Lease(run.pk, run.fence + 1),
+        ledger.Lease(run.pk, run.fence + 1),
         final_values(record),
         subagents.pop_unfinished(),
     )
     try:
-        held = queries.write([queries.Commit(hold, chunks, ending, unfinished)], lease_duration)
+        held = ledger.write([ledger.Commit(hold, chunks, ending, unfinished)], lease_duration)
     except (DataError, OverflowError):  # numbers that no column takes
-        held = queries.write(
-            [queries.Commit(hold, chunks, _clamp_values(ending), unfinished)], lease_duration
+        held = ledger.write(
+            [ledger.Commit(hold, chunks, _clamp_values(ending), unfinished)], lease_duration
         )
     return run.pk in held
 
 
-def _clamp_values(ending: queries.FinalValues) -> queries.FinalValues:
+def _clamp_values(ending: ledger.FinalValues) -> ledger.FinalValues:
     """With numbers that fit: they are wrong, but the end of the run is not."""
-    return queries.FinalValues(
+    return ledger.FinalValues(
         _clamp_numbers(ending.values), [_clamp_numbers(tool) for tool in ending.tools]
     )
 
@@ -134,7 +134,7 @@ def _clamp_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
 def _load_record(run_id: UUID, subagents: SubagentTracker) -> tuple[RunRecord, int]:
     """A run's record from its rows, and its newest number; `subagents` hear of them too."""
     record, seq = RunRecord(), 0
-    for page in queries.iter_pages(run_id):
+    for page in ledger.iter_pages(run_id):
         seq = page.last_seq
         for chunk in page.chunks:
             record.add(chunk)

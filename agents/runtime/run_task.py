@@ -14,8 +14,7 @@ from agents.core.messages import Message
 from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.run_record import RunRecord
 from agents.core.state import AgentState
-from agents.ledger.queries import FinalValues
-from agents.ledger.writer import LedgerClosed, OwnedRun, Writer
+from agents.ledger import FinalValues, LedgerClosed, OwnedRun, Writer
 from agents.runtime.endings import final_values, interrupted_chunks
 from agents.runtime.requests import RunRequest
 

@@ -21,11 +21,16 @@ from agents.core.clock import LoopClock
 from agents.core.decisions import TreeGuard, build_guard
 from agents.core.ports import Clock
 from agents.core.tasks import spawn, stop
-from agents.ledger.db_executor import DatabaseExecutor
-from agents.ledger.hints import HintBroadcaster
-from agents.ledger.queries import ChunkPage, Lease, checkpoint_wal
-from agents.ledger.reader import Reader
-from agents.ledger.writer import OwnedRun, Writer
+from agents.ledger import (
+    ChunkPage,
+    DatabaseExecutor,
+    HintBroadcaster,
+    Lease,
+    OwnedRun,
+    Reader,
+    Writer,
+    checkpoint_wal,
+)
 from agents.models import AgentRun
 from agents.runtime.admission import create_run
 from agents.runtime.recovery import process_owner_id, sweep

@@ -5,7 +5,7 @@ import re
 from django.template.exceptions import TemplateDoesNotExist, TemplateSyntaxError
 from django.template.loader import render_to_string
 
-from agents.core.loop.prompt import MAX_NOTES_LISTED, bound_names
+from agents.core.loop import MAX_NOTES_LISTED, bound_names
 from agents.models import Project
 from agents.vault.listing import list_recent
 

@@ -20,7 +20,7 @@ from agents.projects.errors import (
     ProjectNotFound,
     ProjectRefused,
 )
-from agents.runtime.requests import ConversationBusy, ProjectClosed, RunRefused, TooManyRuns
+from agents.runtime import ConversationBusy, ProjectClosed, RunRefused, TooManyRuns
 from chat.errors import InvalidAction, NotFoundForUser
 
 logger = logging.getLogger(__name__)

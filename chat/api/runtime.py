@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from agents.runtime import Runtime
-from agents.runtime.current import get_runtime
+from agents.runtime import Runtime, get_runtime
 from chat.api.errors import unavailable_error
 
 T = TypeVar("T")

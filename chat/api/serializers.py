@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from agents.core.chunks import SystemMessage
 from agents.core.reasons import Outcome, get_reason
 from agents.core.run_record import RunRecord
-from agents.ledger.stored_events import load_run_record
+from agents.ledger import load_run_record
 from agents.models import AgentRun
 from agents.projects.queries import runs_for
 from agents.run_serializer import SETUP_FIELDS, TIME_FIELDS, TOKEN_FIELDS, get_run_values

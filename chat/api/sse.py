@@ -14,7 +14,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import StreamingHttpResponse
 
 from agents.core.chunks import OracleStreamChunk, to_dict
-from agents.ledger.queries import ChunkPage
+from agents.ledger import ChunkPage
 from agents.models import ApiToken
 from chat.api import auth, throttling
 from chat.api.runtime import require_runtime, run_db

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from agents.core.chunks import Content, SystemMessage, Turn, kinds_read_by
 from agents.core.run_record import RunRecord
-from agents.ledger.stored_events import load_chunks_of_runs
+from agents.ledger import load_chunks_of_runs
 from agents.models import AgentRun
 from chat.models import Exchange
 from chat.rendering.limit_notices import drop_replaced

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from agents.core.chunks import Content, OracleStreamChunk, Thinking
 from agents.core.tasks import spawn, stop
-from agents.ledger.queries import ChunkPage
+from agents.ledger import ChunkPage
 from agents.models import AgentRun
 from agents.runtime import Runtime
 from chat.rendering import fragments

@@ -23,9 +23,7 @@ from django.urls import reverse
 from agents.core.config import ConfigError
 from agents.core.tasks import spawn, stop
 from agents.models import AgentRun
-from agents.runtime import RunRefused
-from agents.runtime.current import get_runtime
-from agents.runtime.requests import ConversationBusy
+from agents.runtime import ConversationBusy, RunRefused, get_runtime
 from agents.web.throttling import TokenBucket
 from chat.conversations import commands, queries, tree
 from chat.errors import ChatError, InvalidAction

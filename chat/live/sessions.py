@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from agents.core.tasks import spawn
 from agents.projects.queries import filter_members
-from agents.runtime.current import get_runtime
+from agents.runtime import get_runtime
 
 logger = logging.getLogger(__name__)
 

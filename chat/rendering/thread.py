@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.utils.safestring import SafeString, mark_safe
 
-from agents.ledger import queries
+from agents.ledger import iter_pages
 from agents.models import AgentRun
 from chat.conversations import tree
 from chat.models import Conversation, Exchange
@@ -96,7 +96,7 @@ def _render_answer(run: AgentRun) -> RenderedAnswer:
 def load_answer(run: AgentRun) -> AnswerView:
     """An answer built from everything that is stored of its run."""
     answer = AnswerView(run.pk, fragments.note_linker(run.project_id))
-    for page in queries.iter_pages(run.pk):
+    for page in iter_pages(run.pk):
         for chunk in page.chunks:
             answer.apply(chunk)
         answer.last_seq = page.last_seq

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from agents.core.chunks import CallView, ToolCalled, ToolResult
-from agents.ledger.stored_events import load_chunks
+from agents.ledger import load_chunks
 
 PREVIEW_CHARS = 2_000
 """Of a result, before somebody asks for all of it."""

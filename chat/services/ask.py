@@ -20,8 +20,7 @@ from agents.core.decisions import TREES, check_tree_name
 from agents.core.registry import NotRegistered
 from agents.core.sanitize import replace_unstorable
 from agents.models import AgentRun, ModelSettings, Project, UserAgentConfig
-from agents.runtime import RunRequest
-from agents.runtime.requests import Attach
+from agents.runtime import Attach, RunRequest
 from agents.settings_service import effective_config
 from chat.conversations import queries, tree
 from chat.errors import InvalidAction, StaleHead

@@ -15,7 +15,7 @@ from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from agents.runtime.current import get_runtime
+from agents.runtime import get_runtime
 from agents.web.requests import get_user
 from agents.web.streaming import stream_download
 from chat.conversations import commands, tree

@@ -21,8 +21,7 @@ from autobahn.exception import Disconnected
 from twisted.internet import reactor, tcp
 from twisted.internet.task import deferLater
 
-from agents.runtime.current import open_runtime
-from agents.runtime.runtime import Runtime
+from agents.runtime import Runtime, open_runtime
 from agents.web.throttling import TokenBucket
 
 MAX_MESSAGE_BYTES = 64 * 1024

@@ -18,7 +18,7 @@ from agents.endpoints.model_settings import (
     provider_names,
     update_model_settings,
 )
-from agents.llm.providers import PROVIDERS
+from agents.llm import PROVIDERS
 from agents.models import ModelSettings
 from agents.models.settings import UserSettings
 from agents.web.throttling import Throttled

@@ -11,9 +11,7 @@ from agents.core.config import ConfigError
 from agents.endpoints.model_settings import KEY, has_key, update_model_settings
 from agents.endpoints.probe import list_endpoint_models, probe
 from agents.endpoints.selection import model_name, select_endpoint
-from agents.llm.errors import EndpointError
-from agents.llm.model_list import ModelList, get_known_window
-from agents.llm.url_policy import EndpointNotAllowed
+from agents.llm import EndpointError, EndpointNotAllowed, ModelList, get_known_window
 from agents.models import ModelSettings
 from agents.web.throttling import Throttled, check_rate
 

@@ -13,8 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from agents.endpoints.keys import key_origin, needs_key
 from agents.endpoints.model_settings import has_key
 from agents.endpoints.selection import MAX_KEY_LENGTH, get_policy, model_name, select_endpoint
-from agents.llm.providers import PROVIDERS
-from agents.llm.url_policy import EndpointNotAllowed
+from agents.llm import PROVIDERS, EndpointNotAllowed
 from agents.models import ModelSettings
 from agents.web.requests import HtmxRequest, get_user, sign_in_required
 from settings_ui.forms import base

@@ -16,8 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 from agents.core.chunks import to_dict
 from agents.core.config import AgentConfig
 from agents.models import Project
-from agents.runtime import RunRefused, RunRequest
-from agents.runtime.current import get_runtime
+from agents.runtime import RunRefused, RunRequest, get_runtime
 
 
 @csrf_exempt

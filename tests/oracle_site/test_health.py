@@ -16,7 +16,7 @@ import pytest
 from django.core.management import CommandError
 from django.test import Client
 
-from agents.ledger.db_errors import LOCKED
+from agents.ledger import LOCKED
 from agents.runtime import current as home_module
 from chat.models import TrialWrite
 from oracle_site import health, write_probe

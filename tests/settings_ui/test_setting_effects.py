@@ -10,9 +10,9 @@ from django.core.cache import cache
 from pytest_django import Settings
 
 from agents.core.decisions.protocol import TREES
-from agents.core.loop.context import MinimumBudgets
+from agents.core.loop import MinimumBudgets
 from agents.models import ModelSettings, Project, UserAgentConfig
-from agents.runtime.minimum_tokens import MinimumTokens, minimum_tokens_for
+from agents.runtime import MinimumTokens, minimum_tokens_for
 from agents.settings_service import update_settings
 from settings_ui import setting_effects
 from settings_ui.setting_effects import SettingEffect, describe_effects

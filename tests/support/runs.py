@@ -20,7 +20,7 @@ from agents.core.messages import Message
 from agents.core.ports import ChatModel, Clock, Timer, ToolRunner
 from agents.core.run_record import RunRecord
 from agents.core.state import AgentState
-from agents.llm.client import OpenAIChatModel
+from agents.llm import OpenAIChatModel
 from tests.support.endpoint import ScriptedEndpoint
 from tests.support.script import Script
 

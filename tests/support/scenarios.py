@@ -35,7 +35,7 @@ from agents.core.ports import ToolContext, ToolRunner
 from agents.core.run_record import RunRecord
 from agents.core.state import AgentState
 from agents.core.tokens import CHARS_PER_TOKEN, MIN_ANSWER_TOKENS, message_chars, schema_chars
-from agents.llm.client import OpenAIChatModel
+from agents.llm import OpenAIChatModel
 from agents.tools import registry
 from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import Librarian

@@ -18,8 +18,7 @@ from agents.audit.log import log_action
 from agents.core.sanitize import replace_unstorable
 from agents.models import AgentRun
 from agents.models.audit import AuditEntry
-from agents.runtime import RunRefused
-from agents.runtime.current import get_runtime
+from agents.runtime import RunRefused, get_runtime
 
 logger = logging.getLogger(__name__)
 

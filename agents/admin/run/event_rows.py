@@ -16,7 +16,7 @@ from django.db.models.functions import Cast, Length
 
 from agents.audit.event_codec import READ_ERRORS
 from agents.core.chunks import CHUNK_TYPES, PARSE_ERRORS, kinds_read_by
-from agents.ledger.stored_events import query_events
+from agents.ledger import query_events
 
 STRUCTURE_KINDS = kinds_read_by("audit")
 """Kinds of which a run has few: what its timeline and its decisions are made of."""

@@ -23,7 +23,7 @@ from agents.admin.run.lookup import UnreadableRun, run_or_404
 from agents.audit.event_codec import READ_ERRORS
 from agents.audit.log import log_action
 from agents.core.chunks import CHUNK_TYPES, PARSE_ERRORS, kinds_read_by
-from agents.ledger.stored_events import query_events
+from agents.ledger import query_events
 from agents.models import AgentRun
 from agents.models.audit import AuditEntry
 

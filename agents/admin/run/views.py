@@ -28,7 +28,7 @@ from agents.admin.run.history import RunHistory
 from agents.admin.run.integrity import get_integrity_status, list_audit_entries
 from agents.admin.run.lookup import UnreadableRun, run_or_404
 from agents.admin.run.timeline import build_timeline
-from agents.ledger.stored_events import query_events
+from agents.ledger import query_events
 from agents.models import AgentRun
 from agents.web.limit_levels import AMBER_PERCENT, RED_PERCENT
 

@@ -6,6 +6,19 @@ turn into the state. `context` is the run's working memory, `inbox` where it wai
 the model reads, `explanation` what stands under an answer that a limit cut.
 """
 
+from agents.core.loop.context import GRACE_SECONDS, MinimumBudgets, minimum_budgets
+from agents.core.loop.prompt import MAX_NOTES_LISTED, bound_names
 from agents.core.loop.run import ConversationInput, run
+from agents.core.loop.tool_plan import PlannedCall, assistant_message
 
-__all__ = ["ConversationInput", "run"]
+__all__ = [
+    "GRACE_SECONDS",
+    "MAX_NOTES_LISTED",
+    "ConversationInput",
+    "MinimumBudgets",
+    "PlannedCall",
+    "assistant_message",
+    "bound_names",
+    "minimum_budgets",
+    "run",
+]

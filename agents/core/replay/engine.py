@@ -16,7 +16,7 @@ from agents.core.config import AgentConfig
 from agents.core.decisions import TREES, build_guard
 from agents.core.decisions.checkpoint import WRAP_UP, decide, start_turn_state, wrap_up_reason
 from agents.core.decisions.warnings import mark_notices_given
-from agents.core.loop.context import GRACE_SECONDS
+from agents.core.loop import GRACE_SECONDS
 from agents.core.reasons import REASONS, Outcome
 from agents.core.replay.recording import (
     CheckpointState,

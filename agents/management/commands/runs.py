@@ -9,7 +9,7 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 
 from agents.core.reasons import get_reason
-from agents.ledger.stored_events import load_chunks
+from agents.ledger import load_chunks
 from agents.management.terminal import Terminal
 from agents.models import AgentRun
 

@@ -19,8 +19,7 @@ from agents.management.lookup import find_project, find_user
 from agents.management.terminal import Terminal
 from agents.models import AgentRun
 from agents.projects.queries import runs_for
-from agents.runtime import RunRefused
-from agents.runtime.current import open_runtime
+from agents.runtime import RunRefused, open_runtime
 from agents.vault.legacy_folders import import_legacy_folders
 from chat.conversations import queries
 from chat.errors import ChatError

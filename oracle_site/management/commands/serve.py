@@ -15,7 +15,7 @@ from django.db import Error as DatabaseError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from agents.ledger.db_errors import NO_ANSWER, describe_database_error
+from agents.ledger import NO_ANSWER, describe_database_error
 from agents.vault.legacy_folders import import_legacy_folders
 from chat.accounts.bootstrap import get_or_create_first_user
 from chat.accounts.links import build_sign_in_link

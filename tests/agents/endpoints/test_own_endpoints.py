@@ -19,16 +19,10 @@ from agents.core.chunks import Content, Done, Error, OracleStreamChunk
 from agents.core.clock import LoopClock
 from agents.endpoints.keys import encrypt_key
 from agents.endpoints.selection import get_policy
+from agents.llm import EndpointError, build_http_client, build_policy, list_models, parse_base_url
 from agents.llm import client as llm_client
-from agents.llm.client import build_http_client
-from agents.llm.errors import EndpointError
-from agents.llm.model_list import list_models
-from agents.llm.providers import build_policy
-from agents.llm.url_policy import parse_base_url
 from agents.models import AgentRun, ModelSettings
-from agents.runtime import Runtime
-from agents.runtime.factory import SiteRunFactory
-from agents.runtime.requests import RunRequest
+from agents.runtime import RunRequest, Runtime, SiteRunFactory
 from agents.settings_service import update_settings
 from tests.agents.runtime.fake_factory import asked, followed
 from tests.support.endpoint import ScriptedEndpoint

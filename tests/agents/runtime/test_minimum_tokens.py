@@ -13,7 +13,7 @@ from pytest_django import Settings
 from agents.core.chunks import Done
 from agents.core.config import AgentConfig
 from agents.core.decisions.protocol import TREES
-from agents.llm.client import build_http_client
+from agents.llm import build_http_client
 from agents.models import Project
 from agents.runtime import RunRequest, Runtime
 from agents.runtime.factory import SiteRunFactory

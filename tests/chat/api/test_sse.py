@@ -10,9 +10,7 @@ from asgiref.sync import sync_to_async
 from django.db import OperationalError
 
 from agents.core.chunks import Content, OracleStreamChunk, to_dict
-from agents.ledger import reader
-from agents.ledger.queries import ChunkPage
-from agents.ledger.reader import Reader
+from agents.ledger import ChunkPage, Reader, reader
 from agents.models import AgentRun
 from chat.api import sse, throttling
 from chat.api.errors import ApiError

@@ -13,8 +13,7 @@ from django.contrib.auth.models import User
 from django.db import OperationalError
 
 from agents.core.messages import Finished, ReasoningDelta, TextDelta
-from agents.ledger import reader
-from agents.ledger.reader import Reader
+from agents.ledger import Reader, reader
 from agents.models import AgentRun
 from chat.conversations import commands, tree
 from chat.live import broadcast, follower

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from agents.core.config import AgentConfig, ConfigError
 from agents.models import AgentRun, Membership, ModelSettings, UserAgentConfig
-from agents.runtime.factory import SiteRunFactory
+from agents.runtime import SiteRunFactory
 from chat.conversations import commands, tree
 from chat.errors import InvalidAction, NotFoundForUser, StaleHead
 from chat.models import Conversation, Exchange

@@ -14,7 +14,7 @@ from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.registry import NotRegistered, RegistrationError
 from agents.core.state import AgentState
 from agents.core.tokens import MAX_RESULT_BYTES
-from agents.llm.client import OpenAIChatModel
+from agents.llm import OpenAIChatModel
 from agents.tools.definition import define
 from agents.tools.executor import ToolExecutor
 from tests.agents.core.loop.test_limits import assert_sound, looking, pages

@@ -23,7 +23,7 @@ from agents.core.config import AgentConfig
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.loop import ConversationInput, run
 from agents.core.state import AgentState
-from agents.llm.client import OpenAIChatModel
+from agents.llm import OpenAIChatModel
 from tests.support.endpoint import ScriptedEndpoint
 from tests.support.runs import plain_http
 from tests.support.script import Fault, Reply, Script, call, is_tool_free, say, when_tool_free
