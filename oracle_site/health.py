@@ -16,7 +16,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
     try:
         trouble = get_runtime().not_ready_reason or write_probe.find_problem()
     except RuntimeError:
-        trouble = "this process is no home to runs"
+        trouble = "this process has no runtime"
     response = _plain_response(trouble or "ready", status=503 if trouble else 200)
     response._has_been_logged = True  # type: ignore[attr-defined]  # a probe asks every few seconds
     return response

@@ -14,7 +14,7 @@ _runtimes: list[Runtime] = []
 
 @asynccontextmanager
 async def open_runtime() -> AsyncGenerator[Runtime, None]:
-    """Settle what an earlier process left behind, then be home to runs until the end."""
+    """Settle what an earlier process left behind, then run what is started until the end."""
     async with (
         build_http_client() as http,
         build_http_client(permits=get_policy().permits) as own,
@@ -39,5 +39,5 @@ def apply_access_change(
 def get_runtime() -> Runtime:
     """The runtime of this process. Only `manage.py serve` and commands that open one have it."""
     if not _runtimes:
-        raise RuntimeError("this process is no home to runs; serve pages with `manage.py serve`")
+        raise RuntimeError("this process has no runtime; serve pages with `manage.py serve`")
     return _runtimes[-1]

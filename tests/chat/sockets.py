@@ -101,7 +101,7 @@ class Socket:
 
 
 class Site:
-    """A process that is home to runs, with Ada and her project in it."""
+    """A process with a runtime, with Ada and her project in it."""
 
     def __init__(self, runtime: Runtime, model: ScriptedModel) -> None:
         self.runtime, self.model = runtime, model

@@ -91,7 +91,7 @@ def _request_cancel(run_id: UUID, reason: str) -> bool:
     was_going = bool(active.update(cancel_requested_at=timezone.now(), cancel_note=reason))
     try:
         runtime = get_runtime()
-    except RuntimeError:  # this process is no home to runs
+    except RuntimeError:  # this process has no runtime
         return was_going
     if was_going:
         async_to_sync(runtime.cancel)(run_id, reason)
