@@ -3,6 +3,7 @@
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.urls import path, re_path
 
+from chat.close_codes import NOT_FOUND
 from chat.live.consumer import ChatConsumer
 
 
@@ -13,7 +14,7 @@ class NotFoundConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         await self.accept()
-        await self.close(code=4404)
+        await self.close(code=NOT_FOUND)
 
 
 websocket_urlpatterns = [

@@ -3,8 +3,7 @@
 It starts runs and follows them; the runtime owns them, so a page that goes away ends nothing.
 Handlers return in milliseconds; one task sends (`chat/live/follower.py`).
 
-Close codes of our own: 4401 signed out, 4403 not yours, 4429 too many messages, 4500 a fault of
-ours. On the last one a page comes back by itself, on the others it does not.
+With which codes it closes is said in `chat/close_codes.py`.
 """
 
 import logging
@@ -25,6 +24,7 @@ from agents.core.tasks import spawn, stop
 from agents.models import AgentRun
 from agents.runtime import ConversationBusy, RunRefused, get_runtime
 from agents.web.throttling import TokenBucket
+from chat import close_codes
 from chat.conversations import commands, queries, tree
 from chat.errors import ChatError, InvalidAction
 from chat.live import sessions
@@ -50,7 +50,6 @@ from chat.services.ask import PreparedRun, RunOptions
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-CLOSE_SIGNED_OUT, CLOSE_NOT_ALLOWED, CLOSE_TOO_MANY, CLOSE_SERVER_ERROR = 4401, 4403, 4429, 4500
 BURST, PER_SECOND, MAX_IGNORED = 30, 3.0, 60
 """Messages at once, messages a second after that, and how many more before the socket is closed."""
 ACK_BURST, ACKS_PER_SECOND = 30, 5.0
@@ -88,7 +87,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             raise
         except Exception:
             logger.exception("a chat socket failed")
-            await self.close(code=CLOSE_SERVER_ERROR)
+            await self.close(code=close_codes.SERVER_ERROR)
 
     async def connect(self) -> None:
         """Accepted first: a page that is refused before sees only a broken connection."""
@@ -110,7 +109,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self._send_flash(
                 "You have too many pages open. Close some, then reload this one."
             )
-            await self.close(code=CLOSE_TOO_MANY)
+            await self.close(code=close_codes.TOO_MANY)
             return
         session_key = self.scope["session"].session_key or ""
         guest = sessions.OpenSocket(
@@ -133,10 +132,10 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def _sign_out(self) -> None:
         sentence = "You are signed out. Sign in again to go on; your text is kept."
-        await self._end(sentence, CLOSE_SIGNED_OUT)
+        await self._end(sentence, close_codes.SIGNED_OUT)
 
     async def _turn_away(self) -> None:
-        await self._end("There is no such conversation of yours.", CLOSE_NOT_ALLOWED)
+        await self._end("There is no such conversation of yours.", close_codes.NOT_ALLOWED)
 
     async def _end(self, sentence: str, code: int) -> None:
         self._is_closed = True
@@ -169,7 +168,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
     async def _on_rate_exceeded(self) -> None:
         self._ignored += 1
         if self._ignored > MAX_IGNORED:
-            await self.close(code=CLOSE_TOO_MANY)
+            await self.close(code=close_codes.TOO_MANY)
         else:
             await self._send_flash("Too many messages at once. Wait a moment, then try again.")
 
@@ -214,7 +213,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self.follower.follow()
         except Exception:
             logger.exception("a page cannot be followed")
-            await self.close(code=CLOSE_SERVER_ERROR)
+            await self.close(code=close_codes.SERVER_ERROR)
 
     async def _start_run(self, prepare: Callable[[], PreparedRun], message_id: str = "") -> None:
         asked = await self._run_db(prepare)

@@ -17,6 +17,7 @@ from agents.core.decisions.protocol import TREES
 from agents.models import AgentRun, ModelSettings, UserAgentConfig
 from agents.projects.queries import projects_for, runs_for
 from agents.web.requests import get_user
+from chat import close_codes
 from chat.conversations import queries, tree
 from chat.models import Conversation
 from chat.rendering import fragments, quota, thread
@@ -76,6 +77,7 @@ def _render_page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> 
         "is_new": is_new,
         "thread": thread.render_thread(shown, rows, answer),
         "meters": answer.meters if answer else fragments.render_meters(None, None),
+        "close_sentences": close_codes.SENTENCES,
         "controls": fragments.render("controls", running=active is not None),
         "max_question_length": MAX_QUESTION_LENGTH,
         "prompts": EXAMPLE_PROMPTS,
