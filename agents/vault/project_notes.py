@@ -1,24 +1,34 @@
 """The notes of one project, as the tools of a run use them."""
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from agents.vault import listing, notes
+from agents.models import Note
+from agents.vault import listing, moves, notes
 from agents.vault.author import Author
-from agents.vault.errors import NoteExists, NoteRefused
-from agents.vault.frontmatter import BYTE_ORDER_MARK
+from agents.vault.diffs import TextDiff, diff_texts
+from agents.vault.errors import NoteChanged, NoteExists, NoteRefused
+from agents.vault.folder_index import INDEX_NAME, build_index, is_index
+from agents.vault.frontmatter import BYTE_ORDER_MARK, set_property
 from agents.vault.note_search import search_notes
-from agents.vault.paths import validate_note_path
-from agents.vault.service import NoteEntry, Notes, NoteSearchResult
+from agents.vault.paths import make_key, validate_note_path
+from agents.vault.service import NoteEntry, NoteMove, Notes, NoteSearchResult, NoteWrite
+
+MAX_DIFF_LINES = 40
+"""Changed lines of somebody else that a model is told."""
 
 
 class ProjectNotes(Notes):
-    """Notes in rows. Without an author they can only be read."""
+    """Notes in rows, for one run. Without an author they can only be read.
+
+    It remembers which version of each note was read: what changed since is not overwritten.
+    """
 
     def __init__(self, project_id: UUID, author: Author | None = None) -> None:
         self.project_id = project_id
         self._author = author
+        self._seen: dict[str, int] = {}
 
     def search(
         self, queries: Sequence[str], limit: int, *, folder: str = "", tag: str = ""
@@ -26,7 +36,9 @@ class ProjectNotes(Notes):
         return search_notes(self.project_id, queries, limit=limit, folder=folder, tag=tag)
 
     def read(self, path: str) -> str:
-        return notes.get_note(self.project_id, path).text.removeprefix(BYTE_ORDER_MARK)
+        note = notes.get_note(self.project_id, path)
+        self._seen[note.key] = note.version
+        return note.text.removeprefix(BYTE_ORDER_MARK)
 
     def list(self, folder: str = "") -> builtins.list[NoteEntry]:
         return listing.list_notes(self.project_id, folder)
@@ -34,18 +46,87 @@ class ProjectNotes(Notes):
     def list_recent(self, limit: int) -> builtins.list[str]:
         return listing.list_recent(self.project_id, limit)
 
-    def write(self, path: str, content: str) -> str | None:
-        if self._author is None:
-            raise NoteRefused("These notes can only be read; put what you found into the answer.")
+    def write(self, path: str, body: str, title: str = "") -> NoteWrite:
+        author = self._require_author()
         validate_note_path(path)
+        text = set_property(body, "title", title) if title.strip() else body
         before = notes.find_note(self.project_id, path)
         if before is None:
-            try:
-                notes.create_note(self.project_id, path, content, self._author)
-            except NoteExists:
-                before = notes.find_note(self.project_id, path)
-                if before is None:
-                    raise
-        if before is not None:
-            notes.save_note(self.project_id, path, content, self._author)
-        return before.text if before is not None else None
+            return self._create(path, text, author)
+        return self._replace(before, text, author, self._seen.get(before.key))
+
+    def _create(self, path: str, text: str, author: Author) -> NoteWrite:
+        note = notes.create_note(self.project_id, path, text, author)
+        return self._remember(note, "")
+
+    def _replace(self, before: Note, text: str, author: Author, expected: int | None) -> NoteWrite:
+        if expected is None:
+            raise NoteRefused(
+                f"There is a note {before.path!r}, and you have not read it; read it with "
+                "vault_read first, or pass another path."
+            )
+        try:
+            note = notes.save_note(
+                self.project_id, before.path, text, author, expected_version=expected
+            )
+        except NoteChanged as conflict:
+            changed = _describe_diff(diff_texts(conflict.base, conflict.theirs))
+            raise NoteRefused(f"{conflict}\n{changed}") from None
+        return self._remember(note, before.text)
+
+    def _remember(self, note: Note, before: str) -> NoteWrite:
+        self._seen[note.key] = note.version
+        diff = diff_texts(before, note.text)
+        return NoteWrite(note.path, note.version, diff.added, diff.removed)
+
+    def move(self, old_path: str, new_path: str) -> NoteMove:
+        author = self._require_author()
+        report = moves.move(self.project_id, old_path, new_path, author)
+        self._forget_moved([old_path, *report.rewritten])
+        return NoteMove(report.paths, report.rewritten, report.link_count)
+
+    def _forget_moved(self, paths: Sequence[str]) -> None:
+        """What a move rewrote is no longer what was read."""
+        for path in paths:
+            self._seen.pop(make_key(path), None)
+
+    def create_index(self, folder: str, title: str, summaries: Mapping[str, str]) -> NoteWrite:
+        author = self._require_author()
+        prefix = listing.normalise_folder(folder)
+        path = f"{prefix}{INDEX_NAME}"
+        listed = [n for n in self.list(folder) if make_key(n.path) != make_key(path)]
+        unknown = {make_key(each): each for each in summaries}
+        for note in listed:
+            unknown.pop(make_key(note.path), None)
+        if unknown:
+            raise NoteRefused(f"There is no note {next(iter(unknown.values()))!r} in this folder.")
+        if not listed:
+            raise NoteRefused(f"There are no notes in {folder!r} to list.")
+        text = build_index(prefix, title, listed, summaries)
+        before = notes.find_note(self.project_id, path)
+        if before is None:
+            return self._create(path, text, author)
+        if not is_index(before.text) and before.key not in self._seen:
+            raise NoteExists(
+                f"{before.path!r} was not made as an index; read it first if it shall be replaced."
+            )
+        expected = self._seen.get(before.key, before.version)
+        return self._replace(before, text, author, expected)
+
+    def _require_author(self) -> Author:
+        if self._author is None:
+            raise NoteRefused("These notes can only be read; put what you found into the answer.")
+        return self._author
+
+
+def _describe_diff(diff: TextDiff) -> str:
+    """Return the lines that changed, as a diff shows them."""
+    marks = {"added": "+", "removed": "-"}
+    lines = [
+        f"{marks[line.kind]} {''.join(part.text for part in line.parts)}"
+        for line in diff.lines
+        if line.kind in marks
+    ]
+    more = len(lines) - MAX_DIFF_LINES
+    rest = [f"… and {more} more lines"] if more > 0 else []
+    return "\n".join(["What changed:", *lines[:MAX_DIFF_LINES], *rest])

@@ -1,7 +1,7 @@
 """What the vault tools need. Tools are known before rows are, so nothing here knows of rows."""
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agents.core.ports import Service
@@ -38,27 +38,58 @@ class NoteEntry:
     title: str
 
 
+@dataclass(frozen=True, slots=True)
+class NoteWrite:
+    """What was written: how many lines came and went, and of what version the note is now."""
+
+    path: str
+    version: int
+    added: int
+    removed: int
+
+    @property
+    def is_new(self) -> bool:
+        return self.version == 1
+
+
+@dataclass(frozen=True, slots=True)
+class NoteMove:
+    """Where something is now, and in how many notes how many links were rewritten."""
+
+    paths: tuple[str, ...]
+    rewritten: tuple[str, ...]
+    link_count: int
+
+
 class Notes(Service):
     """What the vault tools need. It raises VaultError, whose message is for the model."""
 
     def search(
         self, queries: Sequence[str], limit: int, *, folder: str = "", tag: str = ""
     ) -> NoteSearchResult:
-        """The best notes for one to four phrasings; only below a folder or with a tag, if given."""
+        """Return the best notes for one to four phrasings, in a folder or with a tag if given."""
         raise NotImplementedError
 
     def read(self, path: str) -> str:
-        """The whole text of a note."""
+        """Return the whole text of a note, and remember that it was read."""
         raise NotImplementedError
 
-    def list(self, folder: str = "") -> list[NoteEntry]:
-        """The notes in a folder and below it, by path."""
+    def list(self, folder: str = "") -> builtins.list[NoteEntry]:
+        """Return the notes in a folder and below it, by path."""
         raise NotImplementedError
 
     def list_recent(self, limit: int) -> builtins.list[str]:
-        """Paths of the notes that were changed last, newest first."""
+        """Return the paths of the notes that were changed last, newest first."""
         raise NotImplementedError
 
-    def write(self, path: str, content: str) -> str | None:
-        """Create or replace a note. Returns what it held before, None if it is new."""
+    def write(self, path: str, body: str, title: str = "") -> NoteWrite:
+        """Create a note, or replace one that was read and has not changed since."""
+        raise NotImplementedError
+
+    def move(self, old_path: str, new_path: str) -> NoteMove:
+        """Move a note, a file or a folder; links to it go with it."""
+        raise NotImplementedError
+
+    def create_index(self, folder: str, title: str, summaries: Mapping[str, str]) -> NoteWrite:
+        """Write a note that links to each note of a folder, with a sentence about it."""
         raise NotImplementedError

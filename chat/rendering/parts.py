@@ -243,12 +243,14 @@ def _summarize_arguments(arguments: Mapping[str, Any] | str) -> str:
     """The gist of a call's arguments: the one value, or all of them as JSON."""
     if isinstance(arguments, str):
         text = arguments
-    elif len(arguments) == 1 and isinstance(only := next(iter(arguments.values())), str):
-        text = only
+    elif len(arguments) == 1 and isinstance(next(iter(arguments.values())), str | list):
+        text = _format_value(next(iter(arguments.values())))
     else:
         text = ", ".join(f"{name}: {_format_value(value)}" for name, value in arguments.items())
     return truncate(" ".join(text.split()), ARGUMENT_CHARS)
 
 
 def _format_value(value: Any) -> str:
+    if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -298,7 +298,7 @@ def test_a_question_that_is_refused_stays_in_the_composer(visitor: Visitor, ada:
 
 def test_the_polite_line_speaks_at_boundaries_only(visitor: Visitor, ada: Person) -> None:
     text = " ".join(f"word{n}" for n in range(200))
-    ada.plays(call("vault_search", query="radar"), say(text, piece_delay=0.003))
+    ada.plays(call("vault_search", queries=["radar"]), say(text, piece_delay=0.003))
     tab = visitor.enters(ada)
     tab.page.evaluate(
         """() => {

@@ -128,7 +128,7 @@ def due(today, survey):
 
 
 def test_a_chat_page_weighs_little(visitor: Visitor, ada: Person) -> None:
-    ada.plays(call("vault_search", query="bridge"), say(RICH), call("vault_list"), say(RICH))
+    ada.plays(call("vault_search", queries=["bridge"]), say(RICH), call("vault_list"), say(RICH))
     tab = visitor.enters(ada)
     tab.ask("What did the survey find?").ended()
     tab.ask("And what is to be done?").ended()

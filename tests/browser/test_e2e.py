@@ -46,7 +46,7 @@ def test_e2e_1_a_basic_question_streams_its_answer_and_is_saved(
 def test_e2e_2_a_single_tool_call_shows_its_result_and_the_answer_uses_it(
     visitor: Visitor, ada: Person
 ) -> None:
-    ada.plays(call("vault_search", query="radar"), say("As [decisions/0001-radar.md:1] says."))
+    ada.plays(call("vault_search", queries=["radar"]), say("As [decisions/0001-radar.md:1] says."))
     tab = visitor.enters(ada).ask("Why radar?").ended()
     card = tab.tools("done")
     expect(card).to_have_count(1)
@@ -170,7 +170,7 @@ def test_e2e_6_with_room_for_a_turn_the_warning_comes_at_eighty_percent(
 def test_e2e_7_the_same_tool_call_three_times_is_a_loop_that_user_and_model_are_told_of(
     visitor: Visitor, ada: Person
 ) -> None:
-    again = call("vault_search", query="tide")
+    again = call("vault_search", queries=["tide"])
     ada.plays(then=when_tool_free(say("I kept looking for tides."), otherwise=again))
     tab = visitor.enters(ada).ask("Find it.").ended("limited")
     expect(tab.notices("no_progress")).to_have_count(1)
@@ -187,7 +187,10 @@ def test_e2e_7_a_loop_that_is_not_in_a_row_is_told_to_user_and_model(
 ) -> None:
     """A B A C A: nothing ends the run, but both are told, and the event is recorded once."""
     ada.plays(
-        *(call("vault_search", query=query) for query in ("tide", "buoy", "tide", "gauge", "tide")),
+        *(
+            call("vault_search", queries=[query])
+            for query in ("tide", "buoy", "tide", "gauge", "tide")
+        ),
         say("I will stop looking for tides."),
     )
     tab = visitor.enters(ada).ask("Find it.").ended("completed")

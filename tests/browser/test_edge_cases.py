@@ -83,7 +83,7 @@ def test_a_connection_that_drops_at_a_warning_loses_nothing(
 def test_no_progress_without_any_content_says_what_was_attempted(
     visitor: Visitor, ada: Person
 ) -> None:
-    ada.plays(then=call("vault_search", query="leviathan"))
+    ada.plays(then=call("vault_search", queries=["leviathan"]))
     tab = visitor.enters(ada).ask("Find it.").ended("limited")
     explanation = tab.last.locator(".explanation")
     expect(explanation).to_contain_text("vault_search")

@@ -148,7 +148,7 @@ def test_hostile_tool_calls_and_results_are_shown_as_text(
         ada.note(f"nasty-{number}.md", f"# <img src=x onerror=alert({number})>\n\n{text}")
     reads = [f"nasty-{number}.md" for number in range(len(notes))]
     reads += batches(payloads, 8_000, " ")
-    search = Call("vault_search", {"query": "<svg onload=alert(1)> alert script"})
+    search = Call("vault_search", {"queries": ["<svg onload=alert(1)> alert script"]})
     ada.plays(
         calls(search, *(Call("vault_read", {"path": path}) for path in reads)),
         say("See [nasty-0.md:1] and [nasty-0.md:3]."),
@@ -188,7 +188,7 @@ def test_hostile_names_of_notes_are_shown_as_text(
     for number, name in enumerate(names):
         ada.note(name, f"The harbour{number // 20}x is deep.")
     searches = [
-        Call("vault_search", {"query": f"harbour{number}x", "limit": 20})
+        Call("vault_search", {"queries": [f"harbour{number}x"], "limit": 20})
         for number in range(-(-len(names) // 20))
     ]
     ada.limits(max_tool_calls_per_turn=20, token_budget=200_000)

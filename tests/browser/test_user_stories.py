@@ -136,7 +136,7 @@ def test_us3_1_a_complete_answer_ends_the_run_with_no_further_turn(
 def test_us3_2_three_identical_calls_with_identical_results_end_as_no_progress_and_explain(
     visitor: Visitor, ada: Person
 ) -> None:
-    again = call("vault_search", query="kraken")
+    again = call("vault_search", queries=["kraken"])
     ada.plays(again, again, again, say("There is no kraken in the notes."))
     tab = visitor.enters(ada).ask("Where is the kraken?").ended("limited")
     expect(tab.notices("no_progress")).to_contain_text("vault_search")

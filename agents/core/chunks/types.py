@@ -39,6 +39,8 @@ class SourceRef:
     line: int | None = None
     snippet: str = ""
     score: float | None = None
+    heading: str = ""
+    end_line: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +135,7 @@ class Source(BaseChunk):
     type: ClassVar[str] = "source"
     traits: ClassVar[ChunkTraits] = ChunkTraits(
         label="Source",
-        words=("source.path", "source.snippet"),
+        words=("source.path", "source.snippet", "source.heading"),
         read_by=("pages", "export", "transcript"),
         urgent=False,
     )

@@ -19,6 +19,8 @@ WIRE_NAMES = {"goes_on": "continue"}
 """Fields whose name on the wire is a keyword of Python."""
 PARSE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """What reading a chunk may raise that somebody damaged."""
+_OPTIONAL_FIELDS = frozenset({"heading", "end_line"})
+"""Fields of nested values that are left out where they are empty: they came later than others."""
 _NESTED: dict[str, type[Any]] = {"tool_call": CallView, "source": SourceRef}
 
 
@@ -70,4 +72,7 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_to_plain(item) for item in value]
     names = _FIELD_NAMES.get(type(value))
-    return value if names is None else {name: getattr(value, name) for name in names}
+    if names is None:
+        return value
+    plain = {name: getattr(value, name) for name in names}
+    return {name: plain[name] for name in names if plain[name] or name not in _OPTIONAL_FIELDS}

@@ -51,7 +51,8 @@ class Material:
 
     @property
     def queries(self) -> list[str]:
-        return [str(step.arguments.get("query", "")) for step in self.talk.results("vault_search")]
+        searches = self.talk.results("vault_search")
+        return [str(query) for step in searches for query in step.arguments.get("queries", ())]
 
     def result(self, name: str, **arguments: str) -> str:
         """What another tool returned for just these arguments."""

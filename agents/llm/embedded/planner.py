@@ -69,7 +69,7 @@ def _query(question: Question) -> list[str]:
 
 def _search(words: Sequence[str], kind: Kind = Kind.WHAT) -> Call:
     limit = _ALL_HITS if kind in (Kind.MENTION, Kind.LIST) else _HITS
-    return "vault_search", {"query": " ".join(words[:_QUERY_WORDS])[:400], "limit": limit}
+    return "vault_search", {"queries": [" ".join(words[:_QUERY_WORDS])[:400]], "limit": limit}
 
 
 def _then(talk: Talk, questions: Sequence[Question], material: Material) -> list[Call]:

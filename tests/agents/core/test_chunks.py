@@ -336,6 +336,9 @@ def test_a_source_is_nested() -> None:
         "snippet": "so it is",
         "score": 0.5,
     }
+    place = SourceRef("notes/a.md", "vault", 12, heading="Plan > Tides", end_line=14)
+    shown = to_dict(Source(source=place))["source"]
+    assert (shown["heading"], shown["end_line"]) == ("Plan > Tides", 14)
 
 
 def test_a_decision_says_continue_on_the_wire() -> None:

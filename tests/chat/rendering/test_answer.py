@@ -203,6 +203,7 @@ def test_more_than_three_calls_are_folded_when_something_follows(calls: int, fol
         ({"query": "salt  \n water"}, "salt water"),
         ({"path": "a.md", "line": 3}, "path: a.md, line: 3"),
         ({"n": 3}, "n: 3"),
+        ({"queries": ["salt", "sea water"]}, "salt, sea water"),
         ({"query": "x" * 200}, "x" * (ARGUMENT_CHARS - 1) + "…"),
     ],
 )

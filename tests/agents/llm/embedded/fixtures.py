@@ -1,20 +1,25 @@
 """Ask the embedded model through the real loop, and hold its answers against what it was given."""
 
 import re
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+
+import pytest
+from asgiref.sync import sync_to_async
 
 from agents.core.messages import Message
 from agents.core.ports import ToolRunner
 from agents.llm.embedded import OfflineModel
 from agents.llm.embedded.phrases import ENGLISH, GERMAN
 from agents.llm.embedded.request import CITATION
+from agents.models import Project
 from agents.tools.catalogue import TOOLS
 from agents.tools.executor import ToolExecutor
-from agents.vault.store import SAMPLE_PROJECT, FolderNotes
+from agents.vault.author import Author
+from agents.vault.project_notes import ProjectNotes
+from agents.vault.sample import add_sample_notes
+from agents.vault.service import Notes
 from tests.support.runs import Ran, drive
 
-SAMPLE = FolderNotes(SAMPLE_PROJECT)
 NAMES = (
     "vault_search",
     "vault_read",
@@ -29,15 +34,32 @@ _PHRASE = re.compile("|".join(re.escape(text).replace(r"\{\}", ".*?") for text i
 _NUMBERED = re.compile(r"^\d+\| ?", re.MULTILINE)
 
 
-def tools(notes: FolderNotes = SAMPLE, names: Iterable[str] = NAMES) -> ToolExecutor:
-    return ToolExecutor([TOOLS.get(name) for name in names], [notes])
+_sample: list[Notes] = []
+"""The notes of the sample, while a test has them."""
 
 
-def vault(root: Path, **notes: str) -> FolderNotes:
-    """A folder with these notes, by name."""
+@pytest.fixture
+def sample(transactional_db: None) -> Iterator[Notes]:
+    """The sample project, whose notes `ask` asks about."""
+    project = Project.objects.create(name="sample", slug="sample")
+    add_sample_notes(project)
+    _sample.append(ProjectNotes(project.pk))
+    yield _sample[-1]
+    _sample.clear()
+
+
+def tools(notes: Notes | None = None, names: Iterable[str] = NAMES) -> ToolExecutor:
+    return ToolExecutor([TOOLS.get(name) for name in names], [notes or _sample[-1]])
+
+
+@sync_to_async
+def vault(**notes: str) -> Notes:
+    """Make a project with these notes, by name."""
+    project = Project.objects.create(name="vault", slug="vault")
+    made = ProjectNotes(project.pk, Author.importer())
     for name, text in notes.items():
-        (root / f"{name}.md").write_text(text, encoding="utf-8")
-    return FolderNotes(root)
+        made.write(f"{name}.md", text)
+    return made
 
 
 async def ask(

@@ -4,6 +4,8 @@ import pytest
 
 from tests.agents.llm.embedded.fixtures import ask, cited, talk
 
+pytestmark = pytest.mark.usefixtures("sample")
+
 FACTS = [
     ("When is the final report due?", ["15 December 2026"], {"plan/roadmap.md"}),
     ("Who supplies the radar heads?", ["Pegelbau"], {"people.md"}),

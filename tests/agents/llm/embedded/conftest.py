@@ -1,0 +1,5 @@
+"""What the tests of the embedded model share."""
+
+from tests.agents.llm.embedded.fixtures import sample
+
+__all__ = ["sample"]
