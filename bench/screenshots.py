@@ -59,6 +59,7 @@ def take_pictures(browser: Browser, server: Server, site: Path) -> None:
     first = browser.new_context()
     page = first.new_page()
     page.goto(server.link)
+    page.get_by_role("button", name="Add the sample project").click()
     ask(page, FIRST_QUESTION, "completed")
     manage(site, "shell", "-c", LIMIT_TO_THREE_TURNS)
     ask(page, LAST_QUESTION, "limited")

@@ -4,7 +4,8 @@ from django.contrib.auth.views import LogoutView
 from django.urls import path
 
 from chat.accounts import views as account_views
-from chat.views import chat, conversations, notes, partials, runs
+from chat.accounts.invitations import invitation
+from chat.views import chat, conversations, members, notes, partials, projects, runs
 
 urlpatterns = [
     path("", chat.home, name="home"),
@@ -32,6 +33,24 @@ urlpatterns = [
     path("runs/<uuid:run_id>/calls/<int:number>/", partials.tool_call, name="call"),
     path("runs/<uuid:run_id>/rest/<int:part>/<int:block>/", partials.rest_of_answer, name="rest"),
     path("notes/<uuid:project_id>/<path:path>", notes.note, name="note"),
+    path("projects/", projects.list_projects, name="projects"),
+    path("projects/create/", projects.create, name="project-create"),
+    path("projects/sample/", projects.create_sample, name="project-sample"),
+    path("projects/deleted/", projects.list_deleted, name="deleted-projects"),
+    path("p/<slug:slug>/", projects.open_project, name="project-open"),
+    path("p/<slug:slug>/settings/", projects.show, name="project"),
+    path("p/<slug:slug>/rename/", projects.rename, name="project-rename"),
+    path("p/<slug:slug>/archive/", projects.archive, name="project-archive"),
+    path("p/<slug:slug>/unarchive/", projects.unarchive, name="project-unarchive"),
+    path("p/<slug:slug>/delete/", projects.delete, name="project-delete"),
+    path("p/<slug:slug>/restore/", projects.restore, name="project-restore"),
+    path("p/<slug:slug>/leave/", members.leave, name="project-leave"),
+    path("p/<slug:slug>/members/add/", members.add, name="member-add"),
+    path("p/<slug:slug>/members/role/", members.change_role, name="member-role"),
+    path("p/<slug:slug>/members/remove/", members.remove, name="member-remove"),
+    path("p/<slug:slug>/links/create/", members.create_link, name="link-create"),
+    path("p/<slug:slug>/links/revoke/", members.revoke_link, name="link-revoke"),
+    path("invite/<str:token>/", invitation, name="invitation"),
     path("sign-in/", account_views.SignInView.as_view(), name="sign-in"),
     path("sign-in/<str:uidb64>/<str:token>/", account_views.use_link, name="sign-in-link"),
     path("sign-out/", LogoutView.as_view(), name="sign-out"),

@@ -115,10 +115,8 @@ class PasswordQueue:
         self._running: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        paths = (reverse("sign-in"), reverse("password"))
-        if (
-            scope["method"].upper() != "POST" or scope["path"] not in paths
-        ):  # Django reads it so too
+        # Django reads the method so too.
+        if scope["method"].upper() != "POST" or not _hashes_password(scope["path"]):
             await self._app(scope, receive, send)
             return
         body = await _read_body(receive)
@@ -152,6 +150,11 @@ class PasswordQueue:
         inside.add_done_callback(self._running.discard)
         inside.add_done_callback(lambda _: self._queue.leave(ticket))
         await asyncio.shield(inside)
+
+
+def _hashes_password(path: str) -> bool:
+    invitation = reverse("invitation", args=["-"]).removesuffix("-/")
+    return path in (reverse("sign-in"), reverse("password")) or path.startswith(invitation)
 
 
 async def _wait_for_turn(ticket: Ticket, receive: Receive) -> bool:

@@ -8,6 +8,7 @@ from agents.audit.signing import user_pseudonym
 from agents.models import AuditEntry, Departure, Membership, Project, SiteSettings
 from agents.projects.access import lock_members, stop_runs
 from agents.projects.errors import ProjectNotFound, ProjectRefused
+from agents.projects.queries import projects_for
 
 Role = Membership.Role
 MAX_MEMBERS = 1000
@@ -75,6 +76,12 @@ def welcome(user: User) -> Project | None:
         project=project, user=user, defaults={"role": site.default_role}
     )
     return project
+
+
+def first_project_for(user: User) -> Project | None:
+    """Return the first project that can be asked in, else any; a newcomer's is the site's."""
+    own = projects_for(user)
+    return own.filter(archived_at__isnull=True).first() or own.first() or welcome(user)
 
 
 def is_newcomer(user: User) -> bool:

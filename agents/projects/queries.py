@@ -109,6 +109,13 @@ def filter_members(places: set[tuple[int, UUID]]) -> set[tuple[int, UUID]]:
     return places & set(current.filter(project__in=projects).values_list("user_id", "project_id"))
 
 
+def list_places(user: User) -> list[Membership]:
+    """Return a person's memberships with their projects, by name, archived ones last."""
+    own = Membership.objects.filter(user=user, project__deleted_at__isnull=True)
+    found = own.select_related("project").order_by("project__name", "project")
+    return sorted(found, key=lambda place: place.project.is_archived)
+
+
 def list_members(project: Project) -> QuerySet[Membership]:
     """Return who is in a project, by name."""
     return (

@@ -10,7 +10,8 @@ from agents.core.tokens import schema_chars
 from agents.endpoints.selection import model_name
 from agents.llm import OfflineModel, get_capabilities
 from agents.models import ModelSettings, Project
-from agents.projects.queries import can_write, projects_for
+from agents.projects.members import first_project_for
+from agents.projects.queries import can_write
 from agents.runtime.factory import offered_tools
 from agents.runtime.system_prompt import build_system_prompt
 
@@ -32,7 +33,7 @@ class MinimumTokens:
 def minimum_tokens_for(user: User) -> MinimumTokens | None:
     """What somebody's next question needs, asked as a new conversation asks it; None if they are
     in no project. Old conversations need more: they are replayed."""
-    project = projects_for(user).first()
+    project = first_project_for(user)
     if project is None:
         return None
     chosen = ModelSettings.for_user(user)

@@ -4,8 +4,6 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 
 from agents.models.users import LOCAL_USER
-from agents.projects.queries import projects_for
-from agents.vault.sample import create_sample_project
 from chat.errors import InvalidAction
 
 
@@ -21,8 +19,6 @@ def get_or_create_first_user() -> User:
             "No user of this site is an active administrator. "
             "Make one with `manage.py createsuperuser`, then sign in with its password."
         )
-    if not projects_for(user).exists():
-        create_sample_project(user)
     return user
 
 

@@ -1,16 +1,23 @@
-"""Forms to sign in and to choose a password."""
+"""Forms to sign in, to choose a password, and to make an account by a link."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, UserCreationForm
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
 from chat.accounts.login_throttle import SignInAttempts
+
+if TYPE_CHECKING:
+    CreationForm = UserCreationForm[User]
+else:
+    CreationForm = UserCreationForm
 
 INVALID_LOGIN_MESSAGE = "Username or password is wrong. Capital letters matter in both."
 STRENGTH_HELP_TEXT = (
     "Ten characters or more, not only digits, neither common nor close to your username."
 )
+NAME_TAKEN_MESSAGE = "This name is taken. Choose another, or sign in if it is yours."
 TOO_MANY_ATTEMPTS_MESSAGE = (
     "Too many failed attempts with this username. Wait five minutes, then try again; "
     "or ask whoever runs this server for a sign-in link."
@@ -47,3 +54,19 @@ class PasswordForm(PasswordChangeForm):
         self.fields["new_password1"].help_text = STRENGTH_HELP_TEXT
         if not self.user.has_usable_password():
             del self.fields["old_password"]
+
+
+class NewAccountForm(CreationForm):
+    """Name and password of somebody new."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, label_suffix="", **kwargs)
+        self.fields["username"].help_text = "Letters, digits and @ . + - _"
+        self.fields["password1"].help_text = STRENGTH_HELP_TEXT
+        self.fields["password2"].help_text = ""
+
+    def clean_username(self) -> str:
+        name: str = self.cleaned_data["username"]
+        if User.objects.filter(username__iexact=name).exists():
+            raise ValidationError(NAME_TAKEN_MESSAGE)
+        return name

@@ -68,14 +68,19 @@ def find_project_id(user: User, conversation_id: UUID, new_in: UUID) -> UUID | N
 
 
 def list_recent(
-    user: User, limit: int = 50, before: tuple[datetime, UUID] | None = None
+    user: User,
+    limit: int = 50,
+    before: tuple[datetime, UUID] | None = None,
+    project_id: UUID | None = None,
 ) -> QuerySet[Conversation]:
-    """The list, newest first, each with whether it is `running`.
+    """The list, newest first, each with whether it is `running`; of one project, or of all.
 
     `before` is (updated_at, id) of the last one of the page before.
     """
     active = AgentRun.objects.filter(conversation_key=OuterRef("pk"), outcome__isnull=True)
     found = for_user(user).annotate(running=Exists(active))
+    if project_id is not None:
+        found = found.filter(project=project_id)
     if before is not None:
         at, pk = before
         found = found.filter(Q(updated_at__lt=at) | Q(updated_at=at, pk__gt=pk))

@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -22,6 +23,12 @@ from chat.conversations import queries, tree
 from chat.models import Conversation
 from chat.rendering import fragments, quota, thread
 from chat.services.ask import MAX_QUESTION_LENGTH
+from chat.views.current_project import (
+    MAX_LISTED,
+    get_current_project,
+    go_into_project,
+    remember_project,
+)
 from chat.views.helpers import get_conversation_or_404
 
 EXAMPLE_PROMPTS = (
@@ -41,9 +48,9 @@ MAIN_LIMITS = {
 @login_required
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
-    """The newest conversation, or a new one."""
-    newest = queries.for_user(get_user(request)).order_by("-updated_at", "id").first()
-    return redirect("conversation", newest.pk) if newest else redirect("new")
+    """The project that was worked in last: its newest conversation, or a new one."""
+    project = get_current_project(request)
+    return go_into_project(request, project) if project else redirect("projects")
 
 
 @never_cache
@@ -52,9 +59,9 @@ def home(request: HttpRequest) -> HttpResponse:
 def new_conversation(request: HttpRequest) -> HttpResponse:
     """An empty page: the conversation begins with its first question."""
     user = get_user(request)
-    project = projects_for(user).first()
+    project = get_current_project(request)
     if project is None:
-        return render(request, "chat/pages/no_project.html", status=403)
+        return redirect("projects")
     draft = Conversation(pk=uuid4(), user=user, project=project)
     return _render_page(request, draft, is_new=True)
 
@@ -68,6 +75,7 @@ def conversation(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 
 
 def _render_page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> HttpResponse:
+    remember_project(request, shown.project)
     rows = [] if is_new else tree.get_path_segment(shown.head_id).exchanges
     active = _get_active_run(shown)
     last = active or (rows[-1].run if rows else None)
@@ -81,11 +89,17 @@ def _render_page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> 
         "controls": fragments.render("controls", running=active is not None),
         "max_question_length": MAX_QUESTION_LENGTH,
         "prompts": EXAMPLE_PROMPTS,
-        "runs": runs_for(get_user(request))[:5] if is_new else (),
+        "runs": _recent_runs(shown) if is_new else (),
         **_composer_context(get_user(request), last),
-        **_sidebar_context(get_user(request), shown.pk),
+        **sidebar_context(get_user(request), shown.project_id, shown.pk),
+        "project": shown.project,
+        "projects": projects_for(get_user(request))[:MAX_LISTED],
     }
     return render(request, "chat/pages/chat.html", context)
+
+
+def _recent_runs(shown: Conversation) -> QuerySet[AgentRun]:
+    return runs_for(shown.user).filter(project=shown.project_id)[:5]
 
 
 def _composer_context(user: User, last: AgentRun | None) -> dict[str, Any]:
@@ -103,13 +117,14 @@ def _composer_context(user: User, last: AgentRun | None) -> dict[str, Any]:
     return {**chosen, "embedded": own.is_embedded, "limits": limits, "main_limits": main_limits}
 
 
-def _sidebar_context(user: User, current: UUID | None) -> dict[str, Any]:
+def sidebar_context(user: User, project_id: UUID | None, current: UUID | None) -> dict[str, Any]:
     """`busy`: something is going on in one of them, so the list looks again by itself."""
-    found = list(queries.list_recent(user))
+    found = list(queries.list_recent(user, project_id=project_id))
     busy = any(talk.running for talk in found)  # type: ignore[attr-defined]  # an annotation
     today = timezone.localdate()
     days = {"today": today, "yesterday": today - timedelta(days=1)}
-    return {"conversations": found, "current": current, "busy": busy, **days}
+    listed = {"conversations": found, "listed_project": project_id, "current": current}
+    return {**listed, "busy": busy, **days}
 
 
 def _get_active_run(shown: Conversation) -> AgentRun | None:

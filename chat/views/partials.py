@@ -15,7 +15,7 @@ from chat.errors import ChatError
 from chat.rendering import quota, thread
 from chat.rendering.fragments import BlockRef
 from chat.rendering.tool_call import load_tool_call
-from chat.views.chat import _sidebar_context
+from chat.views.chat import sidebar_context
 from chat.views.helpers import get_conversation_or_404
 
 _fragment = sign_in_required(htmx_status=204)
@@ -28,12 +28,17 @@ _fragment = sign_in_required(htmx_status=204)
 def conversation_list(request: HttpRequest) -> HttpResponse:
     """The sidebar's list."""
     current = request.GET.get("current", "")
-    user = get_user(request)
+    context = sidebar_context(get_user(request), _parse_project(request), None)
     return render(
-        request,
-        "chat/fragments/_conversation_list.html",
-        {**_sidebar_context(user, None), "current": current},
+        request, "chat/fragments/_conversation_list.html", {**context, "current": current}
     )
+
+
+def _parse_project(request: HttpRequest) -> UUID | None:
+    try:
+        return UUID(request.GET.get("project", ""))
+    except ValueError:
+        return None
 
 
 @never_cache

@@ -25,6 +25,7 @@ def test_a_stranger_follows_the_link_and_gets_an_answer_with_citations(
         watch.over(context)
         tab = Tab(context.new_page(), server.address, watch)
         tab.page.goto(server.link)
+        tab.page.get_by_role("button", name="Add the sample project").click()
         tab.connected()
         expect(tab.page.locator("#empty")).to_contain_text("No language model is connected")
         prompt = tab.page.locator("[data-prompt]").first

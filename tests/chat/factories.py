@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.test import Client
 
 from agents.audit.event_codec import encode_chunk
 from agents.core.chunks import OracleStreamChunk
@@ -14,6 +15,21 @@ from chat.conversations import tree
 from chat.models import Conversation, Exchange
 from chat.services import ask as ask_service
 from chat.services.ask import PreparedRun
+
+
+class Browser(Client):
+    """Pages are for HTTPS only."""
+
+    def generic(self, *args: Any, **kwargs: Any) -> Any:
+        return super().generic(*args, **{**kwargs, "secure": True})
+
+
+def browser(user: User | None = None) -> Browser:
+    """A browser, in which somebody may be signed in."""
+    client = Browser()
+    if user is not None:
+        client.force_login(user)
+    return client
 
 
 def member(name: str, project: Project | None = None) -> tuple[User, Project]:

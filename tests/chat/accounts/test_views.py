@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from agents.management.lookup import find_user
-from agents.models import Membership, Project
+from agents.models import Project
 from chat.accounts import forms, links
 from chat.accounts.bootstrap import get_or_create_first_user
 from chat.accounts.links import LinkTokens, build_sign_in_link
@@ -250,18 +250,13 @@ def test_a_site_without_anybody_gets_an_administrator_without_a_password() -> No
     assert open_link(link_to(user))[0] == 302
 
 
-def test_the_first_person_has_a_project() -> None:
+def test_the_first_person_is_offered_the_sample_and_not_given_it() -> None:
     user = get_or_create_first_user()
-    assert Membership.objects.get(user=user).role == Membership.Role.OWNER
-    assert get_or_create_first_user() == user
-    assert Project.objects.count() == 1
-
-
-def test_somebody_with_two_projects_gets_no_third() -> None:
-    user = get_or_create_first_user()
-    Membership.objects.create(user=user, project=Project.objects.create(name="second"))
-    assert get_or_create_first_user() == user
-    assert Project.objects.count() == 2
+    assert not Project.objects.exists()
+    client = Client()
+    client.force_login(user)
+    page = client.get("/", secure=True, follow=True)
+    assert "Add the sample project" in page.content.decode()
 
 
 def test_the_person_that_a_command_made_becomes_administrator() -> None:

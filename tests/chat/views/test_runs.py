@@ -41,6 +41,7 @@ def ada(db: None) -> User:
 
 def run_of(user: User, question: str = "Why?", **fields: Any) -> AgentRun:
     project, _ = Project.objects.get_or_create(name="engine")
+    Membership.objects.get_or_create(project=project, user=user)
     ended = {"outcome": "completed", "reason": "completed", "ended_at": timezone.now()}
     return AgentRun.objects.create(
         user=user,
@@ -108,7 +109,6 @@ def test_the_last_runs_on_an_empty_page_are_links_to_their_answers(db: None) -> 
 def test_a_run_in_no_conversation_is_shown_by_itself(ada: User) -> None:
     """Those of the terminal were in none, once."""
     run = run_of(ada, "Why?", answer="It is **so**.", explanation="All was used.")
-    Membership.objects.create(project=run.project, user=ada)
     text = Page(seen_by(ada, f"/runs/{run.pk}/")).text()
     assert "It is so ." in text
     assert "All was used." in text
