@@ -22,9 +22,12 @@ class AgentsConfig(AppConfig):
         """Rows can be imported only now."""
         from agents.audit import db_triggers
         from agents.projects.access import access_changed
+        from agents.projects.purge import project_purged
         from agents.runtime import apply_access_change
+        from agents.vault.purge import remove_files
 
         access_changed.connect(apply_access_change)
+        project_purged.connect(remove_files)
         post_migrate.connect(db_triggers.after_migrate, sender=self)
         pre_delete.connect(_erase_user_content, sender=settings.AUTH_USER_MODEL)
 

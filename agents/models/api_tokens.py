@@ -21,6 +21,7 @@ class Scope(models.TextChoices):
     ASK = "ask", "Ask, follow and cancel runs"
     READ = "read", "Read conversations and runs"
     SETTINGS = "settings", "Read and change settings"
+    PROJECTS = "projects", "Manage projects and their members"
 
 
 def known_scopes(scopes: object) -> None:

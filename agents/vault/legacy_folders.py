@@ -21,7 +21,7 @@ def import_legacy_folders() -> None:
     root: Path = settings.DATA_DIR / "projects"
     if not root.is_dir():
         return
-    for project in Project.objects.filter(folderimport__isnull=True):
+    for project in Project.objects.filter(folderimport__isnull=True).exclude(name=""):
         folder = root / str(project.pk)
         if folder.is_dir():
             report = import_files(project.pk, FolderSource(folder), Author.folder())

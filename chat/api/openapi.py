@@ -18,7 +18,10 @@ from chat.api.sse import MEDIA_TYPE
 
 API_VERSION = "1.0.0"
 PATH_PARAMETER = re.compile(r"<(\w+):(\w+)>")
-PARAMETER_TYPES = {"uuid": {"type": "string", "format": "uuid"}}
+PARAMETER_TYPES = {
+    "uuid": {"type": "string", "format": "uuid"},
+    "int": {"type": "integer", "minimum": 0},
+}
 REF_TEMPLATE = "#/components/schemas/{model}"
 DESCRIPTION = """\
 Ask Oracle, follow runs, read conversations and change limits.

@@ -10,12 +10,12 @@ from django.http.response import HttpResponseBase
 
 from agents.models import AgentRun, ModelSettings
 from agents.models.api_tokens import Scope
-from agents.projects.queries import projects_for
+from agents.projects.members import first_project_for
 from chat.api import auth, serializers, sse, throttling
 from chat.api.errors import api_error
 from chat.api.framework import ApiRequest, endpoint
 from chat.api.runtime import require_runtime, run_db
-from chat.api.schemas import Ask, ProjectList, ProjectView, ResumeQuery, RunView
+from chat.api.schemas import Ask, ResumeQuery, RunView
 from chat.api.throttling import Rate
 from chat.conversations import queries
 from chat.errors import NotFoundForUser
@@ -127,21 +127,6 @@ async def cancel_run(request: ApiRequest, run_id: UUID) -> RunView:
     return await run_db(lambda: serializers.load_run_view(request.user, run_id))
 
 
-@endpoint(
-    "GET",
-    "projects",
-    "Your projects, by name",
-    scopes=[Scope.READ, Scope.ASK],
-    answers=ProjectList,
-)
-async def list_projects(request: ApiRequest) -> ProjectList:
-    def load_projects() -> ProjectList:
-        own = projects_for(request.user)
-        return ProjectList(projects=[ProjectView(id=row.pk, name=row.name) for row in own])
-
-    return await run_db(load_projects)
-
-
 # -- starting -------------------------------------------------------------------------------------
 
 
@@ -208,9 +193,11 @@ def _refuse_other_location(user: User, body: Ask) -> None:
 
 
 def _get_first_project(user: User) -> UUID:
-    first = projects_for(user).first()
+    first = first_project_for(user)
     if first is None:
-        raise NotFoundForUser("You are in no project. Ask an administrator to add you to one.")
+        raise NotFoundForUser(
+            "You are in no project. Create one with POST /api/projects, or ask an owner for a link."
+        )
     return first.pk
 
 

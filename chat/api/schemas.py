@@ -308,12 +308,3 @@ class Rename(Schema):
 
 class ExportQuery(Query):
     format: Literal["json", "md"] = "json"
-
-
-class ProjectView(Schema):
-    id: UUID
-    name: str
-
-
-class ProjectList(Schema):
-    projects: list[ProjectView]

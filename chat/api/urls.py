@@ -7,7 +7,7 @@ from itertools import groupby
 from django.http import HttpResponse
 from django.urls import URLPattern, path, re_path
 
-from chat.api import conversations, model_settings, runs, settings
+from chat.api import conversations, members, model_settings, projects, runs, settings
 from chat.api.framework import Endpoint, build_view, endpoint, not_found
 from chat.api.openapi import build_document
 from chat.api.parsing import JSON
@@ -31,7 +31,19 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     runs.show_run,
     runs.follow_run,
     runs.cancel_run,
-    runs.list_projects,
+    projects.list_projects,
+    projects.create_project,
+    projects.show_project,
+    projects.change_project,
+    projects.delete_project,
+    projects.restore_project,
+    members.list_members,
+    members.add_member,
+    members.change_role,
+    members.remove_member,
+    members.list_invitations,
+    members.create_invitation,
+    members.revoke_invitation,
     conversations.list_conversations,
     conversations.show_conversation,
     conversations.rename_conversation,

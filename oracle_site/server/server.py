@@ -21,8 +21,10 @@ from autobahn.exception import Disconnected
 from twisted.internet import reactor, tcp
 from twisted.internet.task import deferLater
 
+from agents.core.tasks import stop
 from agents.runtime import Runtime, open_runtime
 from agents.web.throttling import TokenBucket
+from oracle_site.server.maintenance import maintain
 
 MAX_MESSAGE_BYTES = 64 * 1024
 """Of one message of a browser."""
@@ -154,6 +156,7 @@ class OracleServer(Server):  # type: ignore[misc]  # daphne has no types
         self._exit_stack = AsyncExitStack()
         self._runtime: Runtime | None = None
         self._draining: asyncio.Task[None] | None = None
+        self._maintaining: asyncio.Task[None] | None = None
         self.exit_code = 0
 
     def run(self) -> None:
@@ -162,10 +165,12 @@ class OracleServer(Server):  # type: ignore[misc]  # daphne has no types
         self._runtime = loop.run_until_complete(
             self._exit_stack.enter_async_context(open_runtime())
         )
+        self._maintaining = loop.create_task(maintain(self._runtime), name="maintenance")
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal, loop)
         super().run()
         if not self._ports:  # it never began to serve
+            self._maintaining.cancel()
             loop.run_until_complete(self._exit_stack.aclose())
 
     def listen_success(self, port: Any) -> None:
@@ -197,6 +202,8 @@ class OracleServer(Server):  # type: ignore[misc]  # daphne has no types
         try:
             for port in self._ports:
                 port.stopListening()
+            if self._maintaining is not None:
+                await stop([self._maintaining], 1.0)
             if self._runtime is not None:
                 await self._runtime.drain(self._grace)
             await self._close_sockets()

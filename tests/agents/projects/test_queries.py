@@ -15,7 +15,7 @@ from tests.agents.projects.people import Team
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).parents[3]
 DECIDES = re.compile(
-    r"Membership\.objects|\bmemberships__|\bmembers=|__members\b"
+    r"Membership\.objects|\bmemberships__|(filter|get|exclude)\(members=|__members\b"
     r"|\.memberships\b|project\.members\b|user\.projects\b"
 )
 DECIDERS = {

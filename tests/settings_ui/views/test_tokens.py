@@ -54,7 +54,7 @@ def test_a_token_that_was_used_says_when(ada: User) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"name": "x"}, "Choose at least one of: ask, read, settings."),
+        ({"name": "x"}, "Choose at least one of: ask, read, settings, projects."),
         ({"name": "x", "scopes": ["all"]}, "Choose at least one of"),
         ({"name": "x", "scopes": ["ask", "admin"]}, "Choose at least one of"),
         ({"name": "", "scopes": ["ask"]}, "Give it a name."),
