@@ -64,7 +64,7 @@ from agents.core.chunks import Content, Done, ToolResult
 from agents.core.config import AgentConfig
 from agents.core.run_record import RunRecord
 from agents.audit import signing
-from agents.ledger import queries
+from agents import ledger
 from agents.models import AgentRun
 from agents.runtime.endings import final_values
 
@@ -90,8 +90,8 @@ for chunks in ([*said, done], said):
     for chunk in numbered:
         record.add(chunk)
     final = final_values(record) if record.done else None
-    commit = queries.Commit(queries.Lease(run.pk, run.fence), numbered, final)
-    queries.write([commit], timedelta(days=1))
+    commit = ledger.Commit(ledger.Lease(run.pk, run.fence), numbered, final)
+    ledger.write([commit], timedelta(days=1))
 with connection.cursor() as cursor:  # the triggers of then knew no such erasure
     cursor.execute("DROP TRIGGER agents_runevent_changed")
     cursor.execute("CREATE TRIGGER agents_runevent_changed BEFORE UPDATE ON agents_runevent "

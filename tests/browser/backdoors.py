@@ -15,10 +15,10 @@ from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
+from agents import ledger
 from agents.audit.event_codec import encode_chunk
 from agents.core.chunks import Content, Done, OracleStreamChunk, Turn, to_dict
 from agents.core.config import LIMITS, AgentConfig
-from agents.ledger import queries
 from agents.models import AgentRun, ModelSettings, Project, SettingChange, UserAgentConfig
 from agents.models.runs import RunEvent
 from agents.vault.sample import create_sample_project
@@ -95,7 +95,7 @@ def runs(request: HttpRequest) -> JsonResponse:
 
 
 def _told(run: AgentRun) -> dict[str, Any]:
-    chunks = [to_dict(chunk) for page in queries.iter_pages(run.pk) for chunk in page.chunks]
+    chunks = [to_dict(chunk) for page in ledger.iter_pages(run.pk) for chunk in page.chunks]
     columns = ("question", "answer", "explanation", "outcome", "reason", "turns", "config")
     return {
         "id": str(run.pk),

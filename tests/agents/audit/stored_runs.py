@@ -6,11 +6,11 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from agents import ledger
 from agents.core.chunks import OracleStreamChunk
 from agents.core.config import AgentConfig
 from agents.core.decisions import build_tree
 from agents.core.run_record import RunRecord
-from agents.ledger import queries
 from agents.models import AgentRun, Project
 from agents.runtime.endings import final_values
 from tests.agents.core.recorded_runs import chunks_of
@@ -49,6 +49,6 @@ def kept(
         record.add(chunk)
     final = final_values(record) if record.done is not None else None
     written = [chunk for chunk in chunks if chunk not in but]
-    queries.write([queries.Commit(queries.Lease(run.pk, run.fence), written, final)], LEASE)
+    ledger.write([ledger.Commit(ledger.Lease(run.pk, run.fence), written, final)], LEASE)
     run.refresh_from_db()
     return run

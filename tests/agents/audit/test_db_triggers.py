@@ -8,13 +8,13 @@ from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.db.models.signals import post_migrate
 
+from agents import ledger
 from agents.audit import db_triggers
 from agents.audit.erasure import content_erased, erase, erase_unfinished
 from agents.audit.log import log_action, log_actions
 from agents.audit.verify import verify_entries, verify_run
 from agents.core.chunks import Content
 from agents.core.config import AgentConfig
-from agents.ledger import queries
 from agents.models import AgentRun, AuditEntry, RunEvent, RunTool
 from tests.agents.audit.test_verify import recorded
 from tests.agents.models.factories import ada, engine, run_of
@@ -120,7 +120,7 @@ def delegated() -> AgentRun:
     said += [
         Content(content=f"Of {c}", parent=c, seq=n, at=1e9) for n, c in enumerate(SUBAGENTS, 2)
     ]
-    queries.write([queries.Commit(queries.Lease(run.pk, run.fence), said)], timedelta(seconds=90))
+    ledger.write([ledger.Commit(ledger.Lease(run.pk, run.fence), said)], timedelta(seconds=90))
     return run
 
 
