@@ -1,5 +1,6 @@
 """Labels, order and colours of termination reasons, installed or not."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from agents.core.reasons import REASONS, get_reason
@@ -40,3 +41,19 @@ def sort_by_reason(runs: Mapping[str, int]) -> list[tuple[str, int]]:
     """As they are registered, so that a colour is always in the same place."""
     order = {code: at for at, code in enumerate(REASON_CSS_CLASSES)}
     return sorted(runs.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
+
+
+class CountsByReason:
+    """What counts runs by their reasons, in `runs`."""
+
+    runs: Counter[str]
+
+    @property
+    def total(self) -> int:
+        return sum(self.runs.values())
+
+    @property
+    def reasons(self) -> str:
+        """How many of each, in words."""
+        counts = sort_by_reason(self.runs)
+        return ", ".join(f"{reason_label(code)} {number:,}" for code, number in counts)

@@ -18,7 +18,13 @@ from agents.core.reasons import REASONS, Outcome
 from agents.models import AgentRun
 from agents.web.charts import BarSegment, Chart, stacked_chart
 from agents.web.limit_usage import PERCENT_COLUMNS, LimitDistribution, build_distributions
-from agents.web.reason_labels import RUNNING, reason_css_class, reason_label, sort_by_reason
+from agents.web.reason_labels import (
+    RUNNING,
+    CountsByReason,
+    reason_css_class,
+    reason_label,
+    sort_by_reason,
+)
 from agents.web.requests import get_user, sign_in_required
 
 DAYS = 30
@@ -27,7 +33,7 @@ MAX_RUNS = 1_000
 
 
 @dataclass
-class DailyUsage:
+class DailyUsage(CountsByReason):
     """One day: runs by reason, and tokens."""
 
     day: date
@@ -36,16 +42,8 @@ class DailyUsage:
     tokens_out: int = 0
 
     @property
-    def total(self) -> int:
-        return sum(self.runs.values())
-
-    @property
     def tokens(self) -> int:
         return self.tokens_in + self.tokens_out
-
-    @property
-    def reasons(self) -> str:
-        return ", ".join(f"{reason_label(code)} {n}" for code, n in sort_by_reason(self.runs))
 
     @property
     def name(self) -> str:

@@ -23,7 +23,13 @@ from agents.web.charts import (
     layered_chart,
 )
 from agents.web.limit_usage import PERCENT_COLUMNS, LimitDistribution, build_distributions
-from agents.web.reason_labels import RUNNING, reason_css_class, reason_label, sort_by_reason
+from agents.web.reason_labels import (
+    RUNNING,
+    CountsByReason,
+    reason_css_class,
+    reason_label,
+    sort_by_reason,
+)
 
 SAMPLE_SIZE = 1_000
 """Runs whose shares, models and tools are looked at."""
@@ -32,19 +38,11 @@ MAX_ROWS = 8
 
 
 @dataclass(frozen=True)
-class SpanColumn:
+class SpanColumn(CountsByReason):
     """A day, a week or a month as the table has it."""
 
     span: DateSpan
     runs: Counter[str]
-
-    @property
-    def total(self) -> int:
-        return sum(self.runs.values())
-
-    @property
-    def reasons(self) -> str:
-        return format_reasons(self.runs)
 
 
 @dataclass(frozen=True)
@@ -75,18 +73,10 @@ class BarRow:
 
 
 @dataclass(frozen=True)
-class ModelStats:
+class ModelStats(CountsByReason):
     name: str
     runs: Counter[str]
     tokens: int
-
-    @property
-    def total(self) -> int:
-        return sum(self.runs.values())
-
-    @property
-    def reasons(self) -> str:
-        return format_reasons(self.runs)
 
 
 class Dashboard:
@@ -198,10 +188,6 @@ class Dashboard:
             )
             for model in self.models[:MAX_ROWS]
         ]
-
-
-def format_reasons(runs: Counter[str]) -> str:
-    return ", ".join(f"{reason_label(code)} {number:,}" for code, number in sort_by_reason(runs))
 
 
 def _build_reason_bars(model: ModelStats) -> Sequence[Bar]:
