@@ -5,7 +5,7 @@ from django.urls import path
 
 from chat.accounts import views as account_views
 from chat.accounts.invitations import invitation
-from chat.views import chat, conversations, members, notes, partials, projects, runs
+from chat.views import changes, chat, conversations, members, notes, partials, projects, runs
 
 urlpatterns = [
     path("", chat.home, name="home"),
@@ -31,6 +31,8 @@ urlpatterns = [
     path("runs/", runs.runs, name="runs"),
     path("runs/<uuid:run_id>/", runs.run, name="run"),
     path("runs/<uuid:run_id>/calls/<int:number>/", partials.tool_call, name="call"),
+    path("runs/<uuid:run_id>/changes/", changes.run_changes, name="run-changes"),
+    path("runs/<uuid:run_id>/undo/", changes.undo, name="undo-changes"),
     path("runs/<uuid:run_id>/rest/<int:part>/<int:block>/", partials.rest_of_answer, name="rest"),
     path("notes/<uuid:project_id>/<path:path>", notes.note, name="note"),
     path("projects/", projects.list_projects, name="projects"),

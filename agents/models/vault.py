@@ -100,6 +100,8 @@ class NoteVersion(models.Model):
     run = models.ForeignKey(
         AgentRun, on_delete=models.SET_NULL, null=True, blank=True, related_name="note_versions"
     )
+    call_id = models.CharField(max_length=200, blank=True, default="")
+    """Of the tool call by which a run did it."""
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:

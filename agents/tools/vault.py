@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from agents.core.chunks import SourceRef
+from agents.core.ports import ToolContext
 from agents.search.sections import split_lines
 from agents.tools.definition import ToolFailed, ToolOutput, ToolRefused
 from agents.tools.registry import tool
@@ -140,6 +141,7 @@ def vault_write(
     path: NotePath,
     body: Annotated[str, Field(description="The whole note, in Markdown.")],
     notes: Notes,
+    context: ToolContext,
     title: Annotated[
         str, Field(description="Its title, kept as a property of the note.", max_length=200)
     ] = "",
@@ -150,7 +152,7 @@ def vault_write(
     again first.
     """
     with _vault_errors_as_tool_errors():
-        written = notes.write(path, body, title)
+        written = notes.write(path, body, title, call_id=context.call_id)
     source = SourceRef(written.path, "vault", 1, body[:SNIPPET_CHARS])
     return ToolOutput(_describe_write(written), (source,))
 
@@ -171,10 +173,11 @@ def vault_move(
     old_path: Annotated[str, Field(description="A note, a file or a folder.")],
     new_path: Annotated[str, Field(description="Where it goes, relative to the root.")],
     notes: Notes,
+    context: ToolContext,
 ) -> str:
     """Move or rename a note, a file or a folder. Links to it are rewritten in all notes."""
     with _vault_errors_as_tool_errors():
-        moved = notes.move(old_path, new_path)
+        moved = notes.move(old_path, new_path, call_id=context.call_id)
     what = moved.paths[0] if len(moved.paths) == 1 else f"{len(moved.paths)} files to {new_path}"
     if not moved.rewritten:
         return f"Moved {what}. No links had to be rewritten."
@@ -189,6 +192,7 @@ def vault_create_index(
     folder: Annotated[str, Field(description="The folder whose notes are listed; empty for all.")],
     title: Annotated[str, Field(description="The title of the index.", max_length=200)],
     notes: Notes,
+    context: ToolContext,
     summaries: Annotated[
         dict[str, str],
         Field(description="A sentence about each note, by its path; may be empty."),
@@ -199,5 +203,5 @@ def vault_create_index(
     Made again after notes have come or gone, it replaces the index that was made before.
     """
     with _vault_errors_as_tool_errors():
-        written = notes.create_index(folder, title, summaries)
+        written = notes.create_index(folder, title, summaries, call_id=context.call_id)
     return ToolOutput(_describe_write(written), (SourceRef(written.path, "vault", 1, title),))

@@ -14,6 +14,8 @@ class Author:
     source: NoteVersion.Source
     user_id: int | None = None
     run_id: UUID | None = None
+    call_id: str = ""
+    """Of the tool call by which a run does it."""
 
     @classmethod
     def person(cls, user_id: int) -> Self:

@@ -95,6 +95,7 @@ def _build_version(change: NoteChange, author: Author, now: datetime) -> NoteVer
         source=author.source,
         user_id=author.user_id,
         run_id=author.run_id,
+        call_id=author.call_id,
         at=now,
     )
 

@@ -2,6 +2,7 @@
 
 import builtins
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from agents.models import Note
@@ -15,6 +16,7 @@ from agents.vault.note_search import search_notes
 from agents.vault.paths import make_key, validate_note_path
 from agents.vault.service import NoteEntry, NoteMove, Notes, NoteSearchResult, NoteWrite
 
+MAX_CALL_ID = 200
 MAX_DIFF_LINES = 40
 """Changed lines of somebody else that a model is told."""
 
@@ -46,8 +48,8 @@ class ProjectNotes(Notes):
     def list_recent(self, limit: int) -> builtins.list[str]:
         return listing.list_recent(self.project_id, limit)
 
-    def write(self, path: str, body: str, title: str = "") -> NoteWrite:
-        author = self._require_author()
+    def write(self, path: str, body: str, title: str = "", *, call_id: str = "") -> NoteWrite:
+        author = self._require_author(call_id)
         validate_note_path(path)
         text = set_property(body, "title", title) if title.strip() else body
         before = notes.find_note(self.project_id, path)
@@ -79,8 +81,8 @@ class ProjectNotes(Notes):
         diff = diff_texts(before, note.text)
         return NoteWrite(note.path, note.version, diff.added, diff.removed)
 
-    def move(self, old_path: str, new_path: str) -> NoteMove:
-        author = self._require_author()
+    def move(self, old_path: str, new_path: str, *, call_id: str = "") -> NoteMove:
+        author = self._require_author(call_id)
         report = moves.move(self.project_id, old_path, new_path, author)
         self._forget_moved([old_path, *report.rewritten])
         return NoteMove(report.paths, report.rewritten, report.link_count)
@@ -90,8 +92,10 @@ class ProjectNotes(Notes):
         for path in paths:
             self._seen.pop(make_key(path), None)
 
-    def create_index(self, folder: str, title: str, summaries: Mapping[str, str]) -> NoteWrite:
-        author = self._require_author()
+    def create_index(
+        self, folder: str, title: str, summaries: Mapping[str, str], *, call_id: str = ""
+    ) -> NoteWrite:
+        author = self._require_author(call_id)
         prefix = listing.normalise_folder(folder)
         path = f"{prefix}{INDEX_NAME}"
         listed = [n for n in self.list(folder) if make_key(n.path) != make_key(path)]
@@ -113,10 +117,10 @@ class ProjectNotes(Notes):
         expected = self._seen.get(before.key, before.version)
         return self._replace(before, text, author, expected)
 
-    def _require_author(self) -> Author:
+    def _require_author(self, call_id: str) -> Author:
         if self._author is None:
             raise NoteRefused("These notes can only be read; put what you found into the answer.")
-        return self._author
+        return replace(self._author, call_id=call_id[:MAX_CALL_ID])
 
 
 def _describe_diff(diff: TextDiff) -> str:

@@ -82,14 +82,16 @@ class Notes(Service):
         """Return the paths of the notes that were changed last, newest first."""
         raise NotImplementedError
 
-    def write(self, path: str, body: str, title: str = "") -> NoteWrite:
+    def write(self, path: str, body: str, title: str = "", *, call_id: str = "") -> NoteWrite:
         """Create a note, or replace one that was read and has not changed since."""
         raise NotImplementedError
 
-    def move(self, old_path: str, new_path: str) -> NoteMove:
+    def move(self, old_path: str, new_path: str, *, call_id: str = "") -> NoteMove:
         """Move a note, a file or a folder; links to it go with it."""
         raise NotImplementedError
 
-    def create_index(self, folder: str, title: str, summaries: Mapping[str, str]) -> NoteWrite:
+    def create_index(
+        self, folder: str, title: str, summaries: Mapping[str, str], *, call_id: str = ""
+    ) -> NoteWrite:
         """Write a note that links to each note of a folder, with a sentence about it."""
         raise NotImplementedError

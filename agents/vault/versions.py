@@ -1,6 +1,5 @@
 """The history of notes: versions, what changed between them, bringing one back, undoing a run."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from uuid import UUID
@@ -25,6 +24,14 @@ class RunChange:
     action: str
     first: int
     last: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoteState:
+    """Where a note was, and what it said."""
+
+    path: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +81,11 @@ def restore_version(
     return locked
 
 
-def changes_of_run(run_id: UUID) -> list[RunChange]:
-    """Return what a run changed, by note."""
+def changes_of_run(run_id: UUID, call_id: str | None = None) -> list[RunChange]:
+    """Return what a run changed, or one of its calls, by note."""
     versions = NoteVersion.objects.filter(run=run_id).defer("body").order_by("note", "number")
+    if call_id is not None:
+        versions = versions.filter(call_id=call_id)
     changes = []
     for note_id, group in groupby(versions, key=lambda version: version.note_id):
         own = list(group)
@@ -86,13 +95,12 @@ def changes_of_run(run_id: UUID) -> list[RunChange]:
     return changes
 
 
-def undo_run(run_id: UUID, author: Author, note_ids: Iterable[int] | None = None) -> UndoReport:
-    """Take back what a run did, to all its notes or to some, unless somebody changed them since.
+def undo_run(run_id: UUID, author: Author, call_id: str | None = None) -> UndoReport:
+    """Take back what a run did, or one of its calls, unless somebody changed a note since.
 
     Notes that it created go to the trash. Each undone note has a new version; nothing is lost.
     """
-    wanted = None if note_ids is None else set(note_ids)
-    changes = [c for c in changes_of_run(run_id) if wanted is None or c.note_id in wanted]
+    changes = changes_of_run(run_id, call_id)
     # What it created goes first: something may have been moved away from there.
     changes.sort(key=lambda change: change.action != NoteVersion.Action.CREATE)
     undone, conflicts = [], []
@@ -121,21 +129,34 @@ def undo_version(note: Note, number: int, author: Author) -> UndoReport:
 
 def _undo(note: Note, change: RunChange, run_id: UUID | None, author: Author) -> bool | None:
     """Bring a note back to what it was before; None if it cannot be, False if it is already."""
-    before = note.versions.filter(number=change.first - 1).first()
-    was_there = before is not None and before.action != NoteVersion.Action.DELETE
-    path, text = (before.path, decompress_body(before)) if before else (note.path, note.text)
-    if (note.deleted_at is None) == was_there and (
-        not was_there or (note.path, note.text) == (path, text)
-    ):
+    before = read_state_before(note, change)
+    if is_as_before(note, before):
         return False
     between = note.versions.filter(number__gt=change.first).exclude(run=run_id)
     if note.version != change.last or between.exists():
         return None
-    action = NoteVersion.Action.RESTORE if was_there else NoteVersion.Action.DELETE
-    try:
-        if was_there:
-            refuse_taken_path(note.project_id, path, besides=note)
-    except NoteExists:
-        return None
-    write_changes(note.project_id, [NoteChange(note, path, text, action)], author)
+    if before is None:
+        undone = NoteChange(note, note.path, note.text, NoteVersion.Action.DELETE)
+    else:
+        undone = NoteChange(note, before.path, before.text, NoteVersion.Action.RESTORE)
+        try:
+            refuse_taken_path(note.project_id, before.path, besides=note)
+        except NoteExists:
+            return None
+    write_changes(note.project_id, [undone], author)
     return True
+
+
+def read_state_before(note: Note, change: RunChange) -> NoteState | None:
+    """Return what a note was before a change; None if it was not there."""
+    before = note.versions.filter(number=change.first - 1).first()
+    if before is None or before.action == NoteVersion.Action.DELETE:
+        return None
+    return NoteState(before.path, decompress_body(before))
+
+
+def is_as_before(note: Note, before: NoteState | None) -> bool:
+    """Whether a note is what it was, or gone as it was."""
+    if note.deleted_at is not None or before is None:
+        return note.deleted_at is not None and before is None
+    return (note.path, note.text) == (before.path, before.text)

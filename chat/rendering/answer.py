@@ -87,6 +87,11 @@ class AnswerView:
         return self._cards[thing.parent, thing.call_id][0] if isinstance(thing, ToolCard) else thing
 
     @property
+    def has_writes(self) -> bool:
+        """Whether a tool that changes notes was called and may have done it."""
+        return any(card.writes for _, card in self._cards.values())
+
+    @property
     def has_text(self) -> bool:
         """Whether anything that the model wrote is shown, thinking or answer."""
         return any(isinstance(part, TextPart) for part in self.parts)

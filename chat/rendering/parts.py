@@ -10,6 +10,7 @@ from django.template import Template
 
 from agents.core.chunks import CallView, SourceRef, ToolCalled, ToolResult
 from agents.core.sanitize import truncate
+from agents.tools.registry import TOOLS
 from agents.web.notice_levels import NoticeLevel, notice_level
 from chat.markdown import MarkdownStream
 from chat.rendering.card_templates import get_card_template, has_own_card
@@ -101,6 +102,12 @@ class ToolCard:
     @property
     def template(self) -> Template:
         return get_card_template(self.name)
+
+    @property
+    def writes(self) -> bool:
+        """Whether it may have changed something."""
+        can_write = self.name in TOOLS and TOOLS.get(self.name).writes
+        return can_write and self.status in ("done", "unknown")
 
     @classmethod
     def from_call(cls, element_id: str, number: int, chunk: ToolCalled) -> "ToolCard":

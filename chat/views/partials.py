@@ -1,5 +1,6 @@
 """Fragments of the chat page that htmx fetches one by one."""
 
+from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -9,12 +10,15 @@ from django.views.decorators.http import require_GET
 
 from agents.models import AgentRun
 from agents.projects.queries import runs_for
+from agents.tools.registry import TOOLS
 from agents.web.requests import HtmxRequest, get_user, sign_in_required
 from chat.conversations import queries, tree
 from chat.errors import ChatError
 from chat.rendering import quota, thread
+from chat.rendering.call_details import list_hits
 from chat.rendering.fragments import BlockRef
-from chat.rendering.tool_call import load_tool_call
+from chat.rendering.tool_call import StoredToolCall, load_tool_call
+from chat.services.note_changes import changes_for, count_undoable
 from chat.views.chat import sidebar_context
 from chat.views.helpers import get_conversation_or_404
 
@@ -70,11 +74,28 @@ def tool_call(request: HtmxRequest, run_id: UUID, number: int) -> HttpResponse:
     """What a tool call got and gave."""
     run = _get_own_run(request, run_id)
     found = load_tool_call(run.pk, number) if run is not None else None
-    if found is None:
+    if run is None or found is None:
         raise Http404("There is no such call of yours.")
     whole = "all" in request.GET
     template = "chat/fragments/_call.html" if request.htmx else "chat/pages/call.html"
-    return render(request, template, {"call": found, "run": run, "number": number, "whole": whole})
+    context = {"call": found, "run": run, "number": number, "whole": whole}
+    return render(request, template, {**context, **_details_context(run, found)})
+
+
+def _details_context(run: AgentRun, found: StoredToolCall) -> dict[str, Any]:
+    """What a card shows above the arguments: notes that were found, or changes to notes."""
+    name = found.call.name
+    if found.result is None or not found.result.ok or name not in TOOLS:
+        return {}
+    if not TOOLS.get(name).writes:
+        return {"hits": list_hits(run.project_id, name, found.text)}
+    changes = changes_for(run, found.call.id)
+    return {
+        "changes": changes,
+        "undoable": count_undoable(changes),
+        "call_id": found.call.id,
+        "message": "",
+    }
 
 
 @never_cache

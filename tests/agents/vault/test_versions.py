@@ -1,5 +1,6 @@
 """History, and taking back what a run did."""
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -108,12 +109,12 @@ def test_what_somebody_changed_between_two_changes_of_the_run_is_not_lost(
     assert undo_run(run, author).conflicts == ("a.md",)
 
 
-def test_some_of_the_changes_can_be_taken_back(
+def test_what_one_call_did_can_be_taken_back(
     project: Project, author: Author, agent: Author, run: UUID
 ) -> None:
-    one = notes.create_note(project.pk, "a.md", "x", agent)
-    notes.create_note(project.pk, "b.md", "x", agent)
-    assert undo_run(run, author, [one.pk]).undone == ("a.md",)
+    notes.create_note(project.pk, "a.md", "x", replace(agent, call_id="c1"))
+    notes.create_note(project.pk, "b.md", "x", replace(agent, call_id="c2"))
+    assert undo_run(run, author, "c1").undone == ("a.md",)
     assert list(live(project)) == ["b.md"]
 
 
