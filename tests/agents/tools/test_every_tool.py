@@ -1,0 +1,92 @@
+"""Every tool that comes with Oracle: documented, with a contract test, and used by a real run."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.core.ports import Service
+from agents.models import Project
+from agents.tools.catalogue import TOOLS
+from agents.tools.executor import ToolExecutor
+from agents.tools.librarian import Librarian
+from agents.vault.author import Author
+from agents.vault.project_notes import ProjectNotes
+from tests.support.runs import Ran, drive, served
+from tests.support.script import Script, call, say
+
+ROOT = Path(__file__).resolve().parents[3]
+SHIPPED = [name for name, tool in TOOLS if tool.function.__module__.startswith("agents.")]
+Calls = Sequence[tuple[str, dict[str, Any]]]
+WRITE: Calls = [("vault_write", {"path": "plan/a.md", "body": "# Tides\n\nThe tide is high.\n"})]
+USES: dict[str, tuple[Calls, str]] = {
+    "think": ([("think", {"thought": "So it is."})], ""),
+    "calculate": ([("calculate", {"expression": "6 * 7"})], "42"),
+    "current_time": ([("current_time", {})], "20"),
+    "delegate_librarian": ([("delegate_librarian", {"task": "Summarise."})], "Tides are read."),
+    "vault_write": (WRITE, "Created plan/a.md (3 lines)."),
+    "vault_search": ([*WRITE, ("vault_search", {"queries": ["tides"]})], "1. plan/a.md:3"),
+    "vault_read": ([*WRITE, ("vault_read", {"path": "plan/a.md"})], "3| The tide is high."),
+    "vault_list": ([*WRITE, ("vault_list", {})], "1 notes\n- plan/a.md (Tides)"),
+    "vault_move": (
+        [*WRITE, ("vault_move", {"old_path": "plan/a.md", "new_path": "b.md"})],
+        "Moved b.md.",
+    ),
+    "vault_create_index": (
+        [*WRITE, ("vault_create_index", {"folder": "plan", "title": "Plans"})],
+        "Created plan/Index.md",
+    ),
+}
+"""Calls that lead to a use of each tool, and what its result holds."""
+
+
+def test_every_tool_is_used_here() -> None:
+    assert sorted(USES) == sorted(SHIPPED)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_tool_has_its_heading_in_the_documentation(name: str) -> None:
+    assert f"\n## {name}\n" in (ROOT / "docs" / "tools.md").read_text()
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_tool_has_a_contract_test(name: str) -> None:
+    """In the test of its module: called by name through the executor or as the function it is."""
+    module = TOOLS.get(name).function.__module__.rpartition(".")[2]
+    source = (ROOT / "tests" / "agents" / "tools" / f"test_{module}.py").read_text()
+    assert re.search(rf"\b{name}\b", source)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", SHIPPED)
+async def test_every_tool_works_through_the_loop_and_a_real_endpoint(
+    name: str, project_notes: ProjectNotes
+) -> None:
+    calls, expected = USES[name]
+    ran = await ask(calls, project_notes)
+    assert (ran.reason, ran.answer) == ("completed", "Done.")
+    *_, last = ran.record.results.values()
+    assert last.ok, last.tool_result
+    assert expected in last.tool_result
+
+
+@pytest.fixture
+def project_notes() -> ProjectNotes:
+    project = Project.objects.create(name="harbour", slug="harbour")
+    return ProjectNotes(project.pk, Author.importer())
+
+
+async def ask(calls: Calls, notes: ProjectNotes) -> Ran:
+    steps = [call(name, **arguments) for name, arguments in calls]
+    main, sub = Script([*steps, say("Done.")]), Script(then=say("Tides are read."))
+    async with served(main=main, sub=sub) as bench:
+        librarian = Librarian(
+            model=bench.model("sub"),
+            tools=ToolExecutor([TOOLS.get("vault_read")], [notes]),
+            seconds=60,
+        )
+        services: list[Service] = [notes, librarian]
+        tools = ToolExecutor([TOOLS.get(name) for name in SHIPPED], services)
+        return await drive(bench.model("main"), tools)
