@@ -5,7 +5,8 @@ from django.urls import path
 
 from chat.accounts import views as account_views
 from chat.accounts.invitations import invitation
-from chat.views import changes, chat, conversations, members, notes, partials, projects, runs
+from chat.views import changes, chat, conversations, members, partials, projects, runs
+from chat.views.library import notes
 
 urlpatterns = [
     path("", chat.home, name="home"),
@@ -34,7 +35,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/changes/", changes.run_changes, name="run-changes"),
     path("runs/<uuid:run_id>/undo/", changes.undo, name="undo-changes"),
     path("runs/<uuid:run_id>/rest/<int:part>/<int:block>/", partials.rest_of_answer, name="rest"),
-    path("notes/<uuid:project_id>/<path:path>", notes.note, name="note"),
+    path("notes/<uuid:project_id>/<path:path>", notes.cited_note, name="note"),
     path("projects/", projects.list_projects, name="projects"),
     path("projects/create/", projects.create, name="project-create"),
     path("projects/sample/", projects.create_sample, name="project-sample"),

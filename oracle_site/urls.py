@@ -17,5 +17,6 @@ urlpatterns = [
     path("settings/", include("settings_ui.urls")),
     path("usage/", usage, name="usage"),
     path("api/", include("chat.api.urls")),
+    path("library/", include("chat.views.library.urls")),
     path("", include("chat.urls")),
 ]

@@ -14,9 +14,10 @@ from agents.core.chunks import Content, OracleStreamChunk
 from agents.core.config import AgentConfig
 from agents.models import AgentRun, Membership
 from agents.runtime import current as home_module
+from chat.library import note_page
 from chat.markdown import budget
 from chat.models import Conversation
-from chat.rendering import fragments, note_page, quota, thread
+from chat.rendering import fragments, quota, thread
 from chat.rendering.tool_call import PREVIEW_CHARS
 from chat.services import ask
 from chat.urls import urlpatterns

@@ -1,0 +1,34 @@
+"""A project with a few notes, and people of every role."""
+
+from dataclasses import dataclass
+
+import pytest
+from django.contrib.auth.models import User
+
+from agents.models import Membership, Project
+from tests.chat.factories import Browser, browser, member
+from tests.support.notes import add_note
+
+
+@dataclass
+class Shelf:
+    """Ada's project: she owns it, Rea reads it, Eve is a stranger."""
+
+    project: Project
+    ada: Browser
+    rea: Browser
+    eve: Browser
+
+    def address(self, rest: str = "") -> str:
+        return f"/library/{self.project.slug}/{rest}"
+
+
+@pytest.fixture
+def shelf(db: None) -> Shelf:
+    ada, project = member("ada")
+    rea = User.objects.create_user("rea")
+    Membership.objects.create(project=project, user=rea, role=Membership.Role.READER)
+    eve, _ = member("eve")
+    add_note(project, "plan/road map.md", "# Road map\n\nFirst *this*, then [[Harbour]].\n")
+    add_note(project, "Harbour.md", "The quay is long. #water\n")
+    return Shelf(project, browser(ada), browser(rea), browser(eve))

@@ -1,0 +1,86 @@
+"""Who can open and who can change what, for every address of the library."""
+
+import pytest
+from django.utils import timezone
+
+from agents.models import Note, NoteVersion, Project
+from chat.views.library.urls import urlpatterns
+from tests.chat.factories import browser
+from tests.chat.views.library.conftest import Shelf
+from tests.support.pages import Page
+
+READ = {
+    "library": "",
+    "library-search": "search/?q=quay",
+    "library-note": "notes/Harbour.md",
+}
+WRITE = {
+    "library-new": "new/",
+    "library-edit": "edit/Harbour.md",
+    "library-preview": "preview/",
+}
+OTHER = {"library-home"}
+
+
+def count_rows() -> tuple[int, int]:
+    return Note.objects.filter(deleted_at__isnull=True).count(), NoteVersion.objects.count()
+
+
+def test_every_address_is_classified() -> None:
+    assert {pattern.name for pattern in urlpatterns} == READ.keys() | WRITE.keys() | OTHER
+
+
+@pytest.mark.parametrize("name", sorted(READ | WRITE))
+def test_whoever_is_not_signed_in_is_asked_to(shelf: Shelf, name: str) -> None:
+    there = shelf.address((READ | WRITE)[name])
+    for response in (browser().get(there), browser().post(there)):
+        assert response.status_code in (302, 405)
+
+
+@pytest.mark.parametrize("name", sorted(READ | WRITE))
+def test_a_stranger_is_told_that_there_is_nothing(shelf: Shelf, name: str) -> None:
+    there, before = shelf.address((READ | WRITE)[name]), count_rows()
+    for response in (shelf.eve.get(there), shelf.eve.post(there)):
+        assert response.status_code in (404, 405)
+        assert "quay" not in response.content.decode()
+    assert count_rows() == before
+
+
+@pytest.mark.parametrize("name", sorted(READ))
+def test_a_reader_sees_it(shelf: Shelf, name: str) -> None:
+    assert shelf.rea.get(shelf.address(READ[name])).status_code == 200
+
+
+@pytest.mark.parametrize("name", sorted(WRITE))
+def test_a_reader_cannot_change_anything_and_is_told_why(shelf: Shelf, name: str) -> None:
+    before = count_rows()
+    given = {"path": "x", "text": "x", "version": "1"}
+    response = shelf.rea.post(shelf.address(WRITE[name]), given)
+    assert response.status_code == 403
+    assert "reader of this project" in response.content.decode()
+    assert count_rows() == before
+
+
+@pytest.mark.parametrize("name", sorted(WRITE))
+def test_nothing_can_be_changed_in_an_archived_project(shelf: Shelf, name: str) -> None:
+    Project.objects.filter(pk=shelf.project.pk).update(archived_at=timezone.now())
+    response = shelf.ada.post(shelf.address(WRITE[name]), {"path": "x", "text": "x"})
+    assert response.status_code == 403
+    assert "archived" in response.content.decode()
+
+
+@pytest.mark.parametrize("name", sorted(READ))
+def test_an_archived_project_and_a_reader_have_no_buttons(shelf: Shelf, name: str) -> None:
+    ways = [shelf.address(rest.partition("/")[0]) for rest in WRITE.values()]
+
+    def offers(html: str) -> list[str]:
+        page = Page(html)
+        links = [a.get("href", "") for a in page.all("a")]
+        links += [form.get("action", "") for form in page.all("form")]
+        return [link for link in links if link.startswith(tuple(ways))]
+
+    there = shelf.address(READ[name])
+    assert offers(shelf.ada.get(there).content.decode())
+    assert offers(shelf.rea.get(there).content.decode()) == []
+    Project.objects.filter(pk=shelf.project.pk).update(archived_at=timezone.now())
+    assert offers(shelf.ada.get(there).content.decode()) == []

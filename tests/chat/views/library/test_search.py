@@ -1,0 +1,45 @@
+"""Search in the library."""
+
+import pytest
+
+from tests.chat.views.library.conftest import Shelf
+from tests.support.pages import Page, problems
+
+HTMX = {"HX-Request": "true"}
+
+
+def test_hits_lead_to_the_line_that_has_the_words(shelf: Shelf) -> None:
+    html = shelf.rea.get(shelf.address("search/"), {"q": "long quay"}).content.decode()
+    assert problems(html) == []
+    links = [a["href"] for a in Page(html).all("a")]
+    assert shelf.address("notes/Harbour.md?line=1#L1") in links
+
+
+def test_words_that_no_note_has_are_named(shelf: Shelf) -> None:
+    html = shelf.ada.get(shelf.address("search/"), {"q": "quay zebra"}).content.decode()
+    assert Page(html).text("s") == "zebra"
+
+
+def test_while_one_types_only_the_hits_are_sent(shelf: Shelf) -> None:
+    response = shelf.ada.get(shelf.address("search/"), {"q": "quay"}, headers=HTMX)
+    html = response.content.decode()
+    assert "Harbour.md" in html
+    assert "<html" not in html
+
+
+def test_a_search_may_be_kept_to_a_folder_or_a_tag(shelf: Shelf) -> None:
+    def find(**more: str) -> bool:
+        given = {"q": "quay", **more}
+        html = shelf.ada.get(shelf.address("search/"), given, headers=HTMX).content.decode()
+        return "Harbour.md" in html
+
+    assert find(tag="water")
+    assert not find(tag="fire")
+    assert not find(**{"in": "plan"})
+
+
+@pytest.mark.parametrize("query", ["", " ", "\0", '"', "NEAR(", "a" * 5_000, "*", "'; drop"])
+def test_any_words_can_be_looked_for(shelf: Shelf, query: str) -> None:
+    response = shelf.ada.get(shelf.address("search/"), {"q": query, "in": "../x", "tag": query})
+    assert response.status_code == 200
+    assert problems(response.content.decode()) == []
