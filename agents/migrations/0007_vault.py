@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "ordering": ["project", "key", "id"],
+                "ordering": ["project_id", "key", "id"],
             },
         ),
         migrations.CreateModel(
@@ -91,7 +91,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "ordering": ["project", "key", "note"],
+                "ordering": ["project_id", "key", "note_id"],
             },
         ),
         migrations.CreateModel(
@@ -138,7 +138,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "ordering": ["source", "line", "id"],
+                "ordering": ["source_id", "line", "id"],
             },
         ),
         migrations.CreateModel(
@@ -170,7 +170,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "ordering": ["project", "key", "note"],
+                "ordering": ["project_id", "key", "note_id"],
             },
         ),
         migrations.CreateModel(
@@ -244,7 +244,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "ordering": ["note", "number"],
+                "ordering": ["note_id", "number"],
             },
         ),
         migrations.CreateModel(
@@ -275,7 +275,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
-                "ordering": ["project", "key", "id"],
+                "ordering": ["project_id", "key", "id"],
                 "indexes": [
                     models.Index(fields=["project", "name_key"], name="attachments_by_name")
                 ],

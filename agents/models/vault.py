@@ -14,6 +14,9 @@ from agents.models.projects import Project
 from agents.models.runs import AgentRun
 
 MAX_PATH_LENGTH = 512
+MAX_KEY_LENGTH = 1024
+MAX_NAME_LENGTH = 400
+"""Of the keys of tags and aliases."""
 
 
 class Note(models.Model):
@@ -27,9 +30,9 @@ class Note(models.Model):
     )
     path = models.CharField(max_length=MAX_PATH_LENGTH)
     """As given."""
-    key = models.CharField(max_length=2 * MAX_PATH_LENGTH)
+    key = models.CharField(max_length=MAX_KEY_LENGTH)
     """The path as case-insensitive file systems compare it."""
-    name_key = models.CharField(max_length=2 * MAX_PATH_LENGTH)
+    name_key = models.CharField(max_length=MAX_KEY_LENGTH)
     """What a link calls it: the key of its name, without `.md`."""
     title = models.CharField(max_length=200)
     text = models.TextField(blank=True)
@@ -42,7 +45,7 @@ class Note(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        ordering = ["project", "key", "id"]
+        ordering = ["project_id", "key", "id"]
         constraints = [
             models.UniqueConstraint(
                 fields=["project", "key"],
@@ -105,7 +108,7 @@ class NoteVersion(models.Model):
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        ordering = ["note", "number"]
+        ordering = ["note_id", "number"]
         constraints = [
             models.UniqueConstraint(fields=["note", "number"], name="one_version_per_number"),
         ]
@@ -120,10 +123,10 @@ class NoteTag(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
     note = models.ForeignKey(Note, on_delete=models.CASCADE, related_name="tags")
     tag = models.CharField(max_length=200)
-    key = models.CharField(max_length=400)
+    key = models.CharField(max_length=MAX_NAME_LENGTH)
 
     class Meta:
-        ordering = ["project", "key", "note"]
+        ordering = ["project_id", "key", "note_id"]
         indexes = [models.Index(fields=["project", "key"], name="notes_by_tag")]
 
     def __str__(self) -> str:
@@ -136,10 +139,10 @@ class NoteAlias(models.Model):
     project = models.ForeignKey(Project, on_delete=models.CASCADE, db_index=False)
     note = models.ForeignKey(Note, on_delete=models.CASCADE, related_name="aliases")
     alias = models.CharField(max_length=200)
-    key = models.CharField(max_length=400)
+    key = models.CharField(max_length=MAX_NAME_LENGTH)
 
     class Meta:
-        ordering = ["project", "key", "note"]
+        ordering = ["project_id", "key", "note_id"]
         indexes = [models.Index(fields=["project", "key"], name="notes_by_alias")]
 
     def __str__(self) -> str:
@@ -159,7 +162,7 @@ class NoteLink(models.Model):
     source = models.ForeignKey(Note, on_delete=models.CASCADE, related_name="links")
     line = models.PositiveIntegerField()
     kind = models.CharField(max_length=16, choices=Kind.choices)
-    name_key = models.CharField(max_length=2 * MAX_PATH_LENGTH)
+    name_key = models.CharField(max_length=MAX_KEY_LENGTH)
     """By which it finds its target: the last part of what is written, without `.md`."""
     target = models.CharField(max_length=MAX_PATH_LENGTH)
     fragment = models.CharField(max_length=MAX_PATH_LENGTH, blank=True)
@@ -167,7 +170,7 @@ class NoteLink(models.Model):
     label = models.CharField(max_length=200, blank=True)
 
     class Meta:
-        ordering = ["source", "line", "id"]
+        ordering = ["source_id", "line", "id"]
         indexes = [models.Index(fields=["project", "name_key"], name="links_by_name")]
 
     def __str__(self) -> str:
@@ -184,8 +187,8 @@ class Attachment(models.Model):
         db_index=False,  # the index by name begins with it
     )
     path = models.CharField(max_length=MAX_PATH_LENGTH)
-    key = models.CharField(max_length=2 * MAX_PATH_LENGTH)
-    name_key = models.CharField(max_length=2 * MAX_PATH_LENGTH)
+    key = models.CharField(max_length=MAX_KEY_LENGTH)
+    name_key = models.CharField(max_length=MAX_KEY_LENGTH)
     sha256 = models.CharField(max_length=64, db_index=True)
     size = models.PositiveBigIntegerField()
     content_type = models.CharField(max_length=100)
@@ -193,7 +196,7 @@ class Attachment(models.Model):
     deleted_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        ordering = ["project", "key", "id"]
+        ordering = ["project_id", "key", "id"]
         constraints = [
             models.UniqueConstraint(
                 fields=["project", "key"],

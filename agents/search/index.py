@@ -85,17 +85,16 @@ def _find_documents(
 def _index_batch(project_id: UUID, texts: list[SearchableText]) -> None:
     analysed = [_analyse_text(get_scope(project_id, text.kind), text) for text in texts]
     project = Project._meta.pk.get_db_prep_value(project_id, connection)
-    _write_rows(
+    written = _write_rows(
         SearchDocument,
         _DOCUMENT_COLUMNS,
         ((project, *document) for document, _ in analysed),
         conflict="project_id, kind, source_id",
+        returning="kind, source_id, id",
     )
-    ids: dict[tuple[str, int], int] = {}
-    for kind in {text.kind for text in texts}:
-        found = _find_documents(project_id, kind, [t.source_id for t in texts if t.kind == kind])
-        ids.update({(kind, source): id for id, source in found.values_list("id", "source_id")})
-    SearchSection.objects.filter(document_id__in=ids.values()).delete()
+    ids = {(kind, source): id for kind, source, id in written}
+    if ids:
+        _delete_sections(list(ids.values()))
     _write_rows(
         SearchSection,
         _SECTION_COLUMNS,
@@ -105,6 +104,13 @@ def _index_batch(project_id: UUID, texts: list[SearchableText]) -> None:
             for section in sections
         ),
     )
+
+
+def _delete_sections(document_ids: list[int]) -> None:
+    marks = ", ".join(["%s"] * len(document_ids))
+    table = SearchSection._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {table} WHERE document_id IN ({marks})", document_ids)  # noqa: S608  # our own names
 
 
 def _analyse_text(
@@ -156,7 +162,8 @@ def _write_rows(
     columns: tuple[str, ...],
     rows: Iterator[tuple[Any, ...]],
     conflict: str = "",
-) -> None:
+    returning: str = "",
+) -> list[tuple[Any, ...]]:
     """Write many rows in one statement: FTS5 goes to the disk at the beginning of each."""
     names, marks = [*columns, *_TERM_COLUMNS], ["%s"] * (len(columns) + len(_TERM_COLUMNS))
     if connection.vendor == "postgresql":
@@ -167,7 +174,11 @@ def _write_rows(
     start = f"INSERT INTO {model._meta.db_table} ({', '.join(names)}) VALUES "  # noqa: S608  # our own names
     changes = ", ".join(f"{name} = excluded.{name}" for name in names)
     end = f" ON CONFLICT ({conflict}) DO UPDATE SET {changes}" if conflict else ""
+    end += f" RETURNING {returning}" if returning else ""
+    written: list[tuple[Any, ...]] = []
     with connection.cursor() as cursor:
         while part := list(islice(rows, MAX_STATEMENT_ROWS)):
             statement = f"{start}{', '.join([row_marks] * len(part))}{end}"
             cursor.execute(statement, list(chain.from_iterable(part)))
+            written += cursor.fetchall() if returning else []
+    return written

@@ -8,23 +8,37 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
 
 from agents.models import Note, NoteAlias, NoteLink, NoteTag, NoteVersion, SearchDocument
+from agents.models.vault import MAX_KEY_LENGTH, MAX_NAME_LENGTH
 from agents.search.index import index_documents, remove_documents
 from agents.vault.author import Author
 from agents.vault.errors import NoteRefused
-from agents.vault.parsing import ParsedNote, parse_note
+from agents.vault.parsing import Link, ParsedNote, parse_note
 from agents.vault.paths import make_key, make_name_key
+from agents.vault.row_writer import adapt_time, adapt_uuid, delete_rows, insert_rows, update_rows
 from agents.vault.searchable_text import build_searchable_text
 
 MAX_NOTE_BYTES = 2 * 1024 * 1024
 COMPRESSION_LEVEL = 1
 """Notes are small and written often: a higher one costs more than it saves."""
 BATCH_SIZE = 500
+_NOTE_COLUMNS = (
+    "path", "key", "name_key", "title", "text", "sha256", "size", "version", "updated_at",
+    "deleted_at",
+)  # fmt: skip
+_VERSION_COLUMNS = (
+    "note_id", "number", "path", "body", "sha256", "size", "action", "source", "user_id", "run_id",
+    "call_id", "at",
+)  # fmt: skip
+_LINK_COLUMNS = (
+    "project_id", "source_id", "line", "kind", "name_key", "target", "fragment", "label",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -64,62 +78,90 @@ def encode_text(text: str) -> bytes:
     return encoded
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def write_changes(project_id: UUID, changes: Sequence[NoteChange], author: Author) -> None:
     """Store changes of different notes. The caller has locked those that exist."""
     now = timezone.now()
     for change in changes:
         change.apply(now)
     existing = [change.note for change in changes if change.note.pk]
-    new = [change.note for change in changes if not change.note.pk]
-    for note in existing:
-        note.save(force_update=True)
-    Note.objects.bulk_create(new, BATCH_SIZE)
-    NoteVersion.objects.bulk_create(
-        [_build_version(change, author, now) for change in changes], BATCH_SIZE
-    )
+    if existing:
+        update_rows(Note, _NOTE_COLUMNS, map(_list_values, existing))
+    _insert_notes(project_id, [change.note for change in changes if not change.note.pk])
+    _insert_versions(changes, author, now)
     _replace_details(project_id, changes, [note.pk for note in existing])
     _replace_index(project_id, changes)
 
 
-def _build_version(change: NoteChange, author: Author, now: datetime) -> NoteVersion:
-    note = change.note
-    return NoteVersion(
-        note=note,
-        number=note.version,
-        path=note.path,
-        body=change.body,
-        sha256=note.sha256,
-        size=note.size,
-        action=change.action,
-        source=author.source,
-        user_id=author.user_id,
-        run_id=author.run_id,
-        call_id=author.call_id,
-        at=now,
+def _insert_notes(project_id: UUID, notes: list[Note]) -> None:
+    """Insert new notes, and give them their ids."""
+    project = adapt_uuid(project_id)
+    insert_rows(
+        Note,
+        ("project_id", "created_at", *_NOTE_COLUMNS),
+        ((project, adapt_time(note.created_at), *_list_values(note)[:-1]) for note in notes),
     )
+    for start in range(0, len(notes), BATCH_SIZE):
+        some = notes[start : start + BATCH_SIZE]
+        rows = Note.objects.filter(
+            project=project_id, deleted_at__isnull=True, key__in=[note.key for note in some]
+        )
+        ids = dict(rows.order_by().values_list("key", "pk"))
+        for note in some:
+            note.pk = ids[note.key]
+
+
+def _list_values(note: Note) -> tuple[Any, ...]:
+    names = (note.path, note.key, note.name_key, note.title)
+    texts = (note.text, note.sha256, note.size, note.version)
+    return (*names, *texts, adapt_time(note.updated_at), adapt_time(note.deleted_at), note.pk)
+
+
+def _insert_versions(changes: Iterable[NoteChange], author: Author, now: datetime) -> None:
+    run_id = adapt_uuid(author.run_id)
+    whom = (author.source.value, author.user_id, run_id, author.call_id, adapt_time(now))
+    rows = (
+        (note.pk, note.version, note.path, body, note.sha256, note.size, action, *whom)
+        for note, body, action in ((c.note, c.body, c.action.value) for c in changes)
+    )
+    insert_rows(NoteVersion, _VERSION_COLUMNS, rows)
 
 
 def _replace_details(
     project_id: UUID, changes: Iterable[NoteChange], existing: Sequence[int]
 ) -> None:
     """Store what notes say of themselves and of others. Notes in the trash say nothing."""
-    tags: list[NoteTag] = []
-    aliases: list[NoteAlias] = []
-    links: list[NoteLink] = []
-    for change in changes:
-        if change.note.deleted_at is None:
-            tags += _build_tags(project_id, change)
-            aliases += _build_aliases(project_id, change)
-            links += _build_links(project_id, change)
-    for start in range(0, len(existing), BATCH_SIZE):
-        some = existing[start : start + BATCH_SIZE]
-        NoteTag.objects.filter(note__in=some).delete()
-        NoteAlias.objects.filter(note__in=some).delete()
-        NoteLink.objects.filter(source__in=some).delete()
-    NoteTag.objects.bulk_create(tags, BATCH_SIZE)
-    NoteAlias.objects.bulk_create(aliases, BATCH_SIZE)
-    NoteLink.objects.bulk_create(links, BATCH_SIZE)
+    delete_rows(NoteTag, "note_id", existing)
+    delete_rows(NoteAlias, "note_id", existing)
+    delete_rows(NoteLink, "source_id", existing)
+    project = adapt_uuid(project_id)
+    live = [(change.note.pk, change.parsed) for change in changes if not change.note.deleted_at]
+    insert_rows(
+        NoteTag,
+        ("project_id", "note_id", "key", "tag"),
+        ((project, pk, *pair) for pk, parsed in live for pair in _fold(parsed.tags)),
+    )
+    insert_rows(
+        NoteAlias,
+        ("project_id", "note_id", "key", "alias"),
+        ((project, pk, *pair) for pk, parsed in live for pair in _fold(parsed.aliases)),
+    )
+    insert_rows(
+        NoteLink,
+        _LINK_COLUMNS,
+        ((project, pk, *_describe(link)) for pk, parsed in live for link in parsed.links),
+    )
+
+
+def _fold(names: Sequence[str]) -> Iterable[tuple[str, str]]:
+    """Names by their keys: of those that differ only in case, the first."""
+    return {make_key(name)[:MAX_NAME_LENGTH]: name for name in reversed(names)}.items()
+
+
+def _describe(link: Link) -> tuple[Any, ...]:
+    name = make_name_key(link.target)[:MAX_KEY_LENGTH]  # folding can make it longer
+    place = (link.line + 1, link.kind.value, name)
+    return (*place, link.target, link.fragment, link.label)
 
 
 def _replace_index(project_id: UUID, changes: Iterable[NoteChange]) -> None:
@@ -133,38 +175,6 @@ def _replace_index(project_id: UUID, changes: Iterable[NoteChange]) -> None:
         if change.note.deleted_at is None
     )
     index_documents(project_id, texts)
-
-
-def _build_tags(project_id: UUID, change: NoteChange) -> list[NoteTag]:
-    named = {make_key(tag): tag for tag in reversed(change.parsed.tags)}
-    return [
-        NoteTag(project_id=project_id, note=change.note, tag=tag, key=key)
-        for key, tag in named.items()
-    ]
-
-
-def _build_aliases(project_id: UUID, change: NoteChange) -> list[NoteAlias]:
-    named = {make_key(alias): alias for alias in reversed(change.parsed.aliases)}
-    return [
-        NoteAlias(project_id=project_id, note=change.note, alias=alias, key=key)
-        for key, alias in named.items()
-    ]
-
-
-def _build_links(project_id: UUID, change: NoteChange) -> list[NoteLink]:
-    return [
-        NoteLink(
-            project_id=project_id,
-            source=change.note,
-            line=link.line + 1,
-            kind=link.kind,
-            name_key=make_name_key(link.target),
-            target=link.target,
-            fragment=link.fragment,
-            label=link.label,
-        )
-        for link in change.parsed.links
-    ]
 
 
 def decompress_body(version: NoteVersion) -> str:

@@ -97,8 +97,9 @@ def save_note(
 def lock_note(project_id: UUID, path: str) -> Note:
     """Return a note that nobody else can change before the transaction ends."""
     validate_path(path)
-    found = notes_for(project_id).select_for_update().filter(key=make_key(path)).first()
-    return found or get_note(project_id, path)
+    rows = Note.objects.order_by().select_for_update()
+    found = list(rows.filter(project=project_id, key=make_key(path), deleted_at__isnull=True))
+    return found[0] if found else get_note(project_id, path)
 
 
 def build_conflict(note: Note, yours: str, expected: int) -> NoteChanged:

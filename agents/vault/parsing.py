@@ -198,7 +198,8 @@ def _read_wikilink(line: str, number: int, start: int, end: int, inner: str) -> 
     is_embed = line[start] == "!"
     kind = NoteLink.Kind.EMBED if is_embed else NoteLink.Kind.WIKILINK
     written = line[start:end]
-    return Link(number, start, end, kind, target.strip(), fragment.rstrip(), label.strip(), written)
+    label = label.strip()[:MAX_LABEL_LENGTH]
+    return Link(number, start, end, kind, target.strip(), fragment.rstrip(), label, written)
 
 
 def find_markdown_links(line: str, number: int) -> Iterator[Link]:
