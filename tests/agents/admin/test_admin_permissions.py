@@ -10,7 +10,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLResolver, get_resolver
 
-from agents.models import AgentRun, AuditEntry, RunEvent
+from agents.models import AgentRun, AuditEntry, RunEvent, SiteSettings
 from tests.agents.admin.factories import ended, saved
 from tests.agents.admin.fixtures import auditors, owner
 
@@ -26,6 +26,7 @@ EVERY_STAFF = ("in", 403, 200, 200, 200)
 READ_ONLY = ("in", 403, 405, 405, 405)
 CONTENT = ("in", 403, 403, 200, 200)
 ADMINISTRATORS = ("in", 403, 403, 403, 200)
+NOT_EVEN_THEY = ("in", 403, 403, 403, 403)
 MOVED = ("in", 403, 302, 302, 302)
 MATRIX: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     # address: what GET answers, what POST answers
@@ -51,6 +52,22 @@ MATRIX: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     "agents/auditentry/": (EVERY_STAFF, READ_ONLY),
     "agents/useragentconfig/": (EVERY_STAFF, READ_ONLY),
     "agents/useragentconfig/<int:object_id>/change/": (EVERY_STAFF, READ_ONLY),
+    # projects and the site's settings: for superusers, neither added nor deleted here
+    "agents/project/": (ADMINISTRATORS, ADMINISTRATORS),
+    "agents/sitesettings/": (("in", 403, 403, 403, 302), ("in", 403, 403, 403, 302)),
+    **{
+        f"agents/{model}/{page}": (NOT_EVEN_THEY, NOT_EVEN_THEY)
+        for model in ("project", "sitesettings")
+        for page in ("add/", "<path:object_id>/delete/")
+    },
+    **{
+        f"agents/{model}/<path:object_id>/{page}/": (ADMINISTRATORS, ADMINISTRATORS)
+        for model in ("project", "sitesettings")
+        for page in ("change", "history")
+    },
+    **{
+        f"agents/{model}/<path:object_id>/": (MOVED, MOVED) for model in ("project", "sitesettings")
+    },
     # people and groups: Django's own, for superusers
     **{
         f"auth/{model}/{page}": (ADMINISTRATORS, ADMINISTRATORS)
@@ -131,7 +148,14 @@ class Stage:
         """An address of the pattern, about things that are there."""
         victim, _ = User.objects.get_or_create(username="victim")
         group, _ = Group.objects.get_or_create(name="victims")
-        key = victim.pk if "auth/user" in route else group.pk
+        SiteSettings.objects.get_or_create(pk=1)
+        keys = {
+            "auth/user": victim.pk,
+            "auth/group": group.pk,
+            "agents/project": self.run.project_id,
+            "agents/sitesettings": 1,
+        }
+        key = next((pk for start, pk in keys.items() if route.startswith(start)), group.pk)
         for part, value in {
             "<uuid:object_id>": str(self.run.pk),
             "<path:object_id>": str(key),
@@ -172,7 +196,7 @@ def test_everybody_gets_what_is_theirs(route: str) -> None:
 GUESSES = (
     "agents/agentrun/add/", "agents/agentrun/{run}/delete/", "agents/agentrun/{run}/history/",
     "agents/agentrun/{run}/", "agents/runevent/", "agents/runevent/1/change/",
-    "agents/modelsettings/", "agents/apitoken/", "agents/runtool/", "agents/project/",
+    "agents/modelsettings/", "agents/apitoken/", "agents/runtool/", "agents/membership/",
     "agents/auditentry/add/", "agents/auditentry/1/change/", "agents/auditentry/1/delete/",
     "agents/useragentconfig/add/", "agents/useragentconfig/1/delete/",
     "agents/useragentconfig/1/history/", "agents/useragentconfig/999999/change/",

@@ -19,7 +19,7 @@ from tests.chat.api.site import Program
 from tests.support.script import say
 
 EXAMPLES = 6
-SECONDS = 120
+SECONDS = 500
 
 
 def fetched(program: Program) -> Any:
