@@ -64,7 +64,7 @@ async def ask_stream(request: ApiRequest, body: Ask) -> HttpResponseBase:
     run = await _start_run(request.user, body)
     return sse.stream_response(
         request.token,
-        run.pk,
+        run,
         0,
         Oracle_Run=str(run.pk),
         Oracle_Conversation=str(run.conversation_key or ""),
@@ -106,7 +106,7 @@ async def follow_run(request: ApiRequest, run_id: UUID, query: ResumeQuery) -> H
         )
     if run.outcome is not None and after == run.last_seq:
         return HttpResponse(status=204)
-    return sse.stream_response(request.token, run.pk, after, Oracle_Run=str(run.pk))
+    return sse.stream_response(request.token, run, after, Oracle_Run=str(run.pk))
 
 
 @endpoint(

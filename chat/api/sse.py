@@ -15,7 +15,7 @@ from django.http import StreamingHttpResponse
 
 from agents.core.chunks import OracleStreamChunk, to_dict
 from agents.ledger import ChunkPage
-from agents.models import ApiToken
+from agents.models import AgentRun, ApiToken
 from chat.api import auth, throttling
 from chat.api.runtime import require_runtime, run_db
 from chat.api.serializers import user_can_read
@@ -37,26 +37,39 @@ REVOKED_COMMENT = b": this token is not valid any more\n\n"
 
 
 def stream_response(
-    token: ApiToken, run_id: UUID, after: int, **headers: str
+    token: ApiToken, run: AgentRun, after: int, **headers: str
 ) -> StreamingHttpResponse:
     throttling.check_stream_limit(token.user_id)
     said = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", **headers}
     named = {name.replace("_", "-"): value for name, value in said.items()}
     return StreamingHttpResponse(
-        iter_events(token, run_id, after), content_type=MEDIA_TYPE, headers=named
+        iter_events(token, run, after), content_type=MEDIA_TYPE, headers=named
     )
 
 
-async def iter_events(token: ApiToken, run_id: UUID, after: int) -> AsyncGenerator[bytes, None]:
-    """What is stored after a number, then what comes, until the run's end."""
-    clock = asyncio.get_running_loop().time
+async def iter_events(token: ApiToken, run: AgentRun, after: int) -> AsyncGenerator[bytes, None]:
+    """What is stored after a number, then what comes, until the run's end.
+
+    When rights in the project change, nothing more is sent before they were looked at.
+    """
+    clock, rights_changed = asyncio.get_running_loop().time, asyncio.Event()
     spoken = asked = clock()
     first = RETRY_FIELD
-    following = require_runtime().follow_pages(run_id, after, HEARTBEAT_SECONDS)
-    with throttling.count_stream(token.user_id):
+    runtime = require_runtime()
+    following = runtime.follow_pages(run.pk, after, HEARTBEAT_SECONDS)
+    with (
+        throttling.count_stream(token.user_id),
+        runtime.watch(run.project_id, rights_changed.set),
+    ):
         yield OPEN_COMMENT
         async with aclosing(following) as pages:
             async for page in pages:
+                if rights_changed.is_set() or clock() - asked >= HEARTBEAT_SECONDS:
+                    rights_changed.clear()
+                    asked = clock()
+                    if not await _may_read(token, run.pk):
+                        yield REVOKED_COMMENT
+                        return
                 if page is not None and page.chunks:
                     spoken = clock()
                     async for events in _format_page(page):
@@ -64,11 +77,6 @@ async def iter_events(token: ApiToken, run_id: UUID, after: int) -> AsyncGenerat
                         first = b""
                     if page.is_full or page.is_last:
                         continue
-                if clock() - asked >= HEARTBEAT_SECONDS:
-                    asked = clock()
-                    if not await _may_read(token, run_id):
-                        yield REVOKED_COMMENT
-                        return
                 if clock() - spoken >= HEARTBEAT_SECONDS:
                     spoken = clock()
                     yield HEARTBEAT

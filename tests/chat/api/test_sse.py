@@ -11,9 +11,12 @@ from django.db import OperationalError
 
 from agents.core.chunks import Content, OracleStreamChunk, to_dict
 from agents.ledger import ChunkPage, Reader, reader
-from agents.models import AgentRun
+from agents.models import AgentRun, Membership
+from agents.projects.members import remove_member
+from agents.projects.queries import Role
 from chat.api import sse, throttling
 from chat.api.errors import ApiError
+from tests.agents.projects.people import person
 from tests.chat.api.api_client import Caller
 from tests.chat.page_client import Valve
 
@@ -45,7 +48,7 @@ async def test_silence_is_filled_with_comments(
     ada: Caller, going: AgentRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sse, "HEARTBEAT_SECONDS", 0.05)
-    stream = sse.iter_events(ada.row, going.pk, 0)
+    stream = sse.iter_events(ada.row, going, 0)
     for _ in range(3):
         await until(stream, sse.HEARTBEAT)
     await stream.aclose()
@@ -55,7 +58,7 @@ async def test_a_stream_ends_when_its_token_is_revoked(
     ada: Caller, going: AgentRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sse, "HEARTBEAT_SECONDS", 0.05)
-    stream = sse.iter_events(ada.row, going.pk, 0)
+    stream = sse.iter_events(ada.row, going, 0)
     await until(stream, sse.HEARTBEAT)
     await sync_to_async(ada.row.revoke)()
     await until(stream, sse.REVOKED_COMMENT)
@@ -74,13 +77,13 @@ async def test_a_database_that_is_away_ends_no_stream(
 
     monkeypatch.setattr(Reader, "read", read)
     monkeypatch.setattr(reader, "RETRY_SECONDS", 0.05)
-    stream = sse.iter_events(ada.row, going.pk, 0)
+    stream = sse.iter_events(ada.row, going, 0)
     await until(stream, b"id: 1\n")
     await stream.aclose()
 
 
 async def test_a_reader_that_leaves_is_forgotten(ada: Caller, going: AgentRun) -> None:
-    stream = sse.iter_events(ada.row, going.pk, 0)
+    stream = sse.iter_events(ada.row, going, 0)
     await until(stream, b"id: 1\n")
     assert throttling._streams[ada.user.pk] == 1
     await stream.aclose()
@@ -91,10 +94,10 @@ async def test_so_many_streams_and_no_more(
     ada: Caller, going: AgentRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(throttling, "MAX_STREAMS", 1)
-    stream = sse.iter_events(ada.row, going.pk, 0)
+    stream = sse.iter_events(ada.row, going, 0)
     await anext(stream)
     with pytest.raises(ApiError) as refused:
-        sse.stream_response(ada.row, going.pk, 0)
+        sse.stream_response(ada.row, going, 0)
     assert refused.value.status == 429
     await stream.aclose()
 
@@ -110,3 +113,14 @@ def test_text_cannot_break_out_of_its_event(text: str) -> None:
     assert lines[:2] == ["id: 3", "event: content"]
     assert lines[3:] == [""]
     assert json.loads(lines[2].removeprefix("data: ")) == to_dict(chunk)
+
+
+async def test_whoever_is_removed_gets_nothing_more_of_a_run(ada: Caller, going: AgentRun) -> None:
+    owner = await sync_to_async(person)("owner")
+    await Membership.objects.acreate(project=ada.chat.project, user=owner, role=Role.OWNER)
+    stream = sse.iter_events(ada.row, going, 0)
+    got = await until(stream, b"event: ")
+    await sync_to_async(remove_member)(ada.chat.project, ada.user, by=owner)
+    rest = b"".join([part async for part in stream])
+    assert rest.endswith(sse.REVOKED_COMMENT)
+    assert b"event: done" not in got + rest

@@ -12,7 +12,8 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
 
-from agents.models import AgentRun, UserAgentConfig
+from agents.models import AgentRun, Membership, UserAgentConfig
+from agents.projects.members import remove_member
 from chat.conversations import commands, tree
 from chat.live import consumer, sessions
 from chat.models import Conversation, Exchange
@@ -225,7 +226,8 @@ async def test_nobody_begins_a_conversation_in_a_project_of_others() -> None:
         eve, _ = await sync_to_async(member)("eve")
         page = await here.socket(uuid4(), session=await signed_in(eve))
         await page.says("submit", question="Why?", client_message_id="m1")
-        assert "not a member" in await page.told()
+        assert "no such conversation" in await page.told()
+        assert await page.closed() == 4403
         assert await AgentRun.objects.acount() == 0
 
 
@@ -548,3 +550,31 @@ async def test_random_messages_do_no_harm(
         assert page.code is None
         assert await Exchange.objects.acount() == 0
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+async def test_whoever_is_removed_is_shown_out_at_once_and_their_run_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sessions, "POLL_SECONDS", 600.0)  # the hint alone has to do it
+    async with site(call("wait")) as here:
+        owner, _ = await sync_to_async(member)("owner", here.project)
+        await Membership.objects.filter(user=owner).aupdate(role=Membership.Role.OWNER)
+        key = uuid4()
+        page, other = await here.socket(key), await here.socket(session=await signed_in(owner))
+        await page.says("resume")
+        run = await here.started(page)
+        await sync_to_async(remove_member)(here.project, here.user, by=owner)
+        assert await page.closed() == 4403
+        async with asyncio.timeout(10):
+            await followed(here.runtime, run.pk)
+        ended = await AgentRun.objects.aget(pk=run.pk)
+        assert (ended.outcome, ended.reason) == ("cancelled", "user_cancelled")
+        assert ended.cancel_note == "You are no longer a member of this project."
+        again = await here.socket(key)
+        assert await again.closed() == 4403
+        await Membership.objects.acreate(project=here.project, user=here.user)
+        back = await here.socket(key)
+        await back.says("resume")
+        await back.until("no longer a member")
+        await other.says("nonsense")
+        assert await other.told()

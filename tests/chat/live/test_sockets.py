@@ -234,6 +234,31 @@ async def test_whoever_may_not_stay_is_told_so_and_closed_with_4401(site: Site) 
     site.assert_healthy()
 
 
+@pytest.mark.ci
+async def test_whoever_is_removed_by_another_process_is_shown_out_and_others_are_not(
+    site: Site,
+) -> None:
+    key = uuid4()
+    async with (
+        site.connect(site.sign_in("eve"), key) as leaving,
+        site.connect(site.sign_in("ada")) as stays,
+    ):
+        await says(leaving, "resume")
+        await says(leaving, "submit", question="Who leads it?", client_message_id="last")
+        await until(leaving, "Completed")
+        (slug,) = site.change("SELECT slug FROM agents_project")[0]
+        folder = site.database.parent
+        await asyncio.to_thread(manage, folder, "projects", "remove-member", slug, "eve")
+        code, said = await how_closed(leaving)
+        assert (code, "no such conversation" in said) == (4403, True)
+        await says(stays, "nonsense")
+        await until(stays, "flash")
+    assert site.sign_in("eve").get(f"/c/{key}/").status_code == 404
+    await asyncio.to_thread(manage, folder, "projects", "add-member", slug, "eve")
+    assert site.sign_in("eve").get(f"/c/{key}/").status_code == 200
+    site.assert_healthy()
+
+
 # -- runs -----------------------------------------------------------------------------------------
 
 

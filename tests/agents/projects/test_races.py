@@ -1,0 +1,60 @@
+"""What two people do to a project at the same time."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+
+from agents.models import Membership
+from agents.projects import invitations, members
+from agents.projects.errors import ProjectError
+from agents.projects.queries import Role
+from tests.agents.projects.people import Team
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def together(*acts: Callable[[], object]) -> list[str]:
+    """Do things at the same time; return what each was refused with, or nothing."""
+    barrier, refusals = threading.Barrier(len(acts)), [""] * len(acts)
+
+    def do(number: int) -> None:
+        try:
+            barrier.wait(10)
+            acts[number]()
+        except ProjectError as error:
+            refusals[number] = str(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=do, args=[number]) for number in range(len(acts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    return refusals
+
+
+def test_of_two_who_take_one_link_at_once_one_is_in() -> None:
+    team = Team()
+    fay = User.objects.create_user("fay")
+    _, token = invitations.create_invitation(team.project, Role.READER, by=team.ada)
+    refusals = together(
+        lambda: invitations.accept_invitation(token, team.eve),
+        lambda: invitations.accept_invitation(token, fay),
+    )
+    assert sorted(refusals) == ["", invitations.SPENT_MESSAGE]
+    assert Membership.objects.filter(user__in=[team.eve, fay]).count() == 1
+
+
+def test_of_two_owners_who_leave_at_once_one_stays() -> None:
+    team = Team()
+    members.change_role(team.project, team.bob, Role.OWNER, by=team.ada)
+    refusals = together(
+        lambda: members.remove_member(team.project, team.ada, by=team.ada),
+        lambda: members.remove_member(team.project, team.bob, by=team.bob),
+    )
+    assert sorted(refusals) == ["", members.LAST_OWNER_MESSAGE]
+    assert Membership.objects.filter(project=team.project, role=Role.OWNER).count() == 1

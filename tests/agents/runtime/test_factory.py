@@ -1,0 +1,44 @@
+"""What a run may use depends on who asks, and where."""
+
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from agents.core.config import AgentConfig
+from agents.models import ModelSettings
+from agents.projects.services import archive_project
+from agents.runtime import RunRequest
+from agents.runtime.factory import SiteRunFactory
+from agents.settings_service import update_settings
+from agents.tools.catalogue import TOOLS
+from tests.agents.projects.people import Team
+
+pytestmark = pytest.mark.django_db
+WRITING = {name for name, tool in TOOLS if tool.writes}
+
+
+def offered(team: Team, name: str) -> set[str]:
+    """The tools of somebody's run, with a language model of their own."""
+    user = getattr(team, name)
+    update_settings(ModelSettings, user, {"provider": "ollama", "oracle_model": "m"})
+    http = httpx.AsyncClient()
+    factory = SiteRunFactory(http, http)
+    request = RunRequest(user=user, project=team.project, question="?", config=AgentConfig())
+    tools = factory.tools(request, factory.model(request), uuid4())
+    return {schema["function"]["name"] for schema in tools.schemas()}
+
+
+def test_writing_tools_are_withheld_from_readers_and_from_nobody_else() -> None:
+    team = Team()
+    assert WRITING
+    assert offered(team, "ada") >= WRITING
+    assert offered(team, "bob") >= WRITING
+    assert not offered(team, "rae") & WRITING
+    assert offered(team, "rae") == offered(team, "bob") - WRITING
+
+
+def test_an_archived_project_is_written_by_nobody() -> None:
+    team = Team()
+    archive_project(team.project, by=team.ada)
+    assert not offered(team, "ada") & WRITING
