@@ -1,7 +1,7 @@
 """How people come in: a link that signs in once, a password, and the first person of a new site.
 
 There is no page to sign up. The first administrator comes by the link that `make run` prints, or
-by `manage.py createsuperuser`; further people are added by an administrator.
+by `manage.py createsuperuser`; further people come by the link of a project (`invitations.py`).
 """
 
 from django.contrib import messages
