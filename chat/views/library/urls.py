@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from chat.views.library import folders, notes, search
+from chat.views.library import folders, history, moves, notes, search, tags
 
 urlpatterns = [
     path("", folders.home, name="library-home"),
@@ -12,4 +12,12 @@ urlpatterns = [
     path("<slug:slug>/preview/", notes.preview, name="library-preview"),
     path("<slug:slug>/notes/<path:path>", notes.note, name="library-note"),
     path("<slug:slug>/edit/<path:path>", notes.edit, name="library-edit"),
+    path("<slug:slug>/move/<path:path>", moves.move, name="library-move"),
+    path("<slug:slug>/delete/<path:path>", history.delete, name="library-delete"),
+    path("<slug:slug>/history/<path:path>", history.history, name="library-history"),
+    path("<slug:slug>/versions/<int:number>/<path:path>", history.version, name="library-version"),
+    path("<slug:slug>/restore/<int:number>/<path:path>", history.restore, name="library-restore"),
+    path("<slug:slug>/trash/", history.trash, name="library-trash"),
+    path("<slug:slug>/trash/<int:note_id>/", history.restore_deleted, name="library-undelete"),
+    path("<slug:slug>/tags/", tags.tags, name="library-tags"),
 ]

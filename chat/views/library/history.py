@@ -1,0 +1,103 @@
+"""The history of a note, and the trash."""
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from agents.models import Project
+from agents.vault.errors import NoteChanged, NoteExists
+from agents.vault.notes import delete_note, get_note, restore_note, trash_for
+from agents.vault.paths import get_folder
+from agents.vault.versions import diff_versions, get_version, history_for, restore_version
+from agents.web.requests import get_user
+from chat.library.folder_entries import build_crumbs
+from chat.library.note_history import describe_author, describe_versions
+from chat.views.library.helpers import get_author, library_page, parse_number, render_page
+
+PAGE_SIZE = 50
+CHANGED_MESSAGE = "The note was changed meanwhile, so nothing was done. Look again, then decide."
+
+
+@require_GET
+@library_page()
+def history(request: HttpRequest, project: Project, path: str) -> HttpResponse:
+    """The versions of a note, newest first."""
+    note = get_note(project.pk, path)
+    page = Paginator(history_for(note), PAGE_SIZE).get_page(request.GET.get("page"))
+    entries = describe_versions(list(page), note.version, get_user(request))
+    crumbs = build_crumbs(get_folder(note.path))
+    context = {"note": note, "page": page, "entries": entries, "crumbs": crumbs}
+    return render_page(request, project, "chat/library/history.html", context)
+
+
+@require_GET
+@library_page()
+def version(request: HttpRequest, project: Project, number: int, path: str) -> HttpResponse:
+    """What a version changed, or how the note differs from it now."""
+    note = get_note(project.pk, path)
+    shown = get_version(note, number)
+    is_to_now = request.GET.get("to") == "now" and number != note.version
+    old, new = (number, note.version) if is_to_now else (number - 1, number)
+    context = {
+        "note": note,
+        "version": shown,
+        "who": describe_author(shown),
+        "is_to_now": is_to_now,
+        "is_current": number == note.version,
+        "diff": diff_versions(note, old, new),
+        "crumbs": build_crumbs(get_folder(note.path)),
+    }
+    return render_page(request, project, "chat/library/version.html", context)
+
+
+@require_POST
+@library_page(writes=True)
+def restore(request: HttpRequest, project: Project, number: int, path: str) -> HttpResponse:
+    """Give a note the text of an earlier version, as a new one."""
+    note = get_note(project.pk, path)
+    expected = parse_number(request.POST.get("version"))
+    try:
+        restore_version(note, number, get_author(request), expected_version=expected)
+    except NoteChanged:
+        messages.error(request, CHANGED_MESSAGE)
+        return redirect("library-history", project.slug, note.path)
+    messages.success(request, f"The text of version {number} is back, as a new version.")
+    return redirect("library-note", project.slug, note.path)
+
+
+@require_POST
+@library_page(writes=True)
+def delete(request: HttpRequest, project: Project, path: str) -> HttpResponse:
+    """Move a note to the trash."""
+    expected = parse_number(request.POST.get("version"))
+    try:
+        gone = delete_note(project.pk, path, get_author(request), expected_version=expected)
+    except NoteChanged:
+        messages.error(request, CHANGED_MESSAGE)
+        return redirect("library-note", project.slug, path)
+    messages.success(request, f"{gone.path} is in the trash. It can be restored from there.")
+    return redirect("library-trash", project.slug)
+
+
+@require_GET
+@library_page()
+def trash(request: HttpRequest, project: Project) -> HttpResponse:
+    """What was deleted, newest first."""
+    deleted = trash_for(project.pk).defer("text")
+    page = Paginator(deleted, PAGE_SIZE).get_page(request.GET.get("page"))
+    return render_page(request, project, "chat/library/trash.html", {"page": page})
+
+
+@require_POST
+@library_page(writes=True)
+def restore_deleted(request: HttpRequest, project: Project, note_id: int) -> HttpResponse:
+    """Bring a note back from the trash."""
+    try:
+        note = restore_note(project.pk, note_id, get_author(request))
+    except NoteExists:
+        messages.error(request, "Another note has its path now. Move that one, then restore this.")
+        return redirect("library-trash", project.slug)
+    messages.success(request, f"{note.path} is back.")
+    return redirect("library-note", project.slug, note.path)

@@ -1,0 +1,27 @@
+"""The tags of a project."""
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET
+
+from agents.models import Project
+from agents.vault.listing import list_tags, notes_with_tag
+from chat.views.library.helpers import library_page, render_page
+
+PAGE_SIZE = 200
+
+
+@require_GET
+@library_page()
+def tags(request: HttpRequest, project: Project) -> HttpResponse:
+    """All tags with how many notes have them, or the notes that have one of them."""
+    tag = request.GET.get("tag", "").replace("\0", "").strip().lstrip("#")[:200]
+    tagged = notes_with_tag(project.pk, tag).defer("text").order_by("key")
+    listed: Any = tagged if tag else list_tags(project.pk)
+    page = Paginator(listed, PAGE_SIZE).get_page(request.GET.get("page"))
+    pages_of = f"{urlencode({'tag': tag})}&" if tag else ""
+    context = {"tag": tag, "page": page, "pages_of": pages_of}
+    return render_page(request, project, "chat/library/tags.html", context)
