@@ -1,0 +1,65 @@
+"""What the library shows of a project."""
+
+import pytest
+
+from agents.models import Project
+from agents.vault import notes
+from agents.vault.attachments import add_attachment
+from agents.vault.author import Author
+from agents.vault.errors import NoteRefused
+from agents.vault.listing import list_folder, list_notes, list_recent, list_tags, notes_with_tag
+from tests.support.notes import add_note
+
+
+@pytest.fixture
+def library(project: Project) -> Project:
+    add_note(project, "Readme.md", "#sea")
+    add_note(project, "Plan/Road map.md", "---\ntags: [Sea/Tides, land]\n---\n")
+    add_note(project, "Plan/deep/x.md", "#seaside")
+    add_attachment(project.pk, "Plan/map.png", [b"x"])
+    add_attachment(project.pk, "Pictures/p.png", [b"x"])
+    other = Project.objects.create(name="other", slug="other")
+    add_note(other, "Plan/secret.md", "#sea")
+    return project
+
+
+def test_a_folder_shows_what_lies_directly_in_it(library: Project) -> None:
+    root = list_folder(library.pk)
+    assert [(folder.path, folder.note_count) for folder in root.folders] == [
+        ("Pictures", 0),
+        ("Plan", 2),
+    ]
+    assert [note.path for note in root.notes] == ["Readme.md"]
+    plan = list_folder(library.pk, "PLAN/")
+    assert [folder.path for folder in plan.folders] == ["Plan/deep"]
+    assert [note.path for note in plan.notes] == ["Plan/Road map.md"]
+    assert plan.attachments == ("Plan/map.png",)
+
+
+def test_a_list_has_everything_below_a_folder(library: Project) -> None:
+    assert [n.path for n in list_notes(library.pk, "plan")] == [
+        "Plan/deep/x.md",
+        "Plan/Road map.md",
+    ]
+    assert [n.path for n in list_notes(library.pk, "pla")] == []
+    with pytest.raises(NoteRefused):
+        list_notes(library.pk, "../x")
+
+
+def test_a_tag_counts_those_below_it(library: Project) -> None:
+    found = {tag.tag: tag.note_count for tag in list_tags(library.pk)}
+    assert {name.lower(): count for name, count in found.items()} == {
+        "land": 1,
+        "sea": 2,
+        "sea/tides": 1,
+        "seaside": 1,
+    }
+    assert {note.path for note in notes_with_tag(library.pk, "#SEA")} == {
+        "Readme.md",
+        "Plan/Road map.md",
+    }
+
+
+def test_the_newest_changes_come_first(library: Project, author: Author) -> None:
+    notes.save_note(library.pk, "readme.md", "new", author)
+    assert list_recent(library.pk, 2)[0] == "Readme.md"
