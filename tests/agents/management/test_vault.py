@@ -1,0 +1,88 @@
+"""`import_vault` and `export_vault`, as one types them."""
+
+import io
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from pytest_django import Settings
+
+from agents.management.lookup import find_user
+from agents.management.progress import ProgressBar
+from agents.models import Note, Project
+from agents.projects.queries import projects_for
+
+
+@pytest.fixture
+def folder(db: None, settings: Settings, tmp_path: Path) -> Path:
+    settings.DATA_DIR = tmp_path / "data"
+    settings.DATA_DIR.mkdir()
+    root = tmp_path / "vault"
+    (root / "sub").mkdir(parents=True)
+    (root / "a.md").write_text("# A\n[[b]]")
+    (root / "sub" / "b.md").write_text("# B")
+    (root / "p.png").write_bytes(b"\x89PNG")
+    (root / "con.md").write_text("x")
+    (root / "bad.md").write_bytes(b"\xff")
+    (root / ".git").mkdir()
+    return root
+
+
+def run(command: str, *arguments: object) -> str:
+    out = io.StringIO()
+    call_command(command, *map(str, arguments), stdout=out)
+    return out.getvalue()
+
+
+def test_a_folder_becomes_a_project_and_says_what_was_left_out(folder: Path) -> None:
+    said = run("import_vault", folder, "--project", "Harbour")
+    assert "2 notes created, 0 updated, 2 other files stored, 0 unchanged, 2 left out." in said
+    assert 'Kept as files, not notes: "bad.md": is not UTF-8' in said
+    assert "1 hidden files and folders were left out." in said
+    assert 'Left out: "con.md"' in said
+    (project,) = projects_for(find_user(None))
+    assert (project.name, project.notes.count()) == ("Harbour", 2)
+
+
+def test_importing_again_goes_into_the_same_project(folder: Path) -> None:
+    run("import_vault", folder, "--project", "Harbour")
+    assert "0 notes created, 0 updated, 0 other files" in run(
+        "import_vault", folder, "--project", "Harbour"
+    )
+    assert (Project.objects.count(), Note.objects.count()) == (1, 2)
+
+
+@pytest.mark.parametrize("name", ["out", "out.zip"])
+def test_a_project_is_exported_as_it_came(folder: Path, tmp_path: Path, name: str) -> None:
+    run("import_vault", folder, "--project", "Harbour")
+    assert "4 files written" in run("export_vault", "--project", "Harbour", tmp_path / name)
+    if name == "out":
+        assert (tmp_path / "out/sub/b.md").read_bytes() == (folder / "sub/b.md").read_bytes()
+        run("export_vault", "--project", "Harbour", tmp_path / "out")  # what is done stays so
+        (tmp_path / "out/a.md").write_text("mine")
+    with pytest.raises(CommandError, match="is there already"):
+        run("export_vault", "--project", "Harbour", tmp_path / name)
+
+
+def test_a_place_that_is_none_is_refused(folder: Path) -> None:
+    with pytest.raises(CommandError, match="cannot be read"):
+        run("import_vault", folder / "none", "--project", "Harbour")
+    assert not Project.objects.exists()
+    with pytest.raises(CommandError, match="no project"):
+        run("export_vault", "--project", "Harbour", folder / "x")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_is_drawn_in_a_terminal_only() -> None:
+    terminal, file = Terminal(), io.StringIO()
+    for out in (terminal, file):
+        bar = ProgressBar(out, "Importing")
+        for done in range(1, 1_001):
+            bar.show(done, 1_000)
+    assert terminal.getvalue().endswith("█ 1,000 of 1,000\n")
+    assert terminal.getvalue().count("\r") < 100
+    assert file.getvalue() == ""

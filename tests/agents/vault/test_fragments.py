@@ -1,0 +1,50 @@
+"""What the part of a link after the # means."""
+
+import pytest
+
+from agents.vault.fragments import find_fragment
+from agents.vault.parsing import parse_note
+
+TEXT = """---
+a: b
+---
+# Plan
+Words.
+## Goals: first
+One.
+
+Two
+lines. ^two
+
+- item ^item
+## Next
+### Goals: first
+Deep.
+
+A table.
+
+^table
+# End
+"""
+
+
+@pytest.mark.parametrize(
+    ("fragment", "expected"),
+    [
+        ("Plan", (4, 19)),
+        ("goals first", (6, 12)),
+        ("Next#Goals first", (14, 19)),
+        ("Plan#Next#Goals: first", (14, 19)),
+        ("End#Goals first", None),
+        ("End", (20, 20)),
+        ("Nothing", None),
+        ("", None),
+        ("^two", (9, 10)),
+        ("^ITEM", (12, 12)),
+        ("^table", (17, 19)),
+        ("^none", None),
+    ],
+)
+def test_a_fragment_means(fragment: str, expected: tuple[int, int] | None) -> None:
+    found = find_fragment(TEXT.splitlines(), parse_note("a.md", TEXT), fragment)
+    assert (found and (found.first, found.last)) == expected
