@@ -55,16 +55,11 @@ def get_project(user: User, project_id: UUID) -> Project:
         raise NotFoundForUser(str(error)) from None
 
 
-def find_project_id(user: User, conversation_id: UUID, new_in: UUID) -> UUID | None:
-    """Return the project of a conversation of theirs; of one yet to begin, the one it begins in.
-
-    None if it is somebody else's, or they are not in the project.
-    """
-    existing = Conversation.all_objects.filter(pk=conversation_id)
-    if existing.exists():
-        own = for_user(user).filter(pk=conversation_id)
-        return own.values_list("project_id", flat=True).first()
-    return new_in if access.projects_for(user).filter(pk=new_in).exists() else None
+def get_project_id(user: User, conversation_id: UUID, new_in: UUID) -> UUID:
+    """Return the project of a conversation of theirs; of one yet to begin, the one it begins in."""
+    if Conversation.all_objects.filter(pk=conversation_id).exists():
+        return get(user, conversation_id).project_id
+    return get_project(user, new_in).pk
 
 
 def list_recent(

@@ -26,7 +26,7 @@ from agents.runtime import ConversationBusy, RunRefused, get_runtime
 from agents.web.throttling import TokenBucket
 from chat import close_codes
 from chat.conversations import commands, queries, tree
-from chat.errors import ChatError, InvalidAction
+from chat.errors import ChatError, InvalidAction, NotFoundForUser
 from chat.live import sessions
 from chat.live.commands import (
     Ack,
@@ -99,11 +99,12 @@ class ChatConsumer(AsyncWebsocketConsumer):
             return
         self.user = user
         wanted: UUID = self.scope["url_route"]["kwargs"]["project_id"]
-        project_id = await self._run_db(
-            lambda: queries.find_project_id(user, self.conversation_id, wanted)
-        )
-        if project_id is None:
-            await self._turn_away()
+        try:
+            project_id = await self._run_db(
+                lambda: queries.get_project_id(user, self.conversation_id, wanted)
+            )
+        except NotFoundForUser as error:
+            await self._end(str(error), close_codes.NOT_ALLOWED)
             return
         if sessions.count_for_user(user.pk) >= sessions.MAX_SOCKETS_PER_USER:
             await self._send_flash(
