@@ -10,7 +10,7 @@ _HEADING_SHARE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Snippet:
+class NoteSnippet:
     """A line by its number, and its text as one line."""
 
     line: int
@@ -19,7 +19,7 @@ class Snippet:
 
 def build_snippet(
     lines: Sequence[str], first_line: int, last_line: int, weights: Mapping[str, float]
-) -> Snippet:
+) -> NoteSnippet:
     """Return the line between two others that has most of the terms.
 
     Of a heading, the text it stands over: that is what a reader wants to see.
@@ -29,8 +29,8 @@ def build_snippet(
     best = max(numbers, key=lambda number: _weigh_line(lines[number - 1], weights), default=0)
     for number in range(best, last + 1) if best else ():
         if lines[number - 1].strip() and not lines[number - 1].startswith("#"):
-            return Snippet(number, _shorten(lines[number - 1], weights))
-    return Snippet(max(1, best), _shorten(lines[best - 1], weights) if best else "")
+            return NoteSnippet(number, _shorten(lines[number - 1], weights))
+    return NoteSnippet(max(1, best), _shorten(lines[best - 1], weights) if best else "")
 
 
 def _weigh_line(line: str, weights: Mapping[str, float]) -> float:

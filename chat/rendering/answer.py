@@ -239,13 +239,7 @@ class AnswerView:
         self.sources_changed = True
 
     def _apply_notice(self, chunk: SystemMessage) -> None:
-        part = NoticePart(
-            f"{self.id}-limit",
-            chunk.system_type,
-            chunk.severity,
-            chunk.system_message,
-            chunk.metadata,
-        )
+        part = NoticePart.from_message(f"{self.id}-limit", chunk)
         if is_wrap_up_notice(part) or (self.closing and replaces(part, self.closing)):
             self._close_last_part(chunk.at)
             self.closing, self.closing_changed = part, True

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from django.template import Template
 
-from agents.core.chunks import CallView, SourceRef, ToolCalled, ToolResult
+from agents.core.chunks import CallView, SourceRef, SystemMessage, ToolCalled, ToolResult
 from agents.core.sanitize import truncate
 from agents.tools.registry import TOOLS
 from agents.web.notice_levels import NoticeLevel, notice_level
@@ -167,6 +167,11 @@ class NoticePart:
     metadata: Mapping[str, Any]
     offers: bool = False
     template = "notice"
+
+    @classmethod
+    def from_message(cls, element_id: str, chunk: SystemMessage) -> "NoticePart":
+        message = chunk.system_message
+        return cls(element_id, chunk.system_type, chunk.severity, message, chunk.metadata)
 
     def end(self, at: float) -> None:
         """Nothing: a notice is whole from the beginning."""

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.search.analysis import analyse
-from agents.search.snippets import MAX_CHARS, Snippet, build_snippet
+from agents.search.snippets import MAX_CHARS, NoteSnippet, build_snippet
 
 LINES = ["# Quays", "", "Nothing here.", "The quay   needs a permit.", "## Permits", "Later."]
 
@@ -14,15 +14,15 @@ def weigh(words: str) -> dict[str, float]:
 
 def test_the_line_with_most_of_the_words_is_shown() -> None:
     found = build_snippet(LINES, 1, 6, weigh("permits quay"))
-    assert found == Snippet(4, "The quay needs a permit.")
+    assert found == NoteSnippet(4, "The quay needs a permit.")
 
 
 def test_of_a_heading_the_text_below_is_shown() -> None:
-    assert build_snippet(LINES, 5, 6, weigh("permit")) == Snippet(6, "Later.")
+    assert build_snippet(LINES, 5, 6, weigh("permit")) == NoteSnippet(6, "Later.")
 
 
 def test_lines_outside_are_not_looked_at() -> None:
-    assert build_snippet(LINES, 1, 3, weigh("permit")) == Snippet(3, "Nothing here.")
+    assert build_snippet(LINES, 1, 3, weigh("permit")) == NoteSnippet(3, "Nothing here.")
 
 
 @pytest.mark.parametrize("lines", [[], [""], ["", "  "]])
@@ -40,4 +40,4 @@ def test_a_long_line_is_cut_around_the_word() -> None:
 
 
 def test_a_text_that_has_become_shorter_is_no_error() -> None:
-    assert build_snippet(["one"], 40, 50, weigh("permit")) == Snippet(1, "one")
+    assert build_snippet(["one"], 40, 50, weigh("permit")) == NoteSnippet(1, "one")
