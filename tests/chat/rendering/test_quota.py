@@ -4,7 +4,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from agents.models import Membership
 from chat.conversations.tree import PAGE_SIZE
 from chat.live import follower
 from chat.markdown import RenderBudget, budget, render
@@ -61,7 +60,6 @@ def test_what_is_rendered_is_charged_to_whom_it_is_rendered_for(poor: None) -> N
 def test_an_answer_by_itself_is_charged_too(poor: None) -> None:
     ada = User.objects.create_user("ada")
     run = run_of(ada, "Why?", answer="# a\n" * 4_000)
-    Membership.objects.create(project=run.project, user=ada)
     client = Client()
     client.force_login(ada)
     there = f"/runs/{run.pk}/"
