@@ -5,6 +5,7 @@ what is there with the same content counts as done.
 """
 
 import hashlib
+import io
 import os
 import stat
 import tempfile
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from agents.models import Attachment
@@ -122,9 +124,43 @@ def _export_to_zip(project_id: UUID, place: Path, progress: ReportProgress) -> i
 
 
 def _write_member(archive: zipfile.ZipFile, file: ExportedFile) -> None:
-    info = zipfile.ZipInfo(file.path, ZIP_TIME)
-    info.external_attr = (stat.S_IFREG | 0o644) << 16
-    info.compress_type = zipfile.ZIP_DEFLATED
-    with archive.open(info, "w", force_zip64=True) as member:
+    with archive.open(_build_member(file.path), "w", force_zip64=True) as member:
         for chunk in file.chunks():
             member.write(chunk)
+
+
+def _build_member(path: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(path, ZIP_TIME)
+    info.external_attr = (stat.S_IFREG | 0o644) << 16
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info
+
+
+class _Outlet(io.RawIOBase):
+    """What a zip is written to that is sent while it is made."""
+
+    def __init__(self) -> None:
+        self._written: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._written.append(bytes(data))
+        return len(self._written[-1])
+
+    def take(self) -> bytes:
+        written, self._written = b"".join(self._written), []
+        return written
+
+
+def stream_zip(project_id: UUID) -> Iterator[bytes]:
+    """Yield a zip of a project piece by piece; none of it is kept."""
+    outlet = _Outlet()
+    with zipfile.ZipFile(outlet, "w") as archive:  # it need not seek
+        for file in iterate_files(project_id):
+            with archive.open(_build_member(file.path), "w", force_zip64=True) as member:
+                for chunk in file.chunks():
+                    member.write(chunk)
+                    yield outlet.take()
+    yield outlet.take()

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from chat.views.library import folders, history, moves, notes, search, tags
+from chat.views.library import files, folders, history, moves, notes, search, tags
 
 urlpatterns = [
     path("", folders.home, name="library-home"),
@@ -20,4 +20,8 @@ urlpatterns = [
     path("<slug:slug>/trash/", history.trash, name="library-trash"),
     path("<slug:slug>/trash/<int:note_id>/", history.restore_deleted, name="library-undelete"),
     path("<slug:slug>/tags/", tags.tags, name="library-tags"),
+    path("<slug:slug>/files/<path:path>", files.attachment, name="library-file"),
+    path("<slug:slug>/download/", files.download, name="library-download"),
+    path("<slug:slug>/upload/", files.upload, name="library-upload"),
+    path("<slug:slug>/upload/piece/", files.upload_piece, name="library-upload-piece"),
 ]

@@ -17,6 +17,14 @@ async def test_small_pieces_are_sent_together() -> None:
     assert await collect(read_in_chunks(iter(["a", "b", "c"]), run_at_once)) == ["abc"]
 
 
+async def test_bytes_are_sent_as_they_are() -> None:
+    response = stream_download(
+        iter([b"\x00", b"", b"\xff"]), "application/zip", "ä.zip", run_at_once
+    )
+    assert b"".join([part async for part in response]) == b"\x00\xff"
+    assert response.headers["Content-Disposition"] == "attachment; filename*=utf-8''%C3%A4.zip"
+
+
 async def test_nothing_is_read_before_it_is_wanted() -> None:
     read: list[int] = []
 

@@ -1,11 +1,14 @@
 """A project with a few notes, and people of every role."""
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 
 from agents.models import Membership, Project
+from agents.vault.attachments import add_attachment
 from tests.chat.factories import Browser, browser, member
 from tests.support.notes import add_note
 
@@ -24,11 +27,13 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf(db: None) -> Shelf:
+def shelf(db: None, settings: Any, tmp_path: Path) -> Shelf:
+    settings.DATA_DIR = tmp_path
     ada, project = member("ada")
     rea = User.objects.create_user("rea")
     Membership.objects.create(project=project, user=rea, role=Membership.Role.READER)
     eve, _ = member("eve")
     add_note(project, "plan/road map.md", "# Road map\n\nFirst *this*, then [[Harbour]].\n")
     add_note(project, "Harbour.md", "The quay is long. #water\n")
+    add_attachment(project.pk, "plan.pdf", [b"%PDF"])
     return Shelf(project, browser(ada), browser(rea), browser(eve))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.models import Note, Project
+from agents.models import Attachment, Note, Project
 from chat.views.library import folders
 from tests.chat.factories import browser, member
 from tests.chat.views.library.conftest import Shelf
@@ -60,6 +60,7 @@ def test_what_changed_last_is_named_first(shelf: Shelf) -> None:
 
 def test_an_empty_project_says_how_to_begin(shelf: Shelf) -> None:
     Note.objects.filter(project=shelf.project).delete()
+    Attachment.objects.filter(project=shelf.project).delete()
     assert "New note" in Page(shelf.ada.get(shelf.address()).content.decode()).text("a")
     read = shelf.rea.get(shelf.address()).content.decode()
     assert "no notes in this project yet" in read
