@@ -19,6 +19,7 @@ from agents import ledger
 from agents.audit.event_codec import encode_chunk
 from agents.core.chunks import Content, Done, OracleStreamChunk, Turn, to_dict
 from agents.core.config import LIMITS, AgentConfig
+from agents.core.sanitize import replace_unstorable
 from agents.models import AgentRun, ModelSettings, Project, SettingChange, UserAgentConfig
 from agents.models.runs import RunEvent
 from agents.vault.sample import create_sample_project
@@ -82,9 +83,10 @@ def limits(request: HttpRequest) -> JsonResponse:
 
 @csrf_exempt
 def note(request: HttpRequest) -> JsonResponse:
-    """{name, path, content}: a note of somebody's project."""
+    """{name, path, content}: a note of somebody's project, without what no note can hold."""
     asked = json.loads(request.body)
-    add_note(Project.objects.get(members__username=asked["name"]), asked["path"], asked["content"])
+    project = Project.objects.get(members__username=asked["name"])
+    add_note(project, asked["path"], replace_unstorable(asked["content"]))
     return JsonResponse({})
 
 

@@ -1,0 +1,78 @@
+"""Files that are not notes: one file per content, gone with its last row."""
+
+from pathlib import Path
+
+import pytest
+
+from agents.models import Attachment, Project
+from agents.vault import attachments
+from agents.vault.attachments import (
+    add_attachment,
+    collect_hashes,
+    delete_attachment,
+    get_attachment,
+    get_file,
+    iterate_chunks,
+    remove_unreferenced_files,
+)
+from agents.vault.errors import NoteExists, NoteRefused, NoteUnavailable
+from tests.support.notes import add_note
+
+
+def stored(data_folder: Path) -> list[str]:
+    return [path.name for path in (data_folder / "attachments").rglob("*") if path.is_file()]
+
+
+def test_equal_contents_share_a_file(project: Project, data_folder: Path) -> None:
+    one = add_attachment(project.pk, "a/Map.png", [b"x", b"y"])
+    other = add_attachment(project.pk, "b.bin", [b"xy"])
+    assert stored(data_folder) == [one.sha256] == [other.sha256]
+    assert get_file(one.sha256).parent.name == one.sha256[:2]
+    assert (one.size, one.content_type, one.name_key) == (2, "image/png", "map.png")
+    assert other.content_type == "application/octet-stream"
+    assert b"".join(iterate_chunks(get_attachment(project.pk, "A/map.PNG"))) == b"xy"
+
+
+def test_a_file_goes_with_the_last_project_that_has_it(project: Project, data_folder: Path) -> None:
+    other = Project.objects.create(name="other", slug="other")
+    add_attachment(project.pk, "a.bin", [b"shared"])
+    add_attachment(other.pk, "b.bin", [b"shared"])
+    own = add_attachment(project.pk, "c.bin", [b"own"])
+    hashes = collect_hashes(project.pk)
+    project.delete()
+    assert remove_unreferenced_files(hashes) == 1
+    assert own.sha256 not in stored(data_folder)
+    assert len(stored(data_folder)) == 1
+    assert remove_unreferenced_files(hashes) == 0
+
+
+def test_what_is_in_the_trash_keeps_its_bytes(project: Project, data_folder: Path) -> None:
+    row = add_attachment(project.pk, "a.bin", [b"x"])
+    delete_attachment(row)
+    with pytest.raises(NoteUnavailable):
+        get_attachment(project.pk, "a.bin")
+    assert remove_unreferenced_files([row.sha256]) == 0
+    add_attachment(project.pk, "a.bin", [b"y"])
+    assert Attachment.objects.count() == 2
+
+
+def test_what_cannot_be_stored_leaves_nothing_behind(
+    project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_note(project, "taken.md")
+    with pytest.raises(NoteExists):
+        add_attachment(project.pk, "Taken.md", [b"x"])
+    with pytest.raises(NoteRefused):
+        add_attachment(project.pk, "../x.bin", [b"x"])
+    monkeypatch.setattr(attachments, "MAX_ATTACHMENT_BYTES", 3)
+    with pytest.raises(NoteRefused, match="larger than 3 bytes"):
+        add_attachment(project.pk, "x.bin", [b"ab", b"cd"])
+    assert not Attachment.objects.exists()
+    assert not [name for name in stored(data_folder) if name.endswith(".part")]
+
+
+def test_bytes_that_are_gone_are_said_to_be(project: Project) -> None:
+    row = add_attachment(project.pk, "a.bin", [b"x"])
+    get_file(row.sha256).unlink()
+    with pytest.raises(NoteUnavailable, match=r"a\.bin"):
+        list(iterate_chunks(row))
