@@ -23,7 +23,7 @@ from agents.search.vectors import build_vector
 BATCH_SIZE = 200
 MAX_STATEMENT_ROWS = 500
 MAX_TERMS_BYTES = 400_000
-"""PostgreSQL takes 1 MiB of one row's terms; sections hold what a whole note cannot."""
+"""PostgreSQL takes 1 MiB of one row's terms. Few notes have so many different words."""
 MAX_EXTRA_CHARS = 20_000
 MAX_TITLE_CHARS = 500
 _UNSTORABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
@@ -150,10 +150,18 @@ def _analyse_text(
 
 
 def _cut(terms: str) -> str:
-    """Return as many of the terms as one row may have."""
-    if len(terms) < MAX_TERMS_BYTES // 4:
+    """Return as many of the terms as one row may have: first how often, then which there are."""
+    if len(terms) < MAX_TERMS_BYTES // 4 or len(terms.encode()) < MAX_TERMS_BYTES:
         return terms
-    kept = terms.encode()[:MAX_TERMS_BYTES].decode(errors="ignore")
+    beginning = _cut_bytes(terms, MAX_TERMS_BYTES // 2)
+    others = dict.fromkeys(terms[len(beginning) :].split())
+    for known in set(beginning.split()):
+        others.pop(known, None)
+    return _cut_bytes(f"{beginning}{' '.join(others)} ", MAX_TERMS_BYTES)
+
+
+def _cut_bytes(terms: str, size: int) -> str:
+    kept = terms.encode()[:size].decode(errors="ignore")
     return kept if len(kept) == len(terms) else f"{kept.rpartition(' ')[0]} "
 
 

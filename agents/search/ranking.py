@@ -1,7 +1,8 @@
 """One BM25 for all databases: candidates are ordered by their terms alone. No I/O.
 
-A document's score is that of its whole text and that of its best section, added. Where a term
-stands counts by the weight of its column.
+A document's score is that of its whole text and that of its best section, added; the section counts
+a little more, for it is what a reader will see. Where a term stands counts by the weight of its
+column.
 """
 
 import math
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 K1, B = 1.2, 0.75
 DOCUMENT_WEIGHTS = (8.0, 4.0, 3.0, 1.0)
 SECTION_WEIGHTS = (4.0, 3.0, 2.0, 1.0)
+SECTION_SHARE = 1.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,4 +54,4 @@ def score_rows(
 
 def compute_best_score(weights: Mapping[str, float]) -> float:
     """Return what no document and its section can exceed together."""
-    return 2 * (K1 + 1) * sum(weights.values())
+    return (1 + SECTION_SHARE) * (K1 + 1) * sum(weights.values())

@@ -31,6 +31,7 @@ from agents.search.query_terms import (
 )
 from agents.search.ranking import (
     DOCUMENT_WEIGHTS,
+    SECTION_SHARE,
     SECTION_WEIGHTS,
     compute_best_score,
     score_rows,
@@ -132,7 +133,7 @@ class _Search:
         scores = score_rows(rows, terms.ranked, DOCUMENT_WEIGHTS, self.size.mean_document_length)
         best_score = compute_best_score(terms.ranked)
         for id in ids:
-            scores[id] += sections.get(id, 0.0)
+            scores[id] += SECTION_SHARE * sections.get(id, 0.0)
             self.scores[id] = max(self.scores.get(id, 0.0), min(1.0, scores[id] / best_score))
         return sorted(ids, key=lambda id: (-scores[id], self.documents[id].path))
 
