@@ -26,7 +26,7 @@ from agents.search.candidates import load_documents, load_sections
 from agents.search.finders import DOCUMENTS, SECTIONS, Place, get_finder
 from agents.search.index import SearchableText, get_scope, index_documents
 from agents.search.query_terms import QueryTerms, get_count_limit, list_terms, weigh_terms
-from agents.search.ranking import DOCUMENT_WEIGHTS, SECTION_WEIGHTS, score_rows
+from agents.search.ranking import MeanLengths, Ranking
 from agents.search.search import search
 
 PROJECTS = 50
@@ -160,7 +160,7 @@ def find_candidates(project: UUID, query: str) -> tuple[QueryTerms, list[int], l
     """All that a search asks of the database before it ranks."""
     finder = get_finder(Place((get_scope(project, "note"),)))
     words = parse_query(query)
-    size = finder.measure()
+    size = finder.size
     counts = finder.count_documents(list_terms(words), get_count_limit(size.documents))
     terms = weigh_terms(words, counts, size.documents)
     if not terms.sought:
@@ -196,9 +196,12 @@ def report_ranking(projects: list[UUID], count: int) -> float:
 
 def rank(terms: QueryTerms, documents: list[int], sections: list[int]) -> None:
     found = load_sections(sections)
-    score_rows(found, terms.ranked, SECTION_WEIGHTS, 40.0)
     ids = {*documents, *(section.document_id for section in found)}
-    score_rows(load_documents(ids), terms.ranked, DOCUMENT_WEIGHTS, 80.0)
+    ranking = Ranking(load_documents(ids), MeanLengths(WORDS_PER_NOTE, WORDS_PER_NOTE / 2))
+    ranking.add_sections(found)
+    ranking.add_terms(terms.sought)
+    ranking.add_terms(terms.others)
+    ranking.sort()
 
 
 if __name__ == "__main__":

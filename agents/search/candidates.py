@@ -1,32 +1,14 @@
 """Candidates as rows: documents and sections that a finder found, with their terms."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from agents.models import SearchDocument, SearchSection
-from agents.search.ranking import Candidate
+from agents.search.ranking import DocumentCandidate, SectionCandidate
 
 _RANKED_COLUMNS = (
     *("id", "length"),
     *("title_terms", "heading_terms", "extra_terms", "body_terms"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentCandidate(Candidate):
-    kind: str
-    source_id: int
-    path: str
-    title: str
-    is_template: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SectionCandidate(Candidate):
-    document_id: int
-    heading_path: str
-    first_line: int
-    last_line: int
 
 
 def load_documents(ids: Iterable[int]) -> list[DocumentCandidate]:

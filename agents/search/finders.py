@@ -7,13 +7,15 @@ searched by name and a scope is no term of a text, so a text that holds a scope 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from django.db import connection
 
 from agents.models import SearchDocument, SearchSection
-from agents.search.ranking import DOCUMENT_WEIGHTS, SECTION_WEIGHTS
-from agents.search.vectors import build_query
+from agents.search.ranking import K1, B
+from agents.search.vectors import LABEL_WEIGHTS, RANK_TO_COUNT, build_query
 
 MAX_CANDIDATES = 200
 DOCUMENTS, SECTIONS = SearchDocument._meta.db_table, SearchSection._meta.db_table
@@ -49,7 +51,9 @@ class Finder:
     def __init__(self, place: Place) -> None:
         self.place = place
 
-    def measure(self) -> Size:
+    @cached_property
+    def size(self) -> Size:
+        """What there is to look through."""
         marks = ", ".join(["%s"] * len(self.place.scopes))
         statement = (
             f"SELECT count(*), sum(length), sum(section_count) FROM {DOCUMENTS}"  # noqa: S608  # our own names
@@ -132,7 +136,10 @@ class SqliteFinder(Finder):
 
 
 class PostgresqlFinder(Finder):
-    """GIN, ordered by each term's rarity times its `ts_rank`: that alone knows no rarity."""
+    """GIN, ordered by the sum of each term's rarity times what its `ts_rank` says it counts.
+
+    `ts_rank` of all terms at once knows neither rarity nor length, and loses the right rows.
+    """
 
     is_in_list = "= ANY(%s)"
 
@@ -156,18 +163,21 @@ class PostgresqlFinder(Finder):
         document_ids: Collection[int] | None = None,
     ) -> list[int]:
         restriction, arguments = self.build_restriction(table, f"{table}.id", document_ids)
-        ranks = " + ".join(["%s * ts_rank(%s::real[], tsv, %s::tsquery)"] * len(weights))
+        gain = "%s / (1 + norm / (%s * ts_rank(%s::real[], tsv, %s::tsquery) + 1e-9))"
         statement = (
-            f"SELECT id FROM {table} WHERE tsv @@ %s::tsquery{restriction}"  # noqa: S608  # our own names
-            f" ORDER BY {ranks} DESC, id LIMIT %s"
+            f"SELECT id FROM (SELECT id, tsv, %s + %s * length AS norm FROM {table}"  # noqa: S608  # our own names
+            f" WHERE tsv @@ %s::tsquery{restriction}) AS found"
+            f" ORDER BY {' + '.join([gain] * len(weights))} DESC, id LIMIT %s"
         )
-        columns = DOCUMENT_WEIGHTS if table == DOCUMENTS else SECTION_WEIGHTS
-        labels = [weight / columns[0] for weight in reversed(columns)]
-        ranked = [
-            value for term, weight in weights.items() for value in (weight, labels, f"'{term}'")
-        ]
+        mean = (
+            self.size.mean_document_length if table == DOCUMENTS else self.size.mean_section_length
+        )
+        norm = [K1 * (1 - B), K1 * B / (mean or 1)]
+        labels = list(LABEL_WEIGHTS)
+        gains = [[weight, RANK_TO_COUNT, labels, f"'{term}'"] for term, weight in weights.items()]
         query = build_query(self.place.scopes, weights)
-        found = fetch(statement, [query, *arguments, *ranked, MAX_CANDIDATES])
+        ranked = chain.from_iterable(gains)
+        found = fetch(statement, [*norm, query, *arguments, *ranked, MAX_CANDIDATES])
         return [row[0] for row in found]
 
 

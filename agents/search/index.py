@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 
 from agents.models import Project, SearchDocument, SearchSection
 from agents.search.analysis import analyse, count_terms
+from agents.search.ranking import DOCUMENT_WEIGHTS, SECTION_WEIGHTS
 from agents.search.sections import split_sections
 from agents.search.vectors import build_vector
 
@@ -177,7 +178,8 @@ def _write_rows(
     if connection.vendor == "postgresql":
         names.append("tsv")
         marks.append("%s::tsvector")
-        rows = ((*row, build_vector(*row[-len(_TERM_COLUMNS) : -1])) for row in rows)
+        weights = DOCUMENT_WEIGHTS if model is SearchDocument else SECTION_WEIGHTS
+        rows = ((*row, build_vector(weights, *row[-len(_TERM_COLUMNS) : -1])) for row in rows)
     row_marks = f"({', '.join(marks)})"
     start = f"INSERT INTO {model._meta.db_table} ({', '.join(names)}) VALUES "  # noqa: S608  # our own names
     changes = ", ".join(f"{name} = excluded.{name}" for name in names)

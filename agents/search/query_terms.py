@@ -1,19 +1,18 @@
 """Which terms of a query to look for, and how much each one counts. No I/O.
 
 Fillers and words that many documents have say little and cost most. They are not looked for where
-others are left, but among the documents that the others find they still count, by their rarity. A
-long word also counts as the longest known words that it begins and ends with.
+others are left, but among the best that the others find they still count, by their rarity. A long
+word also counts as the longest known words that it begins and ends with.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from agents.search.analysis import QueryWord
-from agents.search.ranking import compute_idf
 
 MAX_SOUGHT_WORDS = 12
-MAX_SOUGHT_PARTS = 6
 MAX_COUNTED_WORDS = 12
 FILLER_WEIGHT = 0.5
 PART_WEIGHT, UNKNOWN_PART_WEIGHT = 0.2, 0.5
@@ -27,10 +26,15 @@ MIN_COUNTED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class QueryTerms:
-    """The weights of terms: those to look for, and all that count when documents are ranked."""
+    """The weights of terms: those to look for, and those that decide among the best found."""
 
     sought: Mapping[str, float]
-    ranked: Mapping[str, float]
+    others: Mapping[str, float]
+
+
+def compute_idf(count: int, total: int) -> float:
+    """Return how much a term tells that `count` of `total` documents have."""
+    return math.log(1 + (max(total, count) - count + 0.5) / (count + 0.5))
 
 
 def get_common_count(total: int) -> int:
@@ -50,20 +54,28 @@ def list_terms(words: Iterable[QueryWord]) -> list[str]:
 
 
 def weigh_terms(words: Sequence[QueryWord], counts: Mapping[str, int], total: int) -> QueryTerms:
-    """Return the terms of a query by their weights; empty if the project has none to look for."""
+    """Return the terms of a query by their weights; none to look for if the project has none."""
     common = get_common_count(total)
-    known = _list_known(words, counts, is_filler=False)
+    known = _list_known([word for word in words if not word.is_filler], counts)
+    fillers = _list_known([word for word in words if word.is_filler], counts)
     telling = [term for term in known if counts[term] <= common] or known
-    sought = {term: compute_idf(counts[term], total) for term in telling[:MAX_SOUGHT_WORDS]}
-    parts = _weigh_parts(words, counts, total)
-    rarest = [part for part in parts if part not in known and counts[part] <= common]
-    sought |= {part: parts[part] for part in rarest[:MAX_SOUGHT_PARTS]}
-    ranked = dict(sought)
-    fillers = _list_known(words, counts, is_filler=True)
-    for term in [*known, *fillers][: MAX_SOUGHT_WORDS + MAX_COUNTED_WORDS]:
-        weight = 1.0 if term in known else FILLER_WEIGHT
-        ranked.setdefault(term, weight * compute_idf(counts[term], total))
-    return QueryTerms(sought, ranked)
+    sought = dict.fromkeys(telling[:MAX_SOUGHT_WORDS], 1.0)
+    others = dict.fromkeys([*known, *fillers][: MAX_SOUGHT_WORDS + MAX_COUNTED_WORDS], 1.0)
+    others |= dict.fromkeys(fillers, FILLER_WEIGHT)
+    for word in words:
+        parts = [part for part in _find_parts(word, counts) if counts[part] <= common]
+        if _is_known(word, counts):
+            others = dict.fromkeys(parts, PART_WEIGHT) | others
+        else:
+            sought = dict.fromkeys(parts, UNKNOWN_PART_WEIGHT) | sought
+    return QueryTerms(
+        {term: weight * compute_idf(counts[term], total) for term, weight in sought.items()},
+        {
+            term: weight * compute_idf(counts[term], total)
+            for term, weight in others.items()
+            if term not in sought
+        },
+    )
 
 
 def list_missing_words(words: Iterable[QueryWord], counts: Mapping[str, int]) -> tuple[str, ...]:
@@ -80,25 +92,10 @@ def _is_known(word: QueryWord, counts: Mapping[str, int]) -> bool:
     return any(counts[term] for term in word.terms)
 
 
-def _list_known(
-    words: Iterable[QueryWord], counts: Mapping[str, int], *, is_filler: bool
-) -> list[str]:
+def _list_known(words: Iterable[QueryWord], counts: Mapping[str, int]) -> list[str]:
     """Return the terms that some document has, rarest first."""
-    terms = dict.fromkeys(
-        term for word in words if word.is_filler == is_filler for term in word.terms if counts[term]
-    )
+    terms = dict.fromkeys(term for word in words for term in word.terms if counts[term])
     return sorted(terms, key=lambda term: counts[term])
-
-
-def _weigh_parts(
-    words: Iterable[QueryWord], counts: Mapping[str, int], total: int
-) -> dict[str, float]:
-    parts: dict[str, float] = {}
-    for word in words:
-        weight = PART_WEIGHT if _is_known(word, counts) else UNKNOWN_PART_WEIGHT
-        for part in _find_parts(word, counts):
-            parts[part] = max(parts.get(part, 0.0), weight * compute_idf(counts[part], total))
-    return parts
 
 
 def _find_parts(word: QueryWord, counts: Mapping[str, int]) -> list[str]:

@@ -13,13 +13,15 @@ from uuid import UUID
 
 from agents.models import SearchDocument
 from agents.search.analysis import QueryWord, parse_query
-from agents.search.candidates import (
-    DocumentCandidate,
-    SectionCandidate,
-    load_documents,
-    load_sections,
+from agents.search.candidates import load_documents, load_sections
+from agents.search.finders import (
+    DOCUMENTS,
+    MAX_CANDIDATES,
+    SECTIONS,
+    Finder,
+    Place,
+    get_finder,
 )
-from agents.search.finders import DOCUMENTS, SECTIONS, Finder, Place, get_finder
 from agents.search.fusion import fuse
 from agents.search.index import get_scope
 from agents.search.query_terms import (
@@ -30,14 +32,14 @@ from agents.search.query_terms import (
     weigh_terms,
 )
 from agents.search.ranking import (
-    DOCUMENT_WEIGHTS,
-    SECTION_SHARE,
-    SECTION_WEIGHTS,
-    compute_best_score,
-    score_rows,
+    DocumentCandidate,
+    MeanLengths,
+    RankedDocument,
+    Ranking,
 )
 
 MAX_QUERIES = 4
+SHORTLIST = 30
 ALL_KINDS = tuple(SearchDocument.Kind.values)
 
 
@@ -97,67 +99,68 @@ class _Search:
         self.phrasings = phrasings
         self.words = [word for words in phrasings for word in words]
         self.documents: dict[int, DocumentCandidate] = {}
-        self.best_sections: dict[int, tuple[float, SectionCandidate]] = {}
-        self.scores: dict[int, float] = {}
+        self.found: dict[int, RankedDocument] = {}
+        """Each document as the phrasing found it that fits it best."""
 
     def run(self, limit: int) -> SearchResult:
-        self.size = self.finder.measure()
+        size = self.finder.size
+        self.means = MeanLengths(size.mean_document_length, size.mean_section_length)
         terms = list_terms(self.words)
-        count_limit = get_count_limit(self.size.documents)
-        self.counts = self.finder.count_documents(terms, count_limit) if terms else {}
-        weighed = [weigh_terms(words, self.counts, self.size.documents) for words in self.phrasings]
+        count_limit = get_count_limit(size.documents)
+        counts = self.finder.count_documents(terms, count_limit) if terms else {}
+        weighed = [weigh_terms(words, counts, size.documents) for words in self.phrasings]
         weighed = [terms for terms in weighed if terms.sought]
-        hits = self._find_hits(weighed, limit) if weighed else []
         return SearchResult(
-            hits=tuple(hits),
-            missing_words=list_missing_words(self.words, self.counts),
+            hits=tuple(self._find_hits(weighed, limit)),
+            missing_words=list_missing_words(self.words, counts),
             weights={term: weight for each in weighed for term, weight in each.sought.items()},
         )
 
     def _find_hits(self, weighed: list[QueryTerms], limit: int) -> list[SearchHit]:
         fused = fuse([self._rank(terms) for terms in weighed])
         fused.sort(key=lambda id: self.documents[id].is_template)
-        best = fused[:limit]
-        if unplaced := [id for id in best if id not in self.best_sections]:
-            for terms in weighed:
-                self._score_sections(terms, unplaced)
-        return [self._build_hit(self.documents[id]) for id in best]
+        return [self._build_hit(self.found[id]) for id in fused[:limit]]
 
     def _rank(self, terms: QueryTerms) -> list[int]:
-        """Return the ids of the documents that fit these terms, best first."""
-        sections = self._score_sections(terms)
-        ids = {*self.finder.find(DOCUMENTS, terms.sought)} | sections.keys()
+        """Return the ids of the documents that fit these terms, best first.
+
+        All that was found is ranked by what was looked for, the best of it then by the other terms
+        and by more of its sections. So what stands at the end of a finder's list, where databases
+        differ, does not come among the first.
+        """
+        sections = load_sections(self.finder.find(SECTIONS, terms.sought))
+        ids = {*self.finder.find(DOCUMENTS, terms.sought), *(s.document_id for s in sections)}
+        ranking = Ranking(self._load_documents(ids), self.means)
+        ranking.add_sections(sections)
+        ranking.add_terms(terms.sought)
+        ranked = ranking.sort()
+        best = ranked[:SHORTLIST]
+        if len(sections) == MAX_CANDIDATES:
+            best_ids = [each.document.id for each in best]
+            found = self.finder.find(SECTIONS, terms.sought, best_ids)
+            ranking.add_sections(load_sections({*found} - ranking.section_scores.keys()))
+        ranking.narrow_down(best)
+        ranking.add_terms(terms.others)
+        ranked = [*ranking.sort(), *ranked[SHORTLIST:]]
+        self._keep_best(ranked)
+        return [each.document.id for each in ranked]
+
+    def _load_documents(self, ids: set[int]) -> list[DocumentCandidate]:
         new = load_documents(ids - self.documents.keys())
         self.documents.update({document.id: document for document in new})
-        rows = [self.documents[id] for id in ids]
-        scores = score_rows(rows, terms.ranked, DOCUMENT_WEIGHTS, self.size.mean_document_length)
-        best_score = compute_best_score(terms.ranked)
-        for id in ids:
-            scores[id] += SECTION_SHARE * sections.get(id, 0.0)
-            self.scores[id] = max(self.scores.get(id, 0.0), min(1.0, scores[id] / best_score))
-        return sorted(ids, key=lambda id: (-scores[id], self.documents[id].path))
+        return [self.documents[id] for id in ids]
 
-    def _score_sections(
-        self, terms: QueryTerms, document_ids: list[int] | None = None
-    ) -> dict[int, float]:
-        """Return the best section's score of each document that has one, and keep the section."""
-        sections = load_sections(self.finder.find(SECTIONS, terms.sought, document_ids))
-        mean_length = self.size.mean_section_length
-        scores = score_rows(sections, terms.ranked, SECTION_WEIGHTS, mean_length)
-        best: dict[int, float] = {}
-        for section in sorted(sections, key=lambda section: section.first_line):
-            score, id = scores[section.id], section.document_id
-            best[id] = max(best.get(id, 0.0), score)
-            if id not in self.best_sections or self.best_sections[id][0] < score:
-                self.best_sections[id] = score, section
-        return best
+    def _keep_best(self, ranked: list[RankedDocument]) -> None:
+        for each in ranked:
+            known = self.found.get(each.document.id)
+            if known is None or known.score < each.score:
+                self.found[each.document.id] = each
 
-    def _build_hit(self, document: DocumentCandidate) -> SearchHit:
-        place = self.best_sections.get(document.id)
-        section = place[1] if place else None
+    def _build_hit(self, found: RankedDocument) -> SearchHit:
+        document, section = found.document, found.section
         headings = section.heading_path.split("\n") if section and section.heading_path else []
         text = "".join(document.columns)
-        found = (
+        words = (
             word.written
             for word in self.words
             if not word.is_filler and any(f" {term} " in text for term in word.terms)
@@ -170,6 +173,6 @@ class _Search:
             heading_path=tuple(headings),
             first_line=section.first_line if section else 1,
             last_line=section.last_line if section else 1,
-            score=round(self.scores[document.id], 3),
-            words=tuple(dict.fromkeys(found)),
+            score=round(found.score, 3),
+            words=tuple(dict.fromkeys(words)),
         )
