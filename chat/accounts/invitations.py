@@ -25,14 +25,16 @@ TOO_MANY_MESSAGE = "Too many attempts with this link. Wait five minutes, then tr
 @sensitive_post_parameters("password1", "password2")
 @require_http_methods(["GET", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Whatever is wrong with a link, the answer is the same."""
+    """Whatever is wrong with a link, the answer is the same.
+
+    The address is a secret. No other site is told it, as none is of any page; this one is, because
+    a browser that tells it to nobody sends no origin with the form either.
+    """
     try:
         found = invitations.get_invitation(token)
-        response = _answer(request, token, found)
+        return _answer(request, token, found)
     except ProjectNotFound:
-        response = render(request, "accounts/invitation_spent.html", status=410)
-    response.headers["Referrer-Policy"] = "no-referrer"  # the address is a secret
-    return response
+        return render(request, "accounts/invitation_spent.html", status=410)
 
 
 def _answer(request: HttpRequest, token: str, found: Invitation) -> HttpResponse:

@@ -50,7 +50,7 @@ async def list_conversations(request: ApiRequest, query: ListQuery) -> Conversat
 
 def _list_page(user: User, query: ListQuery) -> ConversationList:
     before = _parse_cursor(query.before) if query.before else None
-    found = list(queries.list_recent(user, query.limit + 1, before))
+    found = list(queries.list_recent(user, query.limit + 1, before, query.project))
     shown = found[: query.limit]
     listed = [
         ListedConversation(running=row.running, **_conversation_fields(row))  # type: ignore[attr-defined]  # an annotation

@@ -257,6 +257,7 @@ CURSOR = r"^[0-9]{1,16}-[0-9a-f]{32}$"
 class ListQuery(Query):
     limit: int = Field(50, ge=1, le=100)
     before: str | None = Field(None, pattern=CURSOR, description="`next` of the page before.")
+    project: UUID | None = Field(None, description="Only those of this project.")
 
 
 class ConversationView(Schema):

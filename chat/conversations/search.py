@@ -7,10 +7,11 @@ import re
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from agents.core.sanitize import replace_unstorable
 from chat.conversations import queries
@@ -41,23 +42,30 @@ class SearchHit:
     snippet: Snippet
 
 
-def search_conversations(user: User, query: str, limit: int = MAX_HITS) -> list[SearchHit]:
-    """Titles first, then exchanges, each newest first."""
+def search_conversations(
+    user: User, query: str, limit: int = MAX_HITS, project_id: UUID | None = None
+) -> list[SearchHit]:
+    """Titles first, then exchanges, each newest first; of one project, or of all."""
     words = replace_unstorable(query[:MAX_QUERY_LENGTH]).split()[:MAX_WORDS]
     if not words:
         return []
-    hits = _search_titles(user, words, limit)
-    return hits + _search_exchanges(user, words, limit - len(hits))
+    own = queries.for_user(user)
+    if project_id is not None:
+        own = own.filter(project=project_id)
+    hits = _search_titles(own, words, limit)
+    return hits + _search_exchanges(user, own, words, limit - len(hits))
 
 
-def _search_titles(user: User, words: list[str], limit: int) -> list[SearchHit]:
-    found = queries.for_user(user).filter(_all_words_filter(words, "title"))
+def _search_titles(own: QuerySet[Conversation], words: list[str], limit: int) -> list[SearchHit]:
+    found = own.filter(_all_words_filter(words, "title"))
     return [SearchHit(c, None, _build_snippet(words, c.title)) for c in found[:limit]]
 
 
-def _search_exchanges(user: User, words: list[str], limit: int) -> list[SearchHit]:
+def _search_exchanges(
+    user: User, own: QuerySet[Conversation], words: list[str], limit: int
+) -> list[SearchHit]:
     found = (
-        Exchange.objects.filter(run__user=user, conversation__in=queries.for_user(user))
+        Exchange.objects.filter(run__user=user, conversation__in=own)
         .filter(_all_words_filter(words, "run__question", "run__answer"))
         .select_related("conversation", "run")
         .order_by("-created_at", "id")

@@ -136,7 +136,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         await self._end(sentence, close_codes.SIGNED_OUT)
 
     async def _turn_away(self) -> None:
-        await self._end("There is no such conversation of yours.", close_codes.NOT_ALLOWED)
+        sentence = "You are not in this project any more. Your text is kept."
+        await self._end(sentence, close_codes.NOT_ALLOWED)
 
     async def _end(self, sentence: str, code: int) -> None:
         self._is_closed = True

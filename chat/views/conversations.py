@@ -24,6 +24,7 @@ from chat.conversations.search import search_conversations as search_for
 from chat.errors import ChatError
 from chat.export import json_document, markdown_document
 from chat.models import Conversation, Exchange
+from chat.views.current_project import get_current_project
 from chat.views.helpers import get_conversation_or_404
 
 FORMATS = {
@@ -36,9 +37,14 @@ FORMATS = {
 @login_required
 @require_GET
 def search(request: HttpRequest) -> HttpResponse:
+    """The conversations of the project that one works in; of all with `everywhere`."""
     query = request.GET.get("q", "").strip()[:200]
-    hits = search_for(get_user(request), query) if query else []
-    return render(request, "chat/pages/search.html", {"query": query, "hits": hits})
+    everywhere = "everywhere" in request.GET
+    project = get_current_project(request)
+    within = project.pk if project is not None and not everywhere else None
+    hits = search_for(get_user(request), query, project_id=within) if query else []
+    context = {"query": query, "hits": hits, "project": project, "everywhere": everywhere}
+    return render(request, "chat/pages/search.html", context)
 
 
 @never_cache

@@ -80,9 +80,7 @@ def create_link(request: HttpRequest, project: Project) -> HttpResponse:
     except ProjectError as error:
         return render_project(request, project, status=422, link_error=str(error))
     address = request.build_absolute_uri(reverse("invitation", args=[token]))
-    response = render_project(request, project, made=made, link=address)
-    response.headers["Referrer-Policy"] = "no-referrer"
-    return response
+    return render_project(request, project, made=made, link=address)
 
 
 @require_POST

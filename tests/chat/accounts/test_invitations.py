@@ -26,7 +26,7 @@ def test_somebody_new_makes_an_account_and_is_in() -> None:
     assert problems(text) == []
     assert "Join Engine" in text
     assert "sign in" in text
-    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert page.headers["Referrer-Policy"] == "same-origin"
     page = client.post(link, GOOD, follow=True)
     assert page.redirect_chain[0][0] == "/p/engine/"
     user = User.objects.get(username="nia")

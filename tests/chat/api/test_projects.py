@@ -135,3 +135,15 @@ async def test_runs_of_a_project_that_one_left_are_not_there(ada: Caller) -> Non
     refusal(await ada("GET", f"oracle/runs/{run.pk}"), 404)
     refusal(await ada("POST", "oracle", json={"question": "Why?"}), 404)
     refusal(await ada("GET", f"projects/{uuid4()}"), 404)
+
+
+async def test_conversations_are_listed_of_one_project_or_of_all(ada: Caller) -> None:
+    await ada("POST", "oracle", json={"question": "Why?"})
+    other = (await ada("POST", "projects", json={"name": "Loom"})).json()["id"]
+    for named, count in (
+        ({}, 1),
+        ({"project": str(ada.chat.project.pk)}, 1),
+        ({"project": other}, 0),
+    ):
+        listed = (await ada("GET", "conversations", params=named)).json()["conversations"]
+        assert len(listed) == count

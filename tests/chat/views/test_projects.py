@@ -82,6 +82,22 @@ def test_the_sidebar_shows_one_project_and_switching_is_remembered() -> None:
     assert client.get("/", follow=True).redirect_chain[-1][0] == f"/c/{talk.id}/"
 
 
+def test_search_is_in_the_project_and_on_demand_in_all() -> None:
+    talk = Talk("What is the tide?")
+    other = services.create_project(talk.user, "Other")
+    client = browser(talk.user)
+    link = f'href="/c/{talk.id}/'
+    client.get(f"/p/{other.slug}/")
+    page = client.get("/search/?q=tide").content.decode()
+    assert link not in page
+    assert "Search in all your projects" in page
+    page = client.get("/search/?q=tide&everywhere=1").content.decode()
+    assert link in page
+    client.get(f"/p/{talk.project.slug}/")
+    assert link in client.get("/search/?q=tide").content.decode()
+    assert problems(page) == []
+
+
 def test_a_project_that_was_left_is_not_gone_back_to() -> None:
     team = Team()
     client = browser(team.bob)
