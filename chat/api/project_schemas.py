@@ -10,17 +10,18 @@ from agents.models import Membership
 from agents.projects.services import MAX_NAME_LENGTH
 from chat.api.schemas import Query, Schema, without_default
 
-NO_CONTROLS = r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*"
 VISIBLE = "[!-~¡-\u1fff\u2070-\u2fef\u3001-\ud7ff\U00010000-\U0010ffff]"
+NO_CONTROLS = r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
 ProjectName = Annotated[
     str,
     Field(
         min_length=1,
         max_length=MAX_NAME_LENGTH,
-        pattern=f"^{NO_CONTROLS}{VISIBLE}{NO_CONTROLS}$",
+        pattern=f"^{VISIBLE}{NO_CONTROLS}*$",
         examples=["Our notes"],
     ),
 ]
+"""It begins with something that can be seen, and has no control characters."""
 Role = Annotated[
     Membership.Role,
     Field(strict=False, description="Owners manage, members ask and write, readers ask."),

@@ -123,9 +123,13 @@ async def delete_project(request: ApiRequest, project_id: UUID) -> HttpResponseB
     errors=(409,),
 )
 async def restore_project(request: ApiRequest, project_id: UUID) -> ProjectView:
+    """Harmless for a project that is not deleted."""
+
     def restore() -> ProjectView:
-        project = queries.get_deleted_project(request.user, project_id)
-        services.restore_project(project, by=request.user)
+        if not queries.projects_for(request.user).filter(pk=project_id).exists():
+            project = queries.get_deleted_project(request.user, project_id)
+            services.restore_project(project, by=request.user)
+        queries.get_project(request.user, project_id, at_least=Role.OWNER)
         return _load(request.user, project_id)
 
     return await run_db(restore)

@@ -19,7 +19,7 @@ from tests.chat.api.site import Program
 from tests.support.script import say
 
 EXAMPLES = 6
-SECONDS = 500
+SECONDS = 120
 
 
 def fetched(program: Program) -> Any:
