@@ -24,7 +24,7 @@ _MAX_NESTED_LABELS = 4
 _WORTH_A_LOOK = re.compile(r"\[\[|\]\(|#|\^[\w-]+\s*$")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 _BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)\s*$")
-_TAG = re.compile(r"(?:^|(?<=[\s(\[{,;>*_\"'|]))#([^\s#\[\](){}<>|,;:.!?\"'`*\\&=+%$^~@]+)")
+TAG_PATTERN = re.compile(r"(?:^|(?<=[\s(\[{,;>*_\"'|]))#([^\s#\[\](){}<>|,;:.!?\"'`*\\&=+%$^~@]+)")
 _COLOUR = re.compile(r"(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _DESTINATION = re.compile(r"[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*")
@@ -124,9 +124,9 @@ def _iterate_frontmatter_tags(block: Frontmatter) -> Iterator[str]:
 
 
 def _find_tags(line: str) -> Iterator[str]:
-    for found in _TAG.finditer(line):
+    for found in TAG_PATTERN.finditer(line):
         tag = clean_tag(found[1])
-        if tag and not _is_colour(tag):
+        if tag and not is_colour(tag):
             yield tag
 
 
@@ -138,8 +138,8 @@ def clean_tag(written: str) -> str:
     return tag if has_letter and len(tag) <= MAX_TAG_LENGTH else ""
 
 
-def _is_colour(tag: str) -> bool:
-    """Whether it is a colour such as #1a2b3c or #fff; words such as #cafe are tags."""
+def is_colour(tag: str) -> bool:
+    """Return whether it is a colour such as #1a2b3c or #fff; words such as #cafe are tags."""
     if not _COLOUR.fullmatch(tag):
         return False
     return any(char.isdigit() for char in tag) or len(set(tag.lower())) == 1

@@ -1,21 +1,59 @@
-"""A note as a page shows it: a stretch of its text, and a stretch of its lines."""
+"""A note as a page shows it: stretches of its text and of its lines, and what belongs to it."""
 
-import hashlib
+import re
 from dataclasses import dataclass
+from html import unescape
 
+from agents.models import Note, Project
 from agents.search.sections import split_lines
-from agents.vault.frontmatter import BYTE_ORDER_MARK, read_frontmatter
-from chat.markdown import RenderBudget, render
+from agents.vault import canvas
+from agents.vault.links import Backlink, backlinks_for
+from chat.library.note_links import Embeds, PageLinks, ParsedText, suggest_path
+from chat.library.note_rendering import render_note, render_value
+from chat.markdown import RenderBudget
+from chat.markdown.rendering import render_plain
 from chat.rendering import quota
 from chat.rendering.cache import RenderCache
 from chat.rendering.fragments import NOTE_LINES, PAGE_CHARS, find_page_end
 
 MAX_CACHED_CHARS = 16_000_000
 """Characters of notes that a process keeps as HTML."""
+MAX_LISTED = 50
+MAX_HEADINGS = 200
+MAX_PROPERTIES = 40
+MAX_VALUES = 20
+MAX_VALUE_CHARS = 300
+_HEADING = re.compile(r'<h([3-6]) id="([^"]+)">(.*?)</h\1>', re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
 
 _cache: RenderCache[str, list[str]] = RenderCache(
     MAX_CACHED_CHARS, lambda blocks: sum(map(len, blocks))
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PageHeading:
+    """A heading of a note, and the address on its page that leads there."""
+
+    level: int
+    text: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class MissingLink:
+    """A link that leads nowhere yet; `path` is where a note for it would be made."""
+
+    target: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoteProperty:
+    """A property as a table shows it: its values are HTML."""
+
+    name: str
+    values: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +65,9 @@ class NotePage:
     lines: list[tuple[int, str]]
     line: int | None
     earlier: int | None
+    headings: list[PageHeading]
+    properties: list[NoteProperty]
+    missing: list[MissingLink]
 
     @property
     def first(self) -> int:
@@ -34,29 +75,110 @@ class NotePage:
         return self.lines[0][0] if self.lines else 1
 
 
-def build_note_page(text: str, block: int, line: int) -> NotePage:
-    """The text from a block on, and the lines around a line."""
-    all_lines = split_lines(text.removeprefix(BYTE_ORDER_MARK))
-    blocks = _render_cached("\n".join(all_lines[read_frontmatter(all_lines).end :]))
+def build_note_page(
+    project: Project,
+    path: str,
+    text: str,
+    *,
+    block: int = 0,
+    line: int = 0,
+    anchor: str = "",
+    can_write: bool = False,
+) -> NotePage:
+    """The text from a block or an anchor on, and the lines around a line."""
+    shown = ParsedText(path, text)
+    budget = RenderBudget()
+    embeds = Embeds(project, shown, budget, can_write=can_write)
+    links = PageLinks(project, shown, can_write=can_write, embeds=embeds)
+    blocks = _cache.get_or_create(
+        embeds.describe(shown), lambda: _render_blocks(shown, text, links, budget)
+    )
+    starts = _find_page_starts(blocks)
+    block = _find_anchor(blocks, starts, anchor) if anchor else block
     end = find_page_end(blocks, block, PAGE_CHARS)
-    first = max(0, min(line, len(all_lines)) - 1) // NOTE_LINES * NOTE_LINES
+    first = max(0, min(line, len(shown.lines)) - 1) // NOTE_LINES * NOTE_LINES
     last = first + NOTE_LINES
     return NotePage(
         blocks=blocks[block:end],
         block=end if end < len(blocks) else None,
-        lines=list(enumerate(all_lines[first:last], first + 1)),
-        line=last + 1 if last < len(all_lines) else None,
+        lines=list(enumerate(shown.lines[first:last], first + 1)),
+        line=last + 1 if last < len(shown.lines) else None,
         earlier=first + 1 - NOTE_LINES if first else None,
+        headings=_list_headings(blocks, is_paged=len(starts) > 1),
+        properties=_list_properties(shown, links),
+        missing=_list_missing(shown, links),
     )
 
 
-def _render_cached(text: str) -> list[str]:
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return _cache.get_or_create(digest, lambda: _render_blocks(text))
-
-
-def _render_blocks(text: str) -> list[str]:
-    budget = RenderBudget()
-    blocks = render(text, budget=budget)
+def _render_blocks(
+    shown: ParsedText, text: str, links: PageLinks, budget: RenderBudget
+) -> list[str]:
+    name = shown.path.lower()
+    if name.endswith(".txt"):
+        return [render_plain(text)]
+    lines = split_lines(canvas.to_markdown(text)) if name.endswith(".canvas") else shown.body
+    blocks = render_note(lines, links, budget)
     quota.add_cost(budget.spent)
     return blocks
+
+
+def _find_page_starts(blocks: list[str]) -> list[int]:
+    starts = [0]
+    while (end := find_page_end(blocks, starts[-1], PAGE_CHARS)) < len(blocks):
+        starts.append(end)
+    return starts
+
+
+def _find_anchor(blocks: list[str], starts: list[int], anchor: str) -> int:
+    """Return where the page begins that has an anchor."""
+    wanted = f'id="{anchor}"'
+    place = next((n for n, html in enumerate(blocks) if wanted in html), 0)
+    return max(start for start in starts if start <= place)
+
+
+def _list_headings(blocks: list[str], *, is_paged: bool) -> list[PageHeading]:
+    found = []
+    for html in blocks:
+        for level, anchor, inner in _HEADING.findall(html):
+            href = f"?at={anchor}#{anchor}" if is_paged else f"#{anchor}"
+            found.append(PageHeading(int(level), unescape(_TAG.sub("", inner)).strip(), href))
+        if len(found) >= MAX_HEADINGS:
+            break
+    return found
+
+
+def _list_properties(shown: ParsedText, links: PageLinks) -> list[NoteProperty]:
+    return [
+        NoteProperty(
+            found.name,
+            [_render_value(found.name, value, links) for value in found.values[:MAX_VALUES]],
+        )
+        for found in shown.parsed.frontmatter.properties[:MAX_PROPERTIES]
+        if found.values
+    ]
+
+
+def _render_value(name: str, value: str, links: PageLinks) -> str:
+    """Tags are written without their mark there, and mean the same."""
+    is_tag = name.casefold() in ("tag", "tags") and "," not in value and " " not in value.strip()
+    written = f"#{value.strip().lstrip('#')}" if is_tag else value
+    return render_value(written[:MAX_VALUE_CHARS], links)
+
+
+def _list_missing(shown: ParsedText, links: PageLinks) -> list[MissingLink]:
+    missing: dict[str, MissingLink] = {}
+    for link in shown.parsed.links:
+        if link.target and links.resolve(link.kind, link.target, link.fragment) is None:
+            path = suggest_path(shown.path, link.target)
+            missing.setdefault(link.target, MissingLink(link.target, path))
+        if len(missing) >= MAX_LISTED:
+            break
+    return list(missing.values())
+
+
+def list_backlinks(note: Note) -> list[Backlink]:
+    """Return the links of other notes to this one, one for each note."""
+    first: dict[str, Backlink] = {}
+    for link in backlinks_for(note):
+        first.setdefault(link.path, link)
+    return list(first.values())

@@ -49,7 +49,9 @@ _cleaner = nh3.Cleaner(
 )
 
 
-class _Renderer(RendererHTML):
+class BlockRenderer(RendererHTML):
+    """The elements that are ours."""
+
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         token = tokens[idx]
         return render_code(token.info, token.content, colours=env["colours"])
@@ -83,21 +85,22 @@ class _Parser(MarkdownIt):
         return plugins.is_allowed_url(url)
 
 
-def _build_parser() -> MarkdownIt:
+def build_parser(renderer: type[BlockRenderer] = BlockRenderer) -> MarkdownIt:
+    """Return a parser of CommonMark with our rules."""
     options = {
         "html": False,
         "xhtmlOut": False,
         "tasklists": True,
         "maxNesting": plugins.MAX_NESTING,
     }
-    md = _Parser("commonmark", options, renderer_cls=_Renderer)
+    md = _Parser("commonmark", options, renderer_cls=renderer)
     md.enable(["table", "strikethrough"])
     md.disable(["reference", "html_block", "html_inline"])
     plugins.install(md)
     return md
 
 
-_md = _build_parser()
+_md = build_parser()
 
 
 def render_block(block: Block, link: LinkResolver | None = None, *, colours: bool = True) -> str:

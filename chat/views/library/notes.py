@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from agents.models import Note, Project
 from agents.projects.errors import ProjectError
-from agents.projects.queries import get_project
+from agents.projects.queries import can_write, get_project
 from agents.vault.diffs import diff_texts
 from agents.vault.errors import NoteChanged, NoteRefused, VaultError
 from agents.vault.merge import merge_texts
@@ -21,7 +21,7 @@ from agents.vault.paths import NOTE_SUFFIX, get_folder
 from agents.web.requests import get_user
 from chat.library.edited_text import apply_edit, make_editable
 from chat.library.folder_entries import build_crumbs
-from chat.library.note_page import build_note_page
+from chat.library.note_page import MAX_LISTED, build_note_page, list_backlinks
 from chat.rendering import quota
 from chat.views.library.helpers import get_author, library_page, parse_number, render_page
 
@@ -52,9 +52,21 @@ def note(request: HttpRequest, project: Project, path: str) -> HttpResponse:
 def _render_note(request: HttpRequest, project: Project, path: str) -> HttpResponse:
     shown = get_note(project.pk, path)
     block, line = (parse_number(request.GET.get(name)) for name in ("block", "line"))
+    page = build_note_page(
+        project,
+        shown.path,
+        shown.text,
+        block=block,
+        line=line,
+        anchor=request.GET.get("at", ""),
+        can_write=can_write(get_user(request), project),
+    )
+    backlinks = list_backlinks(shown)
     context = {
         **_build_context(shown),
-        "shown": build_note_page(shown.text, block, line),
+        "shown": page,
+        "backlinks": backlinks[:MAX_LISTED],
+        "backlink_count": len(backlinks),
     }
     return render_page(request, project, "chat/library/note.html", context)
 
@@ -134,5 +146,7 @@ def _render_conflict(
 @quota.limit_rendering
 def preview(request: HttpRequest, project: Project) -> HttpResponse:
     """What a text looks like that is not saved yet."""
-    context = {"shown": build_note_page(request.POST.get("text", ""), 0, 0)}
+    path = request.POST.get("path", "").replace("\0", "").strip()[:500]
+    text = request.POST.get("text", "").replace("\0", "").replace("\r\n", "\n")
+    context = {"shown": build_note_page(project, path or "new.md", text, can_write=True)}
     return render_page(request, project, "chat/library/partials/_preview.html", context)
