@@ -49,6 +49,7 @@ def main() -> int:
     subprocess.run([sys.executable, "-m", "bench.settings"], cwd=ROOT, check=True)
     for name in ("bench.audit", "bench.replay", "bench.vault", "bench.search", "bench.retrieval"):
         subprocess.run([sys.executable, "-m", name], cwd=ROOT, check=False)
+    subprocess.run([sys.executable, "-m", "bench.search", "--postgresql"], cwd=ROOT, check=False)
     report_stuck_rules()
     return 0
 

@@ -35,7 +35,7 @@ def list_sqlite_statements(table: str) -> list[str]:
 def list_postgresql_statements(table: str) -> list[str]:
     return [
         f"ALTER TABLE {table} ADD COLUMN tsv tsvector",
-        f"CREATE INDEX {table}_tsv ON {table} USING gin (tsv)",
+        f"CREATE INDEX {table}_tsv ON {table} USING gin (tsv) WITH (gin_pending_list_limit = 256)",
     ]
 
 
