@@ -72,9 +72,12 @@ def welcome(user: User) -> Project | None:
     project = site.default_project
     if project is None or project.deleted_at is not None or not is_newcomer(user):
         return None
-    Membership.objects.get_or_create(
-        project=project, user=user, defaults={"role": site.default_role}
-    )
+    with transaction.atomic():
+        role = Role(site.default_role)
+        place = {"project": project, "user": user}
+        _, is_new = Membership.objects.get_or_create(**place, defaults={"role": role})
+        if is_new:
+            _log(project, user, None, "welcome", role)
     return project
 
 

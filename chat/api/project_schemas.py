@@ -10,7 +10,7 @@ from agents.models import Membership
 from agents.projects.services import MAX_NAME_LENGTH
 from chat.api.schemas import Query, Schema, without_default
 
-VISIBLE = "[!-~¡-\u1fff\u2070-\u2fef\u3001-\ud7ff\U00010000-\U0010ffff]"
+VISIBLE = r"[^\x00-\x20\x7f-\xa0\xad\u1680\u2000-\u206f\u3000]"
 NO_CONTROLS = r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
 ProjectName = Annotated[
     str,

@@ -1,4 +1,6 @@
 // The settings pages. Each setting is a form that htmx sends; here is what that cannot do.
+import "./copy_field.js";
+
 const { findAll, on } = htmx;
 
 const getForm = (element) => element.closest?.(".setting");
@@ -107,14 +109,6 @@ document.addEventListener("visibilitychange", async () => {
   for (const shown of findAll("#preview, #history, .setting-meaning")) {
     shown.replaceChildren(...page.getElementById(shown.id)?.childNodes ?? []);
   }
-});
-
-on("click", ({ target }) => {
-  const button = target.closest("[data-copy]");
-  if (!button) return;
-  const field = document.getElementById(button.dataset.copy);
-  field.select(); // so that it can be copied by hand where the clipboard is not allowed
-  navigator.clipboard?.writeText(field.value).then(() => { button.textContent = "Copied"; }, () => {});
 });
 
 // What was not sent yet when somebody leaves is sent then.
