@@ -88,7 +88,7 @@ def parse_note(path: str, text: str) -> ParsedNote:
         if "#" in line:
             tags.update(dict.fromkeys(_find_tags(_blank_out(line, found))))
     return ParsedNote(
-        title=_choose_title(path, block, headings),
+        title=_choose_title(path, block, headings, lines),
         tags=tuple(tags),
         aliases=tuple(_clean_aliases(block)),
         links=tuple(links),
@@ -98,8 +98,11 @@ def parse_note(path: str, text: str) -> ParsedNote:
     )
 
 
-def _choose_title(path: str, block: Frontmatter, headings: list[Heading]) -> str:
-    given = block.get_value("title") or next((h.text for h in headings if h.text), "")
+def _choose_title(path: str, block: Frontmatter, headings: list[Heading], lines: list[str]) -> str:
+    """Return the given title, or the heading that a note begins with, or its name."""
+    given = block.get_value("title")
+    if not given and headings and not any(map(str.strip, lines[block.end : headings[0].line])):
+        given = headings[0].text
     return " ".join((given or get_name(path)).split())[:MAX_TITLE_LENGTH]
 
 

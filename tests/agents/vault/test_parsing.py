@@ -174,13 +174,16 @@ def test_headings_and_blocks_are_found_outside_of_code() -> None:
     ("text", "title"),
     [
         ("---\ntitle: 'Of the: sea'\n---\n# Other", "Of the: sea"),
-        ("text\n\n## First  heading\n# Second", "First heading"),
+        ("\n\n## First  heading\ntext\n# Second", "First heading"),
+        ("text\n\n# A heading of a part", "Note"),
         ("no heading", "Note"),
         ("", "Note"),
         ("\ufeff# With a mark\r\n", "With a mark"),
     ],
 )
-def test_a_title_is_given_or_the_first_heading_or_the_name(text: str, title: str) -> None:
+def test_a_title_is_given_or_the_heading_at_the_beginning_or_the_name(
+    text: str, title: str
+) -> None:
     assert parse(text).title == title
 
 
