@@ -14,7 +14,6 @@ import django
 
 HITS = 5
 MORE_QUERIES = (
-    ["release notes of security releases"],
     ["model form", "Formularvalidierung"],
     ["the and of"],
     ["datenbankabfragen", "中文", "e-mail"],
