@@ -74,14 +74,14 @@ def check_system_prompt(
     from agents.runtime import TEMPLATE_NAME, find_template_fault
 
     fault = find_template_fault()
-    hint = "Mend the file in the folder templates of ORACLE_DATA_DIR, or remove it."
+    hint = "Fix the file in the folder templates of ORACLE_DATA_DIR, or remove it."
     return [Error(f"{TEMPLATE_NAME} {fault}.", hint=hint, id="agents.E004")] if fault else []
 
 
 def check_card_templates(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    hint = "Mend the template in the package that brings the tool, or remove it."
+    hint = "Fix the template in the package that brings the tool, or remove it."
     faults = {name: _find_card_fault(CARD_TEMPLATE.format(tool=name)) for name, _ in TOOLS}
     return [
         Error(f"The card of the tool {name!r} {fault}.", hint=hint, id="agents.E005")

@@ -91,7 +91,7 @@ def _postgresql(url: str) -> dict[str, Any]:
     """libpq reads the address itself, so everything that PostgreSQL's own tools take is taken."""
     help_text = "Write postgresql://user:password@host:5432/name, or leave it out for SQLite."
     if not url.startswith(("postgresql://", "postgres://")):
-        raise ImproperlyConfigured(f"DATABASE_URL is not PostgreSQL's. {help_text}")
+        raise ImproperlyConfigured(f"DATABASE_URL is not a PostgreSQL address. {help_text}")
     from psycopg.conninfo import conninfo_to_dict  # a tenth of the start-up, which SQLite spares
 
     try:

@@ -116,7 +116,7 @@ class ConfigAdmin(ReadOnlyAdmin):
             return HttpResponseNotAllowed(["GET", "HEAD"])
         user = self.get_queryset(request).filter(pk=min(object_id, MAX_ID)).first()
         if user is None:
-            raise Http404("There is no such person.")
+            raise Http404("There is no such user.")
         site = self.admin_site.each_context(request)
         context = {**site, **page_context(user, request.GET.get("page", ""))}
         return TemplateResponse(request, "admin/agents/useragentconfig/person.html", context)

@@ -66,9 +66,9 @@ def verify_entries() -> Finding | None:
             if not link:
                 return Finding(number, "this entry or the one before it was changed or removed")
             if entry.by_id is not None and entry.by_mark not in _user_pseudonyms(entry.by_id):
-                return Finding(number, "it names somebody else than it did")
+                return Finding(number, "it names a different user than recorded")
             if entry.by_id is None and entry.by_mark in known:
-                return Finding(number, "it names nobody, but they are still here")
+                return Finding(number, "it names no user, but the user still exists")
     except READ_ERRORS as error:
         return Finding(number + 1, f"it cannot be read ({type(error).__name__})")
     there = AgentRun.objects.filter(pk=OuterRef("run_id"))
@@ -110,11 +110,11 @@ class _RunVerifier:
         if run.first_link not in (signing.first_link(run, key) for key in signing.all_keys()):
             return Finding(None, "what the run started from is not what was signed")
         if run.user_id is not None and run.digests["user"] not in _user_pseudonyms(run.user_id):
-            return Finding(None, "the run belongs to somebody else than it did")
+            return Finding(None, "the run belongs to a different user than recorded")
         if run.user_id is None and run.outcome is not None and not self.is_erased:
             return Finding(None, "the run belongs to nobody, and no erasure is recorded")
         if run.user_id is None and run.digests["user"] in _current_pseudonyms():
-            return Finding(None, "the run belongs to nobody, but they are still here")
+            return Finding(None, "the run belongs to no user, but the user still exists")
         return None
 
     def _verify_events(self) -> Finding | None:
@@ -155,9 +155,9 @@ class _RunVerifier:
         if run.seal not in (signing.seal(run, self.link, key) for key in signing.all_keys()):
             return Finding(None, "how the run ended is not what was sealed")
         if len(closings) != 1:
-            return Finding(None, f"its end is in the record of the audit {len(closings)} times")
+            return Finding(None, f"its end is in the audit log {len(closings)} times")
         if closings[0].detail.get("seal") != run.seal or not is_signed(closings[0]):
-            return Finding(None, "the record of the audit says otherwise of its end")
+            return Finding(None, "the audit log records a different end")
         if signing.tools_digest(run.tools.values(*signing.TOOL_FIELDS)) != run.digests["tools"]:
             return Finding(None, "what it used of its tools was changed")
         for name in signing.ERASABLE_TEXTS:

@@ -49,7 +49,7 @@ def get_reason(code: str) -> Reason:
         Outcome.FAILED,
         code,
         "error",
-        "The run ended for a reason that is not known here any more.",
+        "The run ended for a reason that is no longer known.",
         "Ask your administrator which package it came from.",
     )
 

@@ -8,15 +8,15 @@ from django.db import InterfaceError, InternalError, OperationalError
 NO_ANSWER = "The database does not answer."
 LOCKED = "The database is locked by something else."
 _SQLITE_MESSAGES = {
-    sqlite3.SQLITE_FULL: "The disk of the server is full.",
+    sqlite3.SQLITE_FULL: "The server's disk is full.",
     sqlite3.SQLITE_READONLY: "The database is read-only.",
     sqlite3.SQLITE_BUSY: LOCKED,
     sqlite3.SQLITE_LOCKED: LOCKED,
-    sqlite3.SQLITE_IOERR: "The disk of the server cannot be read or written.",
-    sqlite3.SQLITE_CANTOPEN: "The file of the database cannot be opened.",
-    sqlite3.SQLITE_PERM: "The file of the database may not be opened.",
-    sqlite3.SQLITE_CORRUPT: "The file of the database is damaged.",
-    sqlite3.SQLITE_NOTADB: "The file of the database is damaged.",
+    sqlite3.SQLITE_IOERR: "The server's disk cannot be read or written.",
+    sqlite3.SQLITE_CANTOPEN: "The database file cannot be opened.",
+    sqlite3.SQLITE_PERM: "The server may not open the database file.",
+    sqlite3.SQLITE_CORRUPT: "The database file is damaged.",
+    sqlite3.SQLITE_NOTADB: "The database file is damaged.",
 }
 _READ_ONLY_TRANSACTION = "25006"
 

@@ -157,7 +157,7 @@ class NoTimeToRetry(EndpointError):
         why = (
             f"the next try would have to wait {duration}, longer than this run has left."
             if duration
-            else "the endpoint asks to be left alone until much later."
+            else "the endpoint asks not to be called again until much later."
         )
         super().__init__(f"{error} Not tried again: {why}", retry_after=error.retry_after)
         self.code = error.code

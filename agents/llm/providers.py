@@ -54,7 +54,7 @@ def resolve_base_url(provider: str, base_url: str) -> str:
     """Where a provider is for somebody: only a local one may be elsewhere than usual."""
     preset = PROVIDERS.get(provider)
     if preset is None:
-        raise EndpointNotAllowed("The chosen provider is not known here any more. Choose another.")
+        raise EndpointNotAllowed("The chosen provider is no longer available. Choose another.")
     if not preset.is_local:
         return preset.base_url
     return base_url or preset.base_url

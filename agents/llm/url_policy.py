@@ -172,7 +172,7 @@ class EndpointPolicy:
         """Where a base URL leads, or EndpointNotAllowed, as far as is known without resolving."""
         place = parse_base_url(base_url)
         if self.own == "no":
-            raise EndpointNotAllowed("Here everybody uses the endpoint of this site.")
+            raise EndpointNotAllowed("On this site everybody uses the site's endpoint.")
         if place.is_ip:
             self.check_addresses(place, [place.host])
         elif not (self.is_allowlisted(place.host, place.port) or _ANY_HOST in self.inside):

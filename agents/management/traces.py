@@ -31,7 +31,7 @@ def read_traces(path: Path, rules: StuckRules) -> list[tuple[Recording, Labelled
     if bad:
         more = f"; and {len(bad) - _MAX_LISTED:,} more" if len(bad) > _MAX_LISTED else ""
         raise CommandError(
-            f"{path} has lines that are no runs. {'; '.join(bad[:_MAX_LISTED])}{more}."
+            f"{path} has lines that are not runs. {'; '.join(bad[:_MAX_LISTED])}{more}."
         )
     if not runs:
         raise CommandError(f"{path} holds no runs.")

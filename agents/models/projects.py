@@ -25,7 +25,7 @@ class Project(models.Model):
     is_sample = models.BooleanField(default=False, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     archived_at = models.DateTimeField(null=True, blank=True, editable=False)
-    """Since when it can only be read."""
+    """When it was archived: read-only since then."""
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
     """Since when nobody reaches it; some weeks later it is purged."""
     members = models.ManyToManyField(

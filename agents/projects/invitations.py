@@ -18,7 +18,7 @@ from agents.projects.members import add_member
 LIFETIME = timedelta(days=7)
 MAX_OPEN = 50
 """Links of one project that may be open at a time."""
-SPENT_MESSAGE = "This link was used, was taken back, or is older than a week. Ask for a new one."
+SPENT_MESSAGE = "This link was used or revoked, or is older than a week. Ask for a new one."
 
 
 def create_invitation(
@@ -28,7 +28,7 @@ def create_invitation(
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)  # those who count wait
         if open_invitations(project).count() >= MAX_OPEN:
-            raise ProjectRefused(f"There are {MAX_OPEN} open links. Take one back first.")
+            raise ProjectRefused(f"There are {MAX_OPEN} open links. Revoke one first.")
         token = secrets.token_urlsafe(32)
         made = Invitation.objects.create(
             project=project,

@@ -22,7 +22,7 @@ def find_person(name: str) -> User:
     is_storable = "\0" not in name and name.isprintable()
     found = User.objects.filter(username=name, is_active=True).first() if is_storable else None
     if found is None:
-        raise ProjectNotFound("There is no user of that name. Make a link for somebody new.")
+        raise ProjectNotFound("There is no user of that name. Create a link for somebody new.")
     return found
 
 
@@ -30,7 +30,7 @@ def add_member(project: Project, user: User, role: Role, *, by: User | None) -> 
     with transaction.atomic():
         members = lock_members(project)
         if any(member.user_id == user.pk for member in members):
-            raise ProjectRefused(f"{user.username} is in this project already.")
+            raise ProjectRefused(f"{user.username} is already in this project.")
         if len(members) >= MAX_MEMBERS:
             raise ProjectRefused(f"A project may have {MAX_MEMBERS:,} members.")
         added = Membership.objects.create(project=project, user=user, role=role)

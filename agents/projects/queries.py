@@ -15,13 +15,13 @@ from agents.projects.errors import ProjectForbidden, ProjectNotFound, ProjectRef
 Role = Membership.Role
 RANKS = {Role.READER: 0, Role.MEMBER: 1, Role.OWNER: 2}
 NEEDED_ROLE_MESSAGES = {
-    Role.MEMBER: "You are a reader of this project: you can ask, and not change anything.",
+    Role.MEMBER: "You are a reader of this project: you can ask, but not change anything.",
     Role.OWNER: "Only an owner of this project can do this.",
 }
-NO_PROJECT_MESSAGE = "You are not a member of such a project."
+NO_PROJECT_MESSAGE = "You have no such project."
 ARCHIVED_MESSAGE = (
-    "This project is archived: it can be read, and nothing can be asked or changed in it. "
-    "One of its owners can take it out of the archive."
+    "This project is archived: it can be read, but nothing can be asked or changed in it. "
+    "An owner can unarchive it."
 )
 
 
@@ -58,7 +58,7 @@ def get_deleted_project(user: User, key: UUID | str) -> Project:
     """Return a deleted project, for one of its owners."""
     found = _find(deleted_projects_for(user), key)
     if found is None:
-        raise ProjectNotFound("There is no such deleted project of yours.")
+        raise ProjectNotFound("You have no such deleted project.")
     return found
 
 

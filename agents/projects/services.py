@@ -93,7 +93,9 @@ def restore_project(project: Project, *, by: User | None) -> Project:
     with transaction.atomic():
         found = Project.objects.select_for_update().get(pk=project.pk)
         if not found.name:
-            raise ProjectRefused("What was in this project is gone for good after 30 days.")
+            raise ProjectRefused(
+                "The contents of this project were deleted for good after 30 days."
+            )
         return _change(project, by, "restore", deleted_at=None)
 
 

@@ -101,10 +101,12 @@ def _check_conversation_free(request: RunRequest) -> None:
         request.conversation_key is not None
         and active.filter(conversation_key=request.conversation_key).exists()
     ):
-        raise ConversationBusy("This conversation has a run going. Wait for it to end, or stop it.")
+        raise ConversationBusy(
+            "A run is already in progress in this conversation. Wait for it to end, or stop it."
+        )
 
 
 def _check_run_count(request: RunRequest) -> None:
     active = AgentRun.objects.filter(user=request.user, outcome__isnull=True).count()
     if active >= MAX_ACTIVE_RUNS:
-        raise TooManyRuns(f"You have {active} runs going. Wait for one to end, or stop one.")
+        raise TooManyRuns(f"You have {active} runs in progress. Wait for one to end, or stop one.")

@@ -50,7 +50,7 @@ def _recover_safely(run: AgentRun, lease_duration: timedelta) -> bool:
     except (OperationalError, InterfaceError):
         raise
     except Exception:
-        logger.exception("run %s cannot be settled", run.pk)
+        logger.exception("run %s cannot be recovered", run.pk)
         return False
 
 

@@ -65,9 +65,9 @@ class RunTask:
                 await self._interrupt(writer)
             raise
         except LedgerClosed:
-            logger.warning("run %s is not ours any more", run_id)
+            logger.warning("run %s was taken over by another process", run_id)
         except Exception:
-            logger.exception("run %s broke; the sweeper settles it", run_id)
+            logger.exception("run %s failed; the sweeper will end it", run_id)
 
     def _chunks(self) -> AsyncGenerator[OracleStreamChunk, None]:
         setting, request = self.inputs, self.inputs.request

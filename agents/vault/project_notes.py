@@ -112,7 +112,7 @@ class ProjectNotes(Notes):
             return self._create(path, text, author)
         if not is_index(before.text) and before.key not in self._seen:
             raise NoteExists(
-                f"{before.path!r} was not made as an index; read it first if it shall be replaced."
+                f"{before.path!r} was not made as an index; read it first if it should be replaced."
             )
         expected = self._seen.get(before.key, before.version)
         return self._replace(before, text, author, expected)

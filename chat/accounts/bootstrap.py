@@ -17,7 +17,7 @@ def get_or_create_first_user() -> User:
     if user is None:
         raise InvalidAction(
             "No user of this site is an active administrator. "
-            "Make one with `manage.py createsuperuser`, then sign in with its password."
+            "Create one with `manage.py createsuperuser`, then sign in with its password."
         )
     return user
 

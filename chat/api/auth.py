@@ -63,7 +63,7 @@ def _refuse_plain_http(request: HttpRequest) -> None:
 
 def _invalid_token_error() -> ApiError:
     return _unauthorized_error(
-        "This token is not valid: unknown, or revoked. Make one in the settings.",
+        "This token is not valid: unknown, or revoked. Create one in the settings.",
         "invalid_token",
         f'{REALM}, error="invalid_token"',
     )

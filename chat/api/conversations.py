@@ -180,7 +180,7 @@ async def _notify_changed(conversation_id: UUID, view: ConversationView) -> Conv
 @endpoint(
     "GET",
     f"{CONVERSATION_PATH}/export",
-    "Take a conversation away: the whole tree as JSON, or the path to HEAD as Markdown",
+    "Export a conversation: the whole tree as JSON, or the path to HEAD as Markdown",
     scopes=[Scope.READ],
     query=ExportQuery,
     answers={200: "application/json, text/markdown"},

@@ -11,7 +11,7 @@ from agents.settings_service import SettingConflict
 from chat.api.errors import ApiError, api_error
 from chat.api.framework import ApiRequest
 
-IF_MATCH = {"If-Match": "The ETag that was seen. If it is another one now: 409."}
+IF_MATCH = {"If-Match": "The ETag you saw. If it has changed since: 409."}
 VersionedSettings = type[UserAgentConfig] | type[ModelSettings]
 
 
@@ -38,7 +38,7 @@ def conflict_error(what: str, in_force: Mapping[str, Any]) -> ApiError:
     return api_error(
         409,
         ("body", "version"),
-        f"{what} were changed elsewhere: this is version {version} now. "
+        f"{what} were changed elsewhere: they are now at version {version} now. "
         "Nothing was stored; look at them, then send your change with that version.",
         "conflict",
         context=in_force,

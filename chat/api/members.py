@@ -51,7 +51,7 @@ async def list_members(request: ApiRequest, project_id: UUID) -> MemberList:
 @endpoint(
     "POST",
     f"{PROJECT_PATH}/members",
-    "Let somebody in, by their name",
+    "Add somebody, by username",
     scopes=[Scope.PROJECTS],
     rate=Rate.CHANGE,
     takes=NewMember,
@@ -128,7 +128,7 @@ async def list_invitations(request: ApiRequest, project_id: UUID) -> InvitationL
 @endpoint(
     "POST",
     f"{PROJECT_PATH}/invitations",
-    "Make a link that lets one person in, once, within a week",
+    "Create a link that lets one person in, once, within a week",
     scopes=[Scope.PROJECTS],
     rate=Rate.CHANGE,
     takes=NewInvitation,
@@ -151,7 +151,7 @@ async def create_invitation(
 @endpoint(
     "DELETE",
     INVITATION_PATH,
-    "Take a link back",
+    "Revoke a link",
     scopes=[Scope.PROJECTS],
     rate=Rate.CHANGE,
     answers={204: None},

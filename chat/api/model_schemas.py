@@ -25,9 +25,9 @@ DESCRIPTIONS = {
     "oracle_model": "The model that is asked; empty: the default.",
     "subagent_model": "The model of the librarian; empty: the same.",
     "thinking_enabled": "Whether the model may think before it answers.",
-    "reasoning_effort": "How much it thinks, where it can be told.",
+    "reasoning_effort": "How much it thinks, where this can be set.",
     KEY: "Your key for the chosen provider; empty removes it. It is stored encrypted, sent to that "
-    "endpoint only, and never told.",
+    "endpoint only, and never shown.",
 }
 CONSTRAINTS: dict[str, dict[str, Any]] = {
     "base_url": {"max_length": _get_column("base_url").max_length, "pattern": URL_PATTERN},

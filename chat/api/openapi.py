@@ -33,21 +33,21 @@ STATUS_DESCRIPTIONS = {
     400: "The host is not one of this site.",
     401: "No token, or one that is unknown or revoked.",
     403: "The token lacks the scope that this needs; or the request came without HTTPS.",
-    404: "There is no such thing of yours.",
+    404: "You have no such thing.",
     409: "Not now, or not any more: the message says why, `ctx` what is in force.",
     413: f"The body has more than {MAX_BODY_BYTES:,} bytes.",
     415: f"The body is not {JSON}.",
     422: "A field is wrong: `loc` names it. Nothing was stored.",
     429: "Too many requests, runs or streams. `Retry-After` says when to come back.",
-    500: "A fault of ours.",
-    503: "The server is stopping, or its database is away.",
+    500: "An error in Oracle.",
+    503: "The server is stopping, or its database does not answer.",
 }
 HEADERS = {
     "WWW-Authenticate": ("How to say who you are.", "string"),
     "Retry-After": ("Seconds to wait before trying again.", "integer"),
     "RateLimit-Limit": ("Requests of this kind that a token may make in a minute.", "integer"),
     "RateLimit-Remaining": ("How many are left now.", "integer"),
-    "RateLimit-Reset": ("Seconds until all of them are there again.", "integer"),
+    "RateLimit-Reset": ("Seconds until all of them are available again.", "integer"),
     "ETag": ("The version, for If-Match.", "string"),
 }
 ERROR_HEADERS = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}

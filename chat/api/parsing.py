@@ -22,7 +22,7 @@ MAX_BODY_BYTES = 64 * 1024
 JSON = "application/json"
 MESSAGES = {
     "missing": "This field is required.",
-    "extra_forbidden": "There is no such field here. Check its spelling against /api/openapi.json.",
+    "extra_forbidden": "There is no such field. Check its spelling against /api/openapi.json.",
     "json_invalid": "The body is not JSON.",
 }
 

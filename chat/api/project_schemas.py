@@ -31,12 +31,14 @@ Role = Annotated[
 class ProjectView(Schema):
     id: UUID
     name: str
-    slug: str = Field(description="Of its addresses; it stays when the project is renamed.")
+    slug: str = Field(description="Used in its addresses; it stays when the project is renamed.")
     role: Role
     is_sample: bool
     created_at: datetime
-    archived_at: datetime | None = Field(description="Since when it can only be read.")
-    deleted_at: datetime | None = Field(description="Since when it is gone; for 30 days.")
+    archived_at: datetime | None = Field(description="When it was archived: read-only since then.")
+    deleted_at: datetime | None = Field(
+        description="When it was deleted; it can be restored for 30 days."
+    )
 
 
 class ProjectList(Schema):
@@ -44,7 +46,7 @@ class ProjectList(Schema):
 
 
 class ProjectQuery(Query):
-    deleted: bool = Field(False, description="Those that you deleted and may restore, instead.")
+    deleted: bool = Field(False, description="List the ones you deleted and may restore, instead.")
 
 
 class NewProject(Schema):
@@ -90,7 +92,7 @@ class InvitationView(Schema):
 
 
 class CreatedInvitation(InvitationView):
-    url: str = Field(description="The link. It is not told again.")
+    url: str = Field(description="The link. It is not shown again.")
 
 
 class InvitationList(Schema):

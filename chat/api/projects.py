@@ -74,7 +74,7 @@ async def show_project(request: ApiRequest, project_id: UUID) -> ProjectView:
 @endpoint(
     "PATCH",
     PROJECT_PATH,
-    "Rename a project, archive it, or take it out of the archive",
+    "Rename, archive or unarchive a project",
     scopes=[Scope.PROJECTS],
     rate=Rate.CHANGE,
     takes=ProjectChange,

@@ -26,7 +26,7 @@ STOP_SECONDS = 1.0
 """How long a request to stop waits for the end, so that it can tell it."""
 FOLLOW_SCOPES = (Scope.ASK, Scope.READ)
 LAST_EVENT_ID_HEADER = {
-    "Last-Event-ID": "The number of the last chunk that was got: go on after it."
+    "Last-Event-ID": "The number of the last chunk received: continue after it."
 }
 
 
@@ -75,7 +75,7 @@ async def ask_stream(request: ApiRequest, body: Ask) -> HttpResponseBase:
 @endpoint(
     "GET",
     "oracle/runs/<uuid:run_id>",
-    "One run, going on or ended",
+    "One run, in progress or ended",
     scopes=FOLLOW_SCOPES,
     answers=RunView,
 )
@@ -86,7 +86,7 @@ async def show_run(request: ApiRequest, run_id: UUID) -> RunView:
 @endpoint(
     "GET",
     "oracle/runs/<uuid:run_id>/stream",
-    "Follow a run, from the start or from where one was",
+    "Follow a run, from the start or after a chunk",
     scopes=FOLLOW_SCOPES,
     query=ResumeQuery,
     answers={200: sse.MEDIA_TYPE, 204: None},
@@ -214,6 +214,6 @@ def _get_resume_point(request: ApiRequest, query: ResumeQuery) -> int:
         return query.last_event_id
     if not (given.isascii() and given.isdecimal() and len(given) < 10):
         raise api_error(
-            422, ("header", "last-event-id"), "This is the number of a chunk: 0 or more.", "number"
+            422, ("header", "last-event-id"), "Give the number of a chunk: 0 or more.", "number"
         )
     return int(given)

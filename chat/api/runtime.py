@@ -14,7 +14,7 @@ def require_runtime() -> Runtime:
         return get_runtime()
     except RuntimeError:
         raise unavailable_error(
-            "This server takes no requests now. Try again in a moment."
+            "This server is not taking requests right now. Try again in a moment."
         ) from None
 
 

@@ -103,7 +103,7 @@ Version = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_coerce_whol
 
 class Versioned(Schema):
     version: Version | None = Field(
-        None, description="The version that was seen. If it is another one now: 409."
+        None, description="The version you saw. If it has changed since: 409."
     )
 
 
@@ -194,7 +194,7 @@ class Ask(Schema):
 class Notice(Schema):
     """What the run told its user on the way."""
 
-    system_type: str = Field(description="A word of docs/chunks.md; there may be others later.")
+    system_type: str = Field(description="A value from docs/chunks.md; more may be added.")
     system_message: str
     severity: Severity
     metadata: dict[str, Any] = Field(
@@ -221,11 +221,11 @@ class RunView(Schema):
     continued_from: UUID | None
     client_message_id: str | None
     question: str
-    answer: str = Field(description="The model's own words; so far, if the run is going on.")
+    answer: str = Field(description="The model's own words; so far, while the run is in progress.")
     explanation: str = Field(description="Written by code when a limit ended the run.")
-    outcome: Outcome | None = Field(description="Null while the run is going on.")
+    outcome: Outcome | None = Field(description="Null while the run is in progress.")
     reason: str = Field(description="Why it ended: a code of docs/limits.md. Empty: it has not.")
-    why: Why | None = Field(description="The same for people. Null while the run is going on.")
+    why: Why | None = Field(description="The same for people. Null while the run is in progress.")
     also_triggered: list[str]
     error: str
     sources: list[SourceRef]
@@ -270,7 +270,7 @@ class ConversationView(Schema):
 
 
 class ListedConversation(ConversationView):
-    running: bool = Field(description="Whether a run is going on in it.")
+    running: bool = Field(description="Whether a run is in progress in it.")
 
 
 class ConversationList(Schema):

@@ -34,7 +34,7 @@ def user_can_read(user: User, run_id: UUID) -> bool:
 def get_run(user: User, run_id: UUID) -> AgentRun:
     found = _readable_runs(user, run_id).first()
     if found is None:
-        raise NotFoundForUser("There is no such run of yours.")
+        raise NotFoundForUser("You have no such run.")
     return found
 
 

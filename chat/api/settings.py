@@ -57,7 +57,7 @@ async def change_config(request: ApiRequest, body: Any) -> HttpResponse:
 @endpoint(
     "POST",
     f"{PATH}/reset",
-    "Back to the defaults: some limits, or all",
+    "Reset some limits, or all, to their defaults",
     scopes=[Scope.SETTINGS],
     rate=Rate.CHANGE,
     takes=AgentConfigReset,

@@ -27,7 +27,7 @@ def for_user(user: User) -> QuerySet[Conversation]:
 def get(user: User, conversation_id: UUID) -> Conversation:
     found = for_user(user).select_related("project").filter(pk=conversation_id).first()
     if found is None:
-        raise NotFoundForUser("There is no such conversation of yours.")
+        raise NotFoundForUser("You have no such conversation.")
     return found
 
 
@@ -40,7 +40,7 @@ def get_exchange(user: User, context_id: UUID, *, conversation_id: UUID | None =
         .first()
     )
     if found is None:
-        raise NotFoundForUser("There is no such exchange of yours.")
+        raise NotFoundForUser("You have no such exchange.")
     if conversation_id not in (None, found.conversation_id):
         raise NotFoundForUser("That exchange is not in this conversation.")
     if found.pruned_at is not None:

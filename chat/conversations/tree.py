@@ -140,7 +140,7 @@ def lock_conversation(conversation_id: UUID) -> Iterator[Conversation]:
     with transaction.atomic():
         found = Conversation.objects.select_for_update().filter(pk=conversation_id).first()
         if found is None:
-            raise NotFoundForUser("There is no such conversation of yours.")
+            raise NotFoundForUser("You have no such conversation.")
         yield found
 
 

@@ -79,7 +79,7 @@ async def _poll_sockets(wanted: asyncio.Event) -> None:
         try:
             endings = await get_runtime().run_db(partial(_find_endings, present))
         except Error:
-            logger.warning("guests cannot be looked at now; looking again")
+            logger.warning("open sockets cannot be checked; trying again")
             continue
         for guest, end in endings:
             if guest in _sockets:
@@ -90,7 +90,7 @@ async def _end(socket: OpenSocket, end: Callable[[], Awaitable[None]]) -> None:
     try:
         await end()
     except Exception:  # they have gone by themselves, or cannot be told; others must be
-        logger.info("a guest could not be shown out")
+        logger.info("an open socket could not be closed")
         _sockets.discard(socket)
 
 

@@ -70,7 +70,7 @@ def start_conversation(
 
     def attach(run: AgentRun) -> None:
         if Conversation.all_objects.filter(pk=key).exists():
-            raise StaleHead("That conversation has begun already. Open it, then ask.")
+            raise StaleHead("That conversation already exists. Open it, then ask.")
         new = Conversation.objects.create(pk=key, user=user, project=project)
         tree.add_exchange(new, None, run)
 
@@ -153,7 +153,7 @@ def ask_under(
     def attach(run: AgentRun) -> None:
         with tree.lock_conversation(conversation.pk) as current:
             if only_at_head and current.head_id != parent_id:
-                raise StaleHead("Another question was asked here just now. Look, then ask again.")
+                raise StaleHead("Another question was just asked here. Read it, then ask again.")
             tree.add_exchange(current, parent_id, run)
 
     request = _build_request(
@@ -231,7 +231,5 @@ def _validate_message_id(message_id: str | None) -> str | None:
     if message_id is None:
         return None
     if not (0 < len(message_id) <= MAX_MESSAGE_ID_LENGTH and message_id.isprintable()):
-        raise InvalidAction(
-            f"A message id has 1 to {MAX_MESSAGE_ID_LENGTH} characters that can be seen."
-        )
+        raise InvalidAction(f"A message id has 1 to {MAX_MESSAGE_ID_LENGTH} visible characters.")
     return message_id

@@ -9,7 +9,7 @@ from agents.vault.run_changes import ChangeState, NoteChangeView, list_changes
 from agents.vault.versions import undo_run
 from chat.errors import InvalidAction
 
-STILL_RUNNING = "The run is still going on; stop it first, then undo what it did."
+STILL_RUNNING = "The run is still in progress; stop it first, then undo what it did."
 NOT_ALLOWED = "You may read the notes of this project, but not change them."
 
 

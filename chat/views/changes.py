@@ -42,7 +42,7 @@ def undo(request: HtmxRequest, run_id: UUID) -> HttpResponse:
 def _get_run(request: HttpRequest, run_id: UUID) -> AgentRun:
     found = runs_for(get_user(request)).select_related("project").filter(pk=run_id).first()
     if found is None:
-        raise Http404("There is no such run of yours.")
+        raise Http404("You have no such run.")
     return found
 
 

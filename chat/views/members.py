@@ -31,7 +31,7 @@ def add(request: HttpRequest, project: Project) -> HttpResponse:
         return render_project(
             request, project, status=422, person=name[:200], person_error=str(error)
         )
-    messages.success(request, f"{person.username} is in the project now.")
+    messages.success(request, f"{person.username} is now in the project.")
     return redirect("project", project.slug)
 
 
@@ -92,7 +92,7 @@ def revoke_link(request: HttpRequest, project: Project) -> HttpResponse:
     except ProjectError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, "The link does not work any more.")
+        messages.success(request, "The link no longer works.")
     return redirect("project", project.slug)
 
 

@@ -75,7 +75,7 @@ def tool_call(request: HtmxRequest, run_id: UUID, number: int) -> HttpResponse:
     run = _get_own_run(request, run_id)
     found = load_tool_call(run.pk, number) if run is not None else None
     if run is None or found is None:
-        raise Http404("There is no such call of yours.")
+        raise Http404("You have no such call.")
     whole = "all" in request.GET
     template = "chat/fragments/_call.html" if request.htmx else "chat/pages/call.html"
     context = {"call": found, "run": run, "number": number, "whole": whole}
@@ -109,7 +109,7 @@ def rest_of_answer(request: HtmxRequest, run_id: UUID, part: int, block: int) ->
         thread.get_rendered_answer(run).rest.get(BlockRef(part, block)) if run is not None else None
     )
     if found is None:
-        raise Http404("There is no more of an answer of yours.")
+        raise Http404("There is no more of this answer.")
     if request.htmx:
         return HttpResponse(found)
     return render(request, "chat/pages/rest.html", {"run": run, "rest": found})

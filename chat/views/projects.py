@@ -134,7 +134,7 @@ def rename(request: HttpRequest, project: Project) -> HttpResponse:
         return render_project(
             request, project, status=422, name=given[:1_000], name_error=str(error)
         )
-    messages.success(request, "The project is renamed. Its address stays.")
+    messages.success(request, "The project was renamed. Its address stays the same.")
     return redirect("project", project.slug)
 
 
@@ -142,7 +142,7 @@ def rename(request: HttpRequest, project: Project) -> HttpResponse:
 @project_view(Role.OWNER)
 def archive(request: HttpRequest, project: Project) -> HttpResponse:
     services.archive_project(project, by=get_user(request))
-    messages.success(request, "The project is archived. It can be read, and nothing changed.")
+    messages.success(request, "The project is archived. It can be read, but not changed.")
     return redirect("project", project.slug)
 
 
@@ -150,7 +150,7 @@ def archive(request: HttpRequest, project: Project) -> HttpResponse:
 @project_view(Role.OWNER)
 def unarchive(request: HttpRequest, project: Project) -> HttpResponse:
     services.unarchive_project(project, by=get_user(request))
-    messages.success(request, "The project is out of the archive.")
+    messages.success(request, "The project is no longer archived.")
     return redirect("project", project.slug)
 
 

@@ -75,7 +75,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """To a run's answer: in its conversation, or by itself if it is in none that is kept."""
     found = runs_for(get_user(request)).filter(pk=run_id).first()
     if found is None:
-        raise Http404("There is no such run of yours.")
+        raise Http404("You have no such run.")
     place = Exchange.all_objects.select_related("conversation").filter(run=found).first()
     if place is not None and place.conversation.deleted_at is None:
         return redirect("exchange-redirect", place.conversation_id, place.pk)

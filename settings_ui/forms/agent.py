@@ -23,7 +23,7 @@ def _build_number(limit: AgentConfigBounds) -> NumberSetting:
 def _tree_choices() -> dict[str, str]:
     """Registered while apps are loaded, so they are asked for when they are needed."""
     named = {name: _describe_tree(name, TREES.get(name)) for name in TREES.names()}
-    return {"": f"As this site: {settings.ORACLE_DEFAULT_TREE}", **named}
+    return {"": f"This site's default: {settings.ORACLE_DEFAULT_TREE}", **named}
 
 
 def _describe_tree(name: str, tree: type) -> str:
@@ -38,8 +38,7 @@ AGENT_FIELDS: dict[str, SettingField] = {
         kind=UserAgentConfig,
         default="",
         label="Mode",
-        help_text="The decision tree of a question that names none; "
-        "the composer offers the others.",
+        help_text="The decision tree of a question, unless you choose another in the composer.",
         choices=_tree_choices,
     ),
 }

@@ -158,7 +158,7 @@ BASE_URL = BaseUrlSetting(
 MODEL = TextSetting(
     name="oracle_model",
     label="Model",
-    help_text="Type a part of its name to search.",
+    help_text="Type part of its name to search.",
     default="",
     kind=SETTINGS_CLASS,
     empty="the default",
@@ -199,7 +199,7 @@ REQUEST_FIELDS: dict[str, SettingField] = {
     "reasoning_effort": ModelChoiceSetting(
         name="reasoning_effort",
         label="Effort",
-        help_text="How much it thinks, where a model can be told.",
+        help_text="How much it thinks, where this can be set.",
         default="medium",
         kind=SETTINGS_CLASS,
         choices=lambda: dict(ModelSettings.Effort.choices),

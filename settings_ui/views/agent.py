@@ -54,7 +54,7 @@ def reset(request: HtmxRequest, name: str) -> HttpResponse:
 def reset_all(request: HtmxRequest) -> HttpResponse:
     defaults = {name: setting.default for name, setting in AGENT_FIELDS.items()}
     update_settings(UserAgentConfig, get_user(request), defaults)
-    messages.success(request, "Everything here is back at its default.")
+    messages.success(request, "Everything here is back to its default.")
     return redirect("settings")
 
 

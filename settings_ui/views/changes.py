@@ -37,7 +37,7 @@ class ChangeRow:
     def by(self) -> str:
         """Whoever did it may have been removed since."""
         if self.change.by is None:
-            return "somebody who was removed"
+            return "a deleted user"
         return "you" if self.change.by_id == self.change.user_id else self.change.by.username
 
     @property

@@ -85,7 +85,7 @@ def key(request: HtmxRequest) -> HttpResponse:
         )
     if problem:
         return _render_page(request, status=422, **said)
-    messages.success(request, "Your key is removed." if removes else "Your key is saved.")
+    messages.success(request, "Your key was removed." if removes else "Your key was saved.")
     return redirect("settings-models")
 
 

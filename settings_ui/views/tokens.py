@@ -50,12 +50,12 @@ def revoke(request: HttpRequest, number: int) -> HttpResponse:
     user = get_user(request)
     token = ApiToken.objects.filter(user=user, pk=number, revoked_at=None).first()
     if token is None:
-        raise Http404("There is no such token of yours.")
+        raise Http404("You have no such token.")
     token.revoke()
     SettingChange.objects.create(
         user=user, by=user, name=TOKEN_CHANGE, old=_describe_token(token), new=""
     )
-    messages.success(request, f"{token} is revoked. Programs that use it are refused from now on.")
+    messages.success(request, f"{token} is revoked. Programs that use it are now refused.")
     return redirect("tokens")
 
 
@@ -79,7 +79,7 @@ def _check_name(user: User, name: str) -> str:
     if len(name) > MAX_NAME_LENGTH:
         return f"A name has at most {MAX_NAME_LENGTH} characters."
     taken = ApiToken.objects.filter(user=user, name=name, revoked_at=None).exists()
-    return "You have a token of this name. Choose another." if taken else ""
+    return "You already have a token of this name. Choose another." if taken else ""
 
 
 def _check_scopes(scopes: list[str]) -> str:

@@ -80,7 +80,7 @@ def test_what_if_by_hand(profile: Callable[[], Visitor], ada: Person, root: Pers
     page = audit(profile(), root, f"{ada.run()['id']}/change/")
     page.get_by_role("link", name="What if").click()
     page.get_by_label("Max iterations", exact=True).fill("2")
-    page.get_by_role("button", name="Play again").click()
+    page.get_by_role("button", name="Replay").click()
     expect(page.locator("main")).to_contain_text("1 completed run would have been cut")
     assert "max_iterations=2" in page.url
     expect(page.get_by_role("link", name=ada.run()["id"]).last).to_be_visible()

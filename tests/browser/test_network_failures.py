@@ -338,7 +338,7 @@ def test_a_setting_that_cannot_be_stored_says_why_and_is_saved_later(
     with site.full_disk():
         page.locator("#max_iterations").fill("12")
         said = page.locator("#max_iterations-state")
-        expect(said).to_contain_text("Not saved. The disk of the server")
+        expect(said).to_contain_text("Not saved. The server's disk")
     page.locator("#max_iterations").fill("13")
     expect(page.locator("#max_iterations-state")).to_contain_text("Saved")
     assert ada.limits()["max_iterations"] == 13
@@ -354,5 +354,5 @@ def test_a_page_that_cannot_be_stored_says_what_is_the_matter(
     page.get_by_label("Password").fill("guess")
     with site.full_disk():
         page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("heading", level=1)).to_have_text("This cannot be done now")
-        expect(page.get_by_role("alert")).to_contain_text("The disk of the server")
+        expect(page.get_by_role("heading", level=1)).to_have_text("This cannot be done right now")
+        expect(page.get_by_role("alert")).to_contain_text("The server's disk")

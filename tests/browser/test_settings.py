@@ -279,7 +279,7 @@ def test_all_limits_are_reset_at_once(visitor: Visitor, ada: Person) -> None:
     ada.limits(**{name: limit.minimum for name, limit in LIMITS.items()})
     page = opened(visitor, ada)
     page.get_by_role("button", name="Reset all to defaults").click()
-    expect(page.get_by_text("Everything here is back at its default.")).to_be_visible()
+    expect(page.get_by_text("Everything here is back to its default.")).to_be_visible()
     assert ada.limits() == {name: limit.default for name, limit in LIMITS.items()}
 
 

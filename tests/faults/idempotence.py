@@ -21,7 +21,7 @@ from tests.faults.site import Bench, Server, Site
 STARTS = 50
 SPREAD = 1.0
 """Seconds over which starts are spread when runs are so short that several find room."""
-TOLD = "This conversation has a run going."
+TOLD = "A run is already in progress in this conversation."
 LONG = Script(words=300, delay=0.01)
 SHORT = Script(words=1, delay=0)
 

@@ -60,8 +60,8 @@ def test_a_write_that_fails_is_told_and_one_that_works_again_too(
     monkeypatch.setattr(write_probe, "CACHE_SECONDS", -1.0)
     tried = WriteProbe()
     assert tried.find_problem() == ""
-    disk.trouble = "The disk of the server is full."
-    assert tried.find_problem() == "The disk of the server is full."
+    disk.trouble = "The server's disk is full."
+    assert tried.find_problem() == "The server's disk is full."
     disk.trouble = ""
     assert tried.find_problem() == ""
 
@@ -110,7 +110,7 @@ class Tried:
         ("", "", 200, "ready"),
         ("", LOCKED, 503, LOCKED),
         ("stopping", "", 503, "stopping"),
-        ("The disk of the server is full.", "", 503, "The disk of the server is full."),
+        ("The server's disk is full.", "", 503, "The server's disk is full."),
     ],
 )
 def test_a_process_is_ready_unless_something_is_the_matter(
@@ -186,7 +186,7 @@ def test_a_disk_that_takes_nothing_is_told_and_forgotten_when_it_does(server: Se
     becomes(server, 200)
     assert sign_in(server).status_code == 200
     log = server.log.read_text()
-    assert "could not be answered: The disk of the server" in log
+    assert "could not be answered: The server's disk" in log
     assert "Traceback" not in log
 
 

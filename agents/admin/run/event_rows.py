@@ -205,7 +205,7 @@ _REQUIRED_FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
 def schema_problem(kind: str, data: Mapping[str, Any]) -> str:
     """What is wrong with an event's data, or nothing."""
     if kind not in CHUNK_TYPES:
-        return "its kind is not known here"
+        return "its kind is unknown"
     for name, wanted in _REQUIRED_FIELDS.get(kind, {}).items():
         if not isinstance(data.get(name), wanted):
             return f"its {name.replace('_', ' ')} is missing or not what was written"
@@ -239,6 +239,4 @@ def _describe_missing(tallies: Sequence[KindCount], last_seq: int, is_over: bool
 
 def _describe_unknown_kinds(tallies: Sequence[KindCount]) -> list[str]:
     strange = [tally for tally in tallies if tally.kind not in CHUNK_TYPES]
-    return [
-        f"{t.events:,} of kind “{t.kind}”, which is not known here." for t in strange[:_MAX_LISTED]
-    ]
+    return [f"{t.events:,} of kind “{t.kind}”, which is unknown." for t in strange[:_MAX_LISTED]]

@@ -103,5 +103,5 @@ def _build_entry(
         detail = {}
     known = detail if isinstance(detail, dict) else {}
     said = [f"{name}: {str(known[name])[:200]}" for name in _DETAIL_FIELDS if known.get(name)]
-    nobody = "nobody who is still here" if mark else "the server or the command line"
+    nobody = "deleted user" if mark else "the server or the command line"
     return AuditEntryRow(at, str(_VERB_LABELS.get(verb, verb)), who or nobody, "; ".join(said))

@@ -35,9 +35,7 @@ def get_stop_reason(run: AgentRun, history: RunHistory, record: EventSummary) ->
     also = run.also_triggered if isinstance(run.also_triggered, list) else []
     held = [reason_label(code) for code in also[:20] if isinstance(code, str)]
     if run.reason not in REASONS:
-        return StopReason(
-            f"The run ended for a reason that is not known here: {run.reason[:64]}.", "", held
-        )
+        return StopReason(f"The run ended for an unknown reason: {run.reason[:64]}.", "", held)
     reason = REASONS.get(run.reason)
     if run.reason == "user_cancelled" and run.cancel_note:
         return StopReason(f"Stopped by an administrator: {run.cancel_note}", reason.remedy, held)
@@ -59,7 +57,7 @@ def build_badges(run: AgentRun) -> list[tuple[str, str]]:
 def current_activity(run: AgentRun, history: RunHistory, record: EventSummary) -> str:
     """What a run that goes on is doing, as far as its events tell."""
     if run.cancel_requested_at is not None:
-        return "It was asked to stop and is about to."
+        return "It was asked to stop and soon will."
     if run.lease_until is not None and run.lease_until < timezone.now():
         return "Its process has not written for a while; it will be ended as interrupted."
     running = [call.name for call in history.open_calls if call.status == RUNNING]

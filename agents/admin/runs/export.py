@@ -43,5 +43,5 @@ def export(model_admin: Any, request: HttpRequest, form: str) -> Any:
 
 
 def _build_refusal() -> HttpResponse:
-    text = "Something in the address is no filter of the list. Nothing was exported.\n"
+    text = "This URL contains an unknown filter. Nothing was exported.\n"
     return HttpResponse(text, status=400, content_type="text/plain; charset=utf-8")

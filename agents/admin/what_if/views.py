@@ -26,10 +26,10 @@ MAX_LISTED = 200
 KINDS = {
     "same": ("As recorded", "They would have ended the same way."),
     "earlier": ("Earlier", "They would have ended after fewer iterations."),
-    "later": ("Later", "They would have gone on, nobody knows to where: a run that was stopped "
+    "later": ("Later", "They would have continued: the recording of a stopped run "
               "cannot show what it would have done next."),
     "other": ("Another reason", "They would have ended at the same iteration, for another reason."),
-    "unknown": ("Unknown", "Their recordings cannot tell; why is said below."),
+    "unknown": ("Unknown", "Their recordings do not say; the reasons are below."),
 }  # fmt: skip
 
 

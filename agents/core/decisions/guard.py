@@ -108,7 +108,7 @@ class TreeGuard:
             values.pop("termination_reason", None)
         for name in values:
             if getattr(after, name) != getattr(given, name) and name not in self._corrected_fields:
-                logger.warning("decision tree %s changed %s; it was put right", self.name, name)
+                logger.warning("decision tree %s changed %s; it was restored", self.name, name)
                 self._corrected_fields[name] = False
         return replace(after, **values) if values else after
 
@@ -147,8 +147,8 @@ def _correction_notice(tree: str, fields: Sequence[str]) -> Notice:
         key=f"tree:corrected:{names}",
         system_type="notification",
         severity="info",
-        message=f"The decision tree {tree} changed what is not its own ({names}); "
-        "it was put right.",
+        message=f"The decision tree {tree} changed what it does not own ({names}); "
+        "it was restored.",
         metadata={"limit_type": "tree", "corrected": list(fields)},
     )
 

@@ -44,8 +44,8 @@ __all__ = ["Recording", "Summary", "Verdict", "from_trace", "replay", "summarize
 NOT_RECORDED = "The run ended there: what it would have done next was not recorded."
 NOT_ENDED = "The run has not ended yet."
 NO_CONTENT = "This tree looks at the results of tools, and those of this run are not kept."
-LESS_USED = "With so small a budget, history and results would have been cut, and less been used."
-NEARLY_SPENT = "It would have been warned of its tokens, and so few were left that this decides."
+LESS_USED = "With such a small budget, history and results would have been cut, and less used."
+NEARLY_SPENT = "It would have been warned about tokens, with so few left that the warning decides."
 HINT_TOKENS = 60
 """What a warning to the model takes of each request after it, at the most."""
 _UNAFFECTED_BY_TOKENS = frozenset({"user_cancelled", "completed", "max_iterations", "token_budget"})
@@ -246,7 +246,7 @@ class _Replay:
             looser = self.has_other_tree or cap > old.max_tool_calls_per_turn
             if looser and (more := step.refused - withheld):
                 return self._verdict_unknown(
-                    f"A call of {min(more)} was refused, and would not have been."
+                    f"A call of {min(more)} was refused that would have been run."
                 )
         return self._verdict_continued() if was_cut_by_limit(step, self.state, self.old) else None
 

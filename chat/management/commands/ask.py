@@ -42,7 +42,11 @@ class Command(BaseCommand):
         )
         parser.add_argument("--tree", help=f"how to decide: {', '.join(TREES.names())}")
         parser.add_argument(
-            "--set", action="append", default=[], metavar="FIELD=VALUE", help="a limit, this once"
+            "--set",
+            action="append",
+            default=[],
+            metavar="FIELD=VALUE",
+            help="override a limit for this run",
         )
         parser.add_argument("--continue", dest="continued", metavar="RUN", help="go on from a run")
         parser.add_argument("--json", action="store_true", help="one chunk per line, as JSON")

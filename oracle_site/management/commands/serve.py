@@ -116,7 +116,7 @@ def _refuse_unwritable_database() -> None:
 
 
 def _unusable_message(trouble: str) -> str:
-    return f"Cannot serve: nothing can be stored. {trouble} Mend that, then start again."
+    return f"Cannot serve: nothing can be stored. {trouble} Fix that, then start again."
 
 
 def _refuse_missing_files() -> None:

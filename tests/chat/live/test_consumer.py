@@ -209,7 +209,7 @@ async def test_a_conversation_of_somebody_else_is_not_ones_own() -> None:
         key = await key_of(await here.asked())
         eve, _ = await sync_to_async(member)("eve", here.project)
         page = await here.socket(key, session=await signed_in(eve))
-        assert await page.told() == "There is no such conversation of yours."
+        assert await page.told() == "You have no such conversation."
         assert await page.closed() == 4403
 
 
@@ -316,7 +316,7 @@ async def test_a_conversation_that_has_not_begun_cannot_be_renamed() -> None:
     async with site() as here:
         page = await here.socket(uuid4())
         await page.says("rename", title="Salt")
-        assert await page.told() == "There is no such conversation of yours."
+        assert await page.told() == "You have no such conversation."
 
 
 # -- bad input ------------------------------------------------------------------------------------

@@ -139,7 +139,7 @@ def test_a_busy_conversation_is_refused_in_words(ada: User) -> None:
         lease_until=timezone.now() + timedelta(minutes=5),
     )
     said = refusal("--conversation", str(run.conversation_key))
-    assert said.startswith("This conversation has a run going.")
+    assert said.startswith("A run is already in progress in this conversation.")
 
 
 def test_options_that_contradict_one_another_are_refused_in_words(ada: User) -> None:

@@ -17,7 +17,7 @@ def test_whoever_is_in_no_project_reads_what_to_do() -> None:
     page = browser(person("new")).get("/", follow=True)
     text = page.content.decode()
     assert page.redirect_chain[-1][0] == "/projects/"
-    assert "You are in no project yet" in text
+    assert "You are not in any project yet" in text
     assert "Create project" in text
     assert "Add the sample project" in text
     assert problems(text) == []
@@ -150,7 +150,7 @@ def test_members_see_who_is_in_and_only_owners_what_can_be_changed(name: str) ->
     assert problems(text) == []
     assert all(other in text for other in ("ada", "bob", "rae"))
     assert ("Delete project" in text) == (name == "ada")
-    assert ("Make a link" in text) == (name == "ada")
+    assert ("Create a link" in text) == (name == "ada")
 
 
 def test_an_owner_renames_archives_deletes_and_restores() -> None:

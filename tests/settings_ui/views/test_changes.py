@@ -34,7 +34,7 @@ def test_whoever_changed_it_for_you_is_named(ada: User) -> None:
     update_settings(UserAgentConfig, ada, {"default_tree": "quick"}, by=eve)
     assert shown(ada).endswith("eve")
     eve.delete()
-    assert "somebody who was removed" in shown(ada)
+    assert "a deleted user" in shown(ada)
 
 
 def test_the_changes_of_others_are_not_shown(ada: User) -> None:

@@ -488,7 +488,7 @@ def test_why_there_is_no_list_is_said(
     with Lister(answer) as lister:
         at(ada, lister.base_url)
         text = said(get(ada, "list/", htmx=True))
-        assert "There is no list of models." in text
+        assert "The models could not be listed." in text
         assert words in text
 
 

@@ -50,7 +50,7 @@ def seen(user: User) -> Page:
 
 
 def test_whoever_asked_nothing_is_told_so(ada: User) -> None:
-    assert "You have asked nothing in these days." in seen(ada).text()
+    assert "You have asked nothing in the last 30 days." in seen(ada).text()
 
 
 def test_runs_are_counted_by_day_and_ending_with_their_tokens(ada: User) -> None:

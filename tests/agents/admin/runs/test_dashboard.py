@@ -168,7 +168,7 @@ def test_models_of_all_runs_are_counted_when_asked(
     used(runs[2], "search")
     page = seen("?charts=all&reason=completed")
     assert "m2" in page.text("th")
-    assert "Shares of limits and tools are those of the newest" in page.text()
+    assert "Shares of limits and tools cover the newest" in page.text()
     assert "search" not in page.text("th")
 
 

@@ -297,8 +297,8 @@ def test_what_is_put_right_is_reported_once_in_the_record_and_the_log(
     report = failure(guard)
     assert report is not None
     assert report.message == (
-        "The decision tree Scripted changed what is not its own (turn, tokens_used); "
-        "it was put right."
+        "The decision tree Scripted changed what it does not own (turn, tokens_used); "
+        "it was restored."
     )
     assert len(caplog.records) == 2  # one for each fact
     guard.on_turn_start(TRUTH)
