@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=20, help="runs per job and round")
     options = parser.parse_args()
     if not YARDSTICK.is_dir():
-        print("bench: skipped, the yardstick (../shared/bench) is not beside this checkout")
+        print("bench: skipped, the yardstick is not beside this checkout")
         return 0
     with run_endpoint() as base_url:
         floor, ours, stored = [], [], []
@@ -118,9 +118,9 @@ def report_chat(base_url: str, rounds: int) -> None:
 
 
 def report_stuck_rules() -> None:
-    """How well the stuck rules do on recorded runs, and what they save (SC-006, SC-007)."""
+    """Print how well the stuck rules do on recorded runs, and what they save."""
     if not TRACES.is_dir():
-        print("stuck rules: skipped, the recorded runs (../shared/traces) are not there")
+        print("stuck rules: skipped, the recorded runs are not there")
         return
     for title, kinds in (("loops", "exact,volatile,cycle"), ("all kinds", ALL_KINDS)):
         command = [sys.executable, str(TRACES / "score.py"), "--json", "--kinds", kinds]

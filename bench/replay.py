@@ -21,7 +21,7 @@ LIMITS = {"max_iterations": 50}
 
 def main() -> int:
     if not TRACES.exists():
-        print("replay: skipped, the recorded runs (../shared/traces) are not there")
+        print("replay: skipped, the recorded runs are not there")
         return 0
     with gzip.open(TRACES, "rt") as lines:
         recordings = [from_trace(json.loads(line)) for line in lines]

@@ -60,7 +60,7 @@ def format_changed_runs(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def format_scores(runs: Sequence[LabelledRun], rules: StuckRules, turn_limit: int) -> Iterator[str]:
-    """SC-006 and SC-007 of the specification, on the runs that are labelled."""
+    """Yield how well the stuck rules do on the runs that are labelled."""
     loops, everything = (score(runs, kinds, turn_limit) for kinds in (LOOP_KINDS, ALL_KINDS))
     if not everything.stuck + everything.progress:
         yield "\nNo run is labelled, so the stuck rules are not scored."
@@ -69,7 +69,7 @@ def format_scores(runs: Sequence[LabelledRun], rules: StuckRules, turn_limit: in
         f"\nStuck rules (identical {rules.identical}, writing {rules.writing}, known "
         f"{rules.known}) on {everything.stuck} stuck runs and {everything.progress} with progress"
     )
-    yield "SC-006  iterations wasted once stuck (wanted: at least 30 % fewer)"
+    yield "Iterations wasted once stuck (wanted: at least 30 % fewer)"
     for title, found in (("loops", loops), ("all kinds", everything)):
         yield (
             f"        {title}: {found.wasted_before:,} with a limit of {BASELINE_TURN_LIMIT}, "
@@ -85,7 +85,7 @@ def format_scores(runs: Sequence[LabelledRun], rules: StuckRules, turn_limit: in
         f"        tool errors end {loops.successes_failing:,} of them, counted call by call; "
         f"{loops.successes_failing_by_turn:,} if only failing iterations counted, as before"
     )
-    yield "SC-007  stuck runs found (wanted: loops with at least 95 % accuracy, under 5 % false)"
+    yield "Stuck runs found (wanted: loops with at least 95 % accuracy, under 5 % false)"
     for title, found in (("loops", loops), ("all kinds", everything)):
         yield (
             f"        {title}: accuracy {_format_percent(found.accuracy)}, false positives "

@@ -1,4 +1,4 @@
-"""The ten end-to-end scenarios of the fifth source document, by their numbers."""
+"""The ten end-to-end scenarios that `docs/conformance.md` quotes, by their numbers."""
 
 import re
 
@@ -134,7 +134,7 @@ def test_e2e_6_a_token_budget_of_a_thousand_warns_and_ends_gracefully(
     visitor: Visitor, ada: Person
 ) -> None:
     """The prompt with all tools takes most of a thousand tokens, so the warning comes with the
-    forecast (SPEC 3.5), before 800 are used, and the answer is asked for without tools."""
+    forecast, before 800 are used, and the answer is asked for without tools."""
     ada.limits(token_budget=1_000)
     ada.plays(say("What I know by now.", usage=TokenUsage(780, 40)))
     tab = visitor.enters(ada).ask("What is known?").ended("limited")

@@ -1,6 +1,6 @@
-"""The edge cases of the second source document that a browser can show, one test each.
+"""The required edge cases that a browser can show, one test each.
 
-Limits that conflict are in `test_user_stories.py` (US2-4). What the loop does in each of these is
+Limits that conflict are in `test_user_stories.py`. What the loop does in each of these is
 also tested without a browser, in tests/agents/core.
 """
 

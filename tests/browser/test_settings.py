@@ -1,4 +1,4 @@
-"""The settings in a real browser: acceptance scenarios of user story 1, SC-001, and bad moments."""
+"""The settings in a real browser: changing limits, how long that takes, and bad moments."""
 
 import re
 import time
@@ -19,7 +19,7 @@ PATHS = (
     "/settings/tokens/", "/settings/changes/", "/usage/",
 )  # fmt: skip
 USER_SECONDS = 30
-"""SC-001."""
+"""What changing all limits may take somebody."""
 KEY_MS = 60
 """Between two keys, as somebody types who knows how."""
 
@@ -113,7 +113,7 @@ def test_us1_3_what_is_invalid_is_not_saved_and_the_message_helps(
         expect(field).to_have_attribute("aria-invalid", "false")
 
 
-# -- SC-001 ---------------------------------------------------------------------------------------
+# -- how long it takes ----------------------------------------------------------------------------
 
 
 def another(limit: AgentConfigBounds) -> int:
@@ -164,7 +164,7 @@ def test_sc_001_all_seven_values_are_changed_within_thirty_seconds_and_found_aft
     for name, value in wanted.items():
         expect(number(page, name)).to_have_value(str(value))
     took = time.monotonic() - began
-    print(f"SC-001 {change.__name__}: {took:.1f} s")
+    print(f"all limits by {change.__name__}: {took:.1f} s")
     assert len(wanted) == 7
     assert ada.limits() == wanted
     assert took < USER_SECONDS

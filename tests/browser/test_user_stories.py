@@ -1,7 +1,8 @@
-"""Acceptance scenarios of user stories 2, 3 and 5 of the second source document, by number.
+"""Acceptance scenarios of the user stories that `docs/conformance.md` quotes, by their numbers.
 
-US1 is about the settings page (test_settings.py); US4 about decision trees, which no browser shows
-(tests/agents/core/decisions/test_third_party_tree.py and loop/test_trees.py have it).
+The first story is about the settings page (test_settings.py), the fourth about decision trees,
+which no browser shows (tests/agents/core/decisions/test_third_party_tree.py and
+loop/test_trees.py have it).
 """
 
 import json
@@ -34,7 +35,7 @@ def test_us2_1_a_system_message_appears_at_seventy_percent_of_the_turns(
     expect(warning).to_have_count(1)
     expect(warning).to_contain_text("System")
     expect(warning).to_contain_text("Approaching iteration limit (7/10)")
-    assert "(7/10)" in str(ada.requests[7].body["messages"][-1])  # FR-009: the model is told too
+    assert "(7/10)" in str(ada.requests[7].body["messages"][-1])  # the model is told too
     assert "(7/10)" not in str(ada.requests[6].body["messages"])
 
 

@@ -1,7 +1,7 @@
 """Random runs: configurations, scripts, tools and faults from a seed, and what must hold of each.
 
 A scenario plays in virtual time through the real client, over a transport that counts every
-character it delivered. `judge` holds the run against SPEC 3.8 and 3.9 from the outside: from the
+character it delivered. `judge` checks accounts and deadlines of the run from the outside: from the
 requests that arrived, the bytes that were delivered, the tools that ran and the chunks that came.
 """
 

@@ -1,4 +1,4 @@
-"""How well the stuck rules do on recorded runs that somebody has labelled (SC-006, SC-007).
+"""How well the stuck rules do on recorded runs that somebody has labelled.
 
 A label says of a run that it was stuck from a turn on, and how, or that it made progress.
 """
@@ -18,12 +18,12 @@ from agents.core.stuck import (
 )
 
 LOOP_KINDS = frozenset({"exact", "volatile", "cycle"})
-"""The kinds of being stuck that SC-007 is about."""
+"""The kinds of being stuck that are loops: what the rules are meant to find."""
 ALL_KINDS = LOOP_KINDS | {"near"}
 SLACK_TURNS = 2
-"""A rule that fires up to so many turns before the labelled one was right, too."""
+"""Firing up to this many turns before the labelled turn still counts as a hit."""
 BASELINE_TURN_LIMIT = 30
-"""The turn limit that SC-006 compares with."""
+"""The turn limit that wasted turns are compared with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -181,7 +181,7 @@ def some(kind: type[Any]) -> st.SearchStrategy[Any]:
 any_chunk = st.one_of([some(kind) for kind in OWN])
 
 
-def test_the_union_holds_every_type_of_the_specification() -> None:
+def test_the_union_holds_every_documented_type() -> None:
     assert {kind.type for kind in KINDS} == set(TABLE)
     assert set(OWN) == set(KINDS)
 
@@ -290,7 +290,7 @@ def test_a_chunk_survives_the_wire(chunk: Any) -> None:
 
 
 @given(any_chunk)
-def test_every_chunk_carries_what_the_specification_names(chunk: Any) -> None:
+def test_every_chunk_carries_its_documented_fields(chunk: Any) -> None:
     data = to_dict(chunk)
     assert data["type"] == chunk.type
     assert data["seq"] == chunk.seq
@@ -360,7 +360,7 @@ def test_a_system_chunk_has_the_role_system() -> None:
     assert to_dict(chunk)["role"] == "system"
 
 
-def test_the_system_types_are_those_of_the_specification() -> None:
+def test_the_system_types_are_the_documented_ones() -> None:
     assert set(get_args(SystemType)) == {
         "limit_warning",
         "limit_reached",

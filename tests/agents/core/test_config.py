@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from agents.core.config import LIMITS, AgentConfig, ConfigError
 
-# field, default, minimum, maximum: the table of the specification, section 2.
+# field, default, minimum, maximum, as required
 TABLE = [
     ("max_iterations", 15, 1, 50),
     ("soft_warning_percent", 70, 50, 90),

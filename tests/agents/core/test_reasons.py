@@ -1,4 +1,4 @@
-"""Why a run ends: the table of the specification, section 3.2."""
+"""Why a run ends: the reasons, their outcomes and their precedence."""
 
 import pytest
 

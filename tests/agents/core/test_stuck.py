@@ -1,4 +1,4 @@
-"""Is the agent getting anywhere? The specification, 3.6."""
+"""Is the agent getting anywhere?"""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Token accounts: the specification, 3.8."""
+"""Token accounts: estimates, usage, forecasts and cuts."""
 
 import json
 import math

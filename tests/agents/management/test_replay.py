@@ -178,7 +178,7 @@ def test_the_figures_of_the_stuck_rules_are_reproduced() -> None:
         "all kinds: accuracy 92.7 %, false positives 1.5 %, recall 62.5 %",
     ):
         assert line in output
-    assert output.index("SC-006") < output.index("SC-007")
+    assert output.index("Iterations wasted") < output.index("Stuck runs found")
 
 
 # -- bad input ------------------------------------------------------------------------------------

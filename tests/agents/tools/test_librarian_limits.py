@@ -1,4 +1,4 @@
-"""A subagent under every limit and under cancellation, against the real endpoint (FR-006)."""
+"""A subagent under every limit and under cancellation, against the real endpoint."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""What happens at a checkpoint: the specification, 3.2 to 3.4."""
+"""What happens at a checkpoint: go on, stop, or wrap up."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A tree that fails or lies costs the run nothing: the specification, 3.1."""
+"""A tree that fails or lies costs the run nothing."""
 
 import logging
 from collections.abc import Callable, Mapping

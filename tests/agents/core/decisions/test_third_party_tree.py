@@ -1,4 +1,4 @@
-"""A decision tree in a package outside `agents` drives a run, with a state of its own (SC-008)."""
+"""A decision tree in a package outside `agents` drives a run, with a state of its own."""
 
 import json
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Every limit, warning and ending, through the real loop and client against a real endpoint.
 
-The first section is FR-004's list, one test a condition, in its order.
+The first section has one test for each condition that ends a run, in order of precedence.
 """
 
 import asyncio
@@ -67,7 +67,7 @@ def assert_sound(ran: Ran) -> None:
     assert [c.seq for c in ran.chunks] == list(range(1, len(ran.chunks) + 1))
 
 
-# -- FR-004: when a run ends ----------------------------------------------------------------------
+# -- when a run ends ------------------------------------------------------------------------------
 
 
 async def test_1_a_cancelled_run_ends_as_cancelled_and_asks_the_model_nothing_more() -> None:

@@ -1,4 +1,4 @@
-"""SC-002 to SC-005 over randomised runs: no run over a limit, no character lost, no run late.
+"""Randomised runs: no run over a limit, no character lost, no run late.
 
 300 in `make test`, which kill the mutants that 2,000 do; those are in `make test-ci`, and 10,000
 others in `make test-long`, which prints the figures. A run that fails is named by its seed:

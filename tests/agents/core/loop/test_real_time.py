@@ -1,4 +1,4 @@
-"""SPEC 3.9 in real time, over real sockets: how long after its limit does a run end?
+"""Deadlines in real time, over real sockets: how long after its limit does a run end?
 
 Many runs at once, with tools that hang, swallow cancellation or block a thread and with models
 that drip or fall silent. What counts is the delay minus that of a plain 5 ms timer in the same

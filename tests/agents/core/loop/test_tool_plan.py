@@ -1,4 +1,4 @@
-"""The calls of one turn: what is run, shared and refused. The specification, 3.6 and 3.7."""
+"""The calls of one turn: what is run, shared and refused."""
 
 import json
 from typing import Any
