@@ -19,7 +19,7 @@ class AgentsConfig(AppConfig):
         self._connect_signals()
 
     def _connect_signals(self) -> None:
-        """Rows can be imported only now."""
+        """Connect signals. Rows can be imported only now."""
         from agents.audit import db_triggers
         from agents.projects.access import access_changed
         from agents.projects.purge import project_purged

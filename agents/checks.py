@@ -101,7 +101,7 @@ def _find_card_fault(template: str) -> str:
 
 
 def find_fault(cls: type[Any]) -> str:
-    """What keeps this class from driving a run, to follow its name; empty if nothing does."""
+    """Return what keeps this class from driving a run, to follow its name; empty: nothing."""
     missing = [method for method in METHODS if not callable(getattr(cls, method, None))]
     if missing:
         return "lacks " + ", ".join(missing)

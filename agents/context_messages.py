@@ -24,7 +24,7 @@ CONTEXT_KINDS = kinds_read_by("context")
 
 
 def build_messages(run_ids: Sequence[UUID]) -> list[Message]:
-    """The conversation that these runs were, oldest first. Those that were erased are left out."""
+    """Return the conversation that these runs were, oldest first, without erased ones."""
     runs = AgentRun.objects.exclude(question="").in_bulk(run_ids)
     chunks: dict[UUID, list[OracleStreamChunk]] = {run_id: [] for run_id in runs}
     for run_id, chunk in load_chunks_of_runs(runs, CONTEXT_KINDS):
@@ -38,7 +38,7 @@ def build_messages(run_ids: Sequence[UUID]) -> list[Message]:
 
 
 def messages_from_chunks(chunks: Iterable[OracleStreamChunk]) -> list[Message]:
-    """What the model and its tools said in one run, turn by turn; a subagent's work is left out."""
+    """Return what the model and its tools said in one run, turn by turn, without subagents."""
     messages: list[Message] = []
     text: list[str] = []
     entries: dict[str, PlannedCall] = {}
@@ -80,7 +80,7 @@ def messages_from_chunks(chunks: Iterable[OracleStreamChunk]) -> list[Message]:
 
 
 def _end_with_assistant(messages: list[Message], explanation: str) -> list[Message]:
-    """A run that can be followed by a question: it ends with the assistant."""
+    """Return a run that can be followed by a question: it ends with the assistant."""
     if explanation or not messages or messages[-1]["role"] != "assistant":
         words = explanation or "[No answer was written.]"
         if messages and messages[-1]["role"] == "assistant":

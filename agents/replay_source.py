@@ -31,7 +31,7 @@ def load_recordings(
     tree: str | None = None,
     batch_size: int = BATCH_SIZE,
 ) -> Iterator[Recording]:
-    """The recordings of runs, in the order given; ids that there are not are passed over.
+    """Yield the recordings of runs, in the order given; ids that there are not are passed over.
 
     `tree` is the one they are to be replayed under, if another: what tools were asked and
     answered is read only for a tree that looks at it. A run whose events are missing or damaged
@@ -58,7 +58,7 @@ def _load_batch(ids: list[UUID], tree: str | None) -> Iterator[Recording]:
 
 
 def tree_reads_results(tree: str) -> bool:
-    """Whether a tree looks at what tools were asked and answered."""
+    """Return whether a tree looks at what tools were asked and answered."""
     if tree not in TREES:
         return False
     config = AgentConfig()
@@ -99,7 +99,7 @@ def _recording_from_row(row: Mapping[str, Any], events: list[_Event]) -> Recordi
 
 
 def _to_wire(kind: str, data: str, content: str | None = None) -> dict[str, Any]:
-    """An event as `chunks.to_dict` writes it, without the stamp, and without what was erased."""
+    """Return an event as `chunks.to_dict` does, without stamp and what was erased."""
     event: dict[str, Any] = from_json(data)
     event["type"] = kind
     if kind == "tool_call" and content:

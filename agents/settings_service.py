@@ -90,13 +90,13 @@ def effective_config(user: User, own: UserAgentConfig | None = None) -> AgentCon
 
 
 def reset_limits(user: User, *names: str, by: User | None = None) -> UserAgentConfig:
-    """Back to the defaults: these limits, or all of them."""
+    """Set these limits, or all of them, back to the defaults."""
     defaults = {name: LIMITS[name].default for name in names or LIMITS}
     return update_settings(UserAgentConfig, user, defaults, by=by)
 
 
 def _validate(row: UserSettings, changed: set[str]) -> None:
-    """Only what is changed: a name that is no longer known must not block everything else."""
+    """Validate only what is changed: a name no longer known must not block all else."""
     others = {column.name for column in row._meta.concrete_fields} - changed
     row.full_clean(exclude=others, validate_unique=False, validate_constraints=False)
 

@@ -14,7 +14,7 @@ class ChatConfig(AppConfig):
 
 
 def _clear_erased_text(runs: list[Any], **_: Any) -> None:
-    """Labels, and titles of conversations in which nothing is left, are made of what was said."""
+    """Clear labels, and titles of conversations left empty: they are made of what was said."""
     from django.db import transaction
     from django.db.models import Exists, OuterRef
 

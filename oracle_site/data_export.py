@@ -29,7 +29,7 @@ def export_user_data(request: HttpRequest) -> HttpResponse:
 
 
 def iter_document(user: User) -> Iterator[str]:
-    """Pieces of one JSON object."""
+    """Yield pieces of one JSON object."""
     yield dump_json(data_export.serialize_profile(user))[:-1]
     yield from _iter_list("changes", map(dump_json, data_export.iter_changes(user)))
     yield from _iter_list("tokens", map(dump_json, data_export.iter_tokens(user)))
@@ -39,7 +39,7 @@ def iter_document(user: User) -> Iterator[str]:
 
 
 def _iter_conversations(user: User) -> Iterator[str]:
-    """Each as its own export has it; one may be too long to be held as a whole."""
+    """Yield each as its own export has it; one may be too long to be held as a whole."""
     own = queries.for_user(user)
     separator = ""
     yield ',\n"conversations": ['

@@ -12,7 +12,7 @@ PRIVATE_MODE = 0o600
 
 
 def env_bool(name: str) -> bool:
-    """Off unless the variable says 1, true, yes or on."""
+    """Return whether the variable says 1, true, yes or on."""
     value = os.environ.get(name, "").strip().lower()
     if value in {"", "0", "false", "no", "off"}:
         return False
@@ -22,7 +22,7 @@ def env_bool(name: str) -> bool:
 
 
 def env_choice(name: str, known: tuple[str, ...]) -> str:
-    """One of a few words; the first unless another is said."""
+    """Return one of a few words; the first unless another is said."""
     value = os.environ.get(name, "").strip().lower() or known[0]
     if value not in known:
         raise ImproperlyConfigured(f"{name} is {value!r}; write one of {', '.join(known)}.")
@@ -30,13 +30,13 @@ def env_choice(name: str, known: tuple[str, ...]) -> str:
 
 
 def env_list(name: str, default: list[str]) -> list[str]:
-    """A list separated by commas."""
+    """Return a list separated by commas."""
     found = [word.strip() for word in os.environ.get(name, "").split(",") if word.strip()]
     return found or default
 
 
 def data_dir(default: Path) -> Path:
-    """ORACLE_DATA_DIR, made if it is missing."""
+    """Return ORACLE_DATA_DIR, made if it is missing."""
     folder = Path(os.environ.get("ORACLE_DATA_DIR") or default).resolve()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -49,7 +49,7 @@ def data_dir(default: Path) -> Path:
 
 
 def database(folder: Path) -> dict[str, Any]:
-    """PostgreSQL by DATABASE_URL, else SQLite in `folder`."""
+    """Return PostgreSQL by DATABASE_URL, else SQLite in `folder`."""
     url = os.environ.get("DATABASE_URL", "").strip()
     return _postgresql(url) if url else _sqlite(folder / "oracle.sqlite3")
 
@@ -88,7 +88,7 @@ def _keep_private(path: Path) -> None:
 
 
 def _postgresql(url: str) -> dict[str, Any]:
-    """libpq reads the address itself, so everything that PostgreSQL's own tools take is taken."""
+    """Return options of libpq, which reads the address itself, as PostgreSQL's own tools do."""
     help_text = "Write postgresql://user:password@host:5432/name, or leave it out for SQLite."
     if not url.startswith(("postgresql://", "postgres://")):
         raise ImproperlyConfigured(f"DATABASE_URL is not a PostgreSQL address. {help_text}")
@@ -115,7 +115,7 @@ def _postgresql(url: str) -> dict[str, Any]:
 
 
 def channel_layers() -> dict[str, Any]:
-    """Redis by REDIS_URL; without it there is one process, and nobody else to tell."""
+    """Return Redis by REDIS_URL; without it there is one process, and nobody else to tell."""
     url = os.environ.get("REDIS_URL", "").strip()
     if not url:
         return {}
@@ -136,7 +136,7 @@ def channel_layers() -> dict[str, Any]:
 
 
 def secret_key(folder: Path) -> str:
-    """ORACLE_SECRET_KEY, else the key in `folder`, made at the first start."""
+    """Return ORACLE_SECRET_KEY, else the key in `folder`, made at the first start."""
     if given := os.environ.get("ORACLE_SECRET_KEY"):
         return given
     path = folder / "secret_key"

@@ -7,12 +7,12 @@ from oracle_site.write_probe import write_probe
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
-    """The process answers. Says nothing about the database."""
+    """Answer that the process lives. Says nothing about the database."""
     return _plain_response("ok")
 
 
 def readyz(request: HttpRequest) -> HttpResponse:
-    """The process can take runs: its database takes what is written, and it is not stopping."""
+    """Answer whether the process can take runs: it is not stopping, and can write."""
     try:
         trouble = get_runtime().not_ready_reason or write_probe.find_problem()
     except RuntimeError:

@@ -70,7 +70,7 @@ def add_security_headers(response: HttpResponseBase) -> HttpResponseBase:
 def security_headers_middleware(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> GetResponse:
-    """First in MIDDLEWARE, so that it sees what all the others answer."""
+    """Add headers. First in MIDDLEWARE, so that it sees what all the others answer."""
     if iscoroutinefunction(get_response):
 
         async def answer_later(request: HttpRequest) -> HttpResponseBase:

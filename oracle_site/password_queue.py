@@ -171,7 +171,7 @@ async def _wait_for_turn(ticket: Ticket, receive: Receive) -> bool:
 
 
 async def _read_body(receive: Receive) -> bytes | None:
-    """The body of a request; nothing if whoever sent it has gone."""
+    """Return the body of a request; nothing if whoever sent it has gone."""
     parts: list[bytes] = []
     while True:
         message = await receive()
@@ -195,7 +195,7 @@ def _replay_body(body: bytes) -> Receive:
 
 
 async def _get_delay(scope: Message, body: bytes, address: str) -> float:
-    """How long they have to wait first. A database in trouble is the page's to tell of."""
+    """Return how long they have to wait first. A database in trouble is the page's to tell of."""
     try:
         name = ASGIRequest(scope, io.BytesIO(body)).POST.get("username", "")
     except (SuspiciousOperation, MultiPartParserError, ValueError):

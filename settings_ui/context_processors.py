@@ -7,7 +7,7 @@ from agents.models import Appearance
 
 
 def theme(request: HttpRequest) -> dict[str, object]:
-    """The user's theme, asked for only by a page that has a frame to put it on."""
+    """Return the user's theme, asked for only by a page that has a frame to put it on."""
     return {"theme": SimpleLazyObject(lambda: _get_theme(request))}
 
 

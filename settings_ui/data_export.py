@@ -43,7 +43,7 @@ def serialize_profile(user: User) -> dict[str, Any]:
 
 
 def _serialize_settings(row: UserSettings) -> dict[str, Any]:
-    """Those that forms may change: what is sealed is not among them."""
+    """Return those that forms may change: what is sealed is not among them."""
     return {
         column.name: getattr(row, column.name)
         for column in row._meta.concrete_fields
@@ -81,5 +81,5 @@ def iter_runs(user: User) -> Iterator[dict[str, Any]]:
 
 
 def _iter_batches(keys: list[Any]) -> Iterable[list[Any]]:
-    """No cursor stays open between two of them: a reader may be slow."""
+    """Yield batches. No cursor stays open between two of them: a reader may be slow."""
     return (keys[start : start + BATCH_SIZE] for start in range(0, len(keys), BATCH_SIZE))

@@ -14,7 +14,7 @@ MAX_RECENT_RUNS = 20
 
 
 def describe_limits(config: AgentConfig) -> str:
-    """When a run is warned, and what ends it."""
+    """Return when a run is warned, and what ends it."""
     end = (
         f"a run ends after {format_count(config.max_iterations, 'iteration')}, "
         f"{config.token_budget:,} tokens or {config.timeout_seconds:,} seconds, "
@@ -70,6 +70,6 @@ def get_recent_runs(user: User) -> RecentRuns:
 
 
 def _round_tokens(tokens: float) -> int:
-    """To two figures: nobody compares the rest."""
+    """Round to two figures: nobody compares the rest."""
     digits = len(str(round(tokens))) - 2
     return round(round(tokens), -digits) if digits > 0 else round(tokens)

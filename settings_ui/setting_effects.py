@@ -24,7 +24,7 @@ class SettingEffect:
 def describe_effects(
     user: User, row: UserAgentConfig, changed: str | None = None
 ) -> list[SettingEffect]:
-    """What the settings come to; only where it can be otherwise now, if one was changed."""
+    """Return what the settings come to; only where it can be otherwise now, if one was changed."""
     config = config_in_mode(user, row)
     makers: dict[str, Callable[[], SettingEffect | None]] = {
         "max_iterations": lambda: _describe_iterations(row, config),
@@ -35,7 +35,7 @@ def describe_effects(
 
 
 def config_in_mode(user: User, row: UserAgentConfig) -> AgentConfig:
-    """The limits of a run in the chosen mode, which may be tighter than the settings."""
+    """Return the limits of a run in the chosen mode, which may be tighter than the settings."""
     config = effective_config(user, row)
     if row.tree not in TREES:
         return config
@@ -81,5 +81,5 @@ def _describe_tokens(
 
 
 def _round_up(tokens: int) -> str:
-    """Rounded up to hundreds: a question is shorter or longer than the one that was measured."""
+    """Round up to hundreds: a question is shorter or longer than the one that was measured."""
     return f"{-(-tokens // 100) * 100:,}"

@@ -29,13 +29,13 @@ MAX_ID = 2**63 - 1
 
 
 def get_user_config(user: User) -> UserAgentConfig:
-    """Somebody's configuration; the defaults, without storing them, if they never set any."""
+    """Return somebody's configuration; without storing them, the defaults if they set none."""
     found: UserAgentConfig | None = getattr(user, "useragentconfig", None)
     return found or UserAgentConfig(user=user)
 
 
 def _build_customised_condition() -> Q:
-    """People with a limit or a mode that is not the default."""
+    """Build the condition for people with a limit or a mode that is not the default."""
     condition = Q()
     for name in SETTING_NAMES:
         default = LIMITS[name].default if name in LIMITS else ""
@@ -83,7 +83,7 @@ class ConfigAdmin(ReadOnlyAdmin):
         return [*super().get_urls(), page]
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Whoever may see runs sees the limits they had; these are the ones they will have."""
+        """Allow whoever may see runs: those show limits of the past, these are the next."""
         return request.user.has_perm(VIEW_PERMISSION)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -110,7 +110,7 @@ class ConfigAdmin(ReadOnlyAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """One person's configuration and its changes, newest first."""
+        """Show one person's configuration and its changes, newest first."""
         require_permissions(request)
         if request.method not in ("GET", "HEAD"):
             return HttpResponseNotAllowed(["GET", "HEAD"])
@@ -138,7 +138,7 @@ class ConfigAdmin(ReadOnlyAdmin):
 
 
 def page_context(user: User, page: str) -> dict[str, Any]:
-    """What the page of a person shows. Only changes of these settings: the others are theirs."""
+    """Return what the page of a person shows, with changes of these settings alone."""
     row = get_user_config(user)
     changes = SettingChange.objects.filter(user=user, name__in=SETTING_NAMES).select_related("by")
     return {

@@ -38,7 +38,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     show_facets = admin.ShowFacets.NEVER
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """What people did; that runs ended is for the chain."""
+        """Return what people did; that runs ended is for the chain."""
         return super().get_queryset(request).exclude(verb=CLOSE)
 
     def changelist_view(
@@ -73,7 +73,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
 
 def _display_detail(value: Any) -> str:
-    """What was searched for may be words of a title: it is kept, but not shown."""
+    """Return the details, without what was searched for: that may be words of a title."""
     if isinstance(value, dict):
         shown = {name: "(some words)" if name == "q" else one for name, one in value.items()}
         return ", ".join(f"{name}={one}" for name, one in shown.items()) or "none"

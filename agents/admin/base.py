@@ -47,7 +47,7 @@ class ReadOnlyAdmin(Base):
         return False
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Only the right to view counts: a right to change would promise what is not there."""
+        """Count the right to view alone: a right to change would promise what is not there."""
         return request.user.has_perm(f"{self.opts.app_label}.view_{self.opts.model_name}")
 
     def allowed_parameters(self) -> set[str]:

@@ -28,7 +28,7 @@ def staff_view(admin_site: AdminSite, view: View) -> View:
 
 
 def show_damage_page(view: View) -> View:
-    """The answer of a view, rendered here; or a page that says what to do about damage."""
+    """Return the answer of a view, rendered here; or a page that says what to do about damage."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

@@ -14,7 +14,7 @@ VIEW_PERMISSION, CONTENT_PERMISSION, CANCEL_PERMISSION = (
 
 
 def require_permissions(request: HttpRequest, *permissions: str) -> User:
-    """Who asks, if they have all of these permissions. Staff is checked by the admin site."""
+    """Return who asks, if they have all of these permissions. The admin site checks for staff."""
     user = cast(User, request.user)
     if not user.has_perms((VIEW_PERMISSION, *permissions)):
         raise PermissionDenied

@@ -87,12 +87,12 @@ def drop_statements(connection: BaseDatabaseWrapper) -> Iterator[str]:
 
 
 def _closed_condition(table: str) -> str:
-    """Until it is closed, a run's row is its owner's."""
+    """Return when a run is closed: until then its row is its owner's."""
     return "OLD.outcome IS NOT NULL" if table == "agents_agentrun" else "1 = 1"
 
 
 def _erasure_condition(table: str, vendor: str) -> str:
-    """When erasing is allowed, in a database's own words."""
+    """Return when erasing is allowed, in a database's own words."""
     return _ERASURE_CONDITIONS[table].format(unfinished=_SUBAGENT_ERASURE_BY_VENDOR[vendor])
 
 

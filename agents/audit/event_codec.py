@@ -83,7 +83,7 @@ def encode_chunk(chunk: OracleStreamChunk) -> EncodedEvent:
 
 
 def _encode_text(chunk: Content | Thinking, at: datetime) -> EncodedEvent:
-    """The same for a piece of text, by hand: nearly all rows are one."""
+    """Return the same for a piece of text, by hand: nearly all rows are one."""
     stamp = at.isoformat(timespec="milliseconds")
     text = _to_json(chunk.content)
     whole = f'{{"at":"{stamp}","content":{text},"seq":{chunk.seq},"type":"{chunk.type}"}}'
@@ -93,7 +93,7 @@ def _encode_text(chunk: Content | Thinking, at: datetime) -> EncodedEvent:
 
 
 def decode_event(event: EventRow) -> OracleStreamChunk | None:
-    """The chunk that was stored, or None for a kind that this version does not know."""
+    """Return the chunk that was stored, or None for a kind that this version does not know."""
     if not event.data and event.kind in _TEXT_CHUNKS:
         return _TEXT_CHUNKS[event.kind](
             content=event.content, seq=event.seq, at=event.at.timestamp()
@@ -105,7 +105,7 @@ _TEXT_CHUNKS: Mapping[str, type[Content | Thinking]] = {"content": Content, "thi
 
 
 def event_digest(event: EventRow) -> str:
-    """The digest of an event as it is stored now: what `sha256` must be, unless it was erased."""
+    """Return the digest of an event as stored now: its `sha256`, unless it was erased."""
     whole = _full_data(event)
     if event.content and event.kind not in _CONTENT_PATHS:
         whole[""] = event.content  # there should be none
@@ -119,7 +119,7 @@ def event_digest(event: EventRow) -> str:
 
 
 def signed_payload(event: EventRow, digest: str) -> str:
-    """What the link of an event must cover, by what is stored now."""
+    """Return what the link of an event must cover, by what is stored now."""
     return digest + _to_canonical_json(_data_without_content(event)).decode()
 
 
@@ -130,7 +130,7 @@ def _full_data(event: EventRow) -> dict[str, Any]:
 
 
 def _data_without_content(event: EventRow) -> dict[str, Any]:
-    """Without its content."""
+    """Return the data without its content."""
     data = {"type": event.kind, "seq": event.seq, **event.data}
     data["at"] = event.at.isoformat(timespec="milliseconds")
     return data
@@ -175,7 +175,7 @@ def _restore_content(data: dict[str, Any], content: str) -> None:
 
 
 def _container_for(data: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-    """What a field is in; a copy, because the row keeps its own."""
+    """Return what a field is in; a copy, because the row keeps its own."""
     if len(path) == 1:
         return data
     data[path[0]] = dict(data[path[0]])

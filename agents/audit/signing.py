@@ -56,7 +56,7 @@ _END_FIELDS = (
 
 
 def all_keys() -> tuple[bytes, ...]:
-    """The first one signs; earlier ones are still believed."""
+    """Return all keys: the first one signs, earlier ones are still believed."""
     return tuple(key.encode() for key in settings.AUDIT_KEYS)
 
 
@@ -65,7 +65,7 @@ def next_link(previous: str, signed: str, key: bytes) -> str:
 
 
 def next_links(previous: str, signed: Iterable[str]) -> list[str]:
-    """The links of things that follow on one another."""
+    """Return the links of things that follow on one another."""
     key, made = all_keys()[0], []
     for one in signed:
         previous = next_link(previous, one, key)
@@ -74,13 +74,13 @@ def next_links(previous: str, signed: Iterable[str]) -> list[str]:
 
 
 def first_link(run: AgentRun, key: bytes) -> str:
-    """What a run started from: its digests of question and user must be there."""
+    """Return the link of what a run started from: digests of question and user must be there."""
     started = {name: run.digests.get(name, "") for name in ("question", "user")}
     return next_link("", _canonical_fields(run, _START_FIELDS) + _to_canonical_json(started), key)
 
 
 def seal(run: AgentRun, link: str, key: bytes) -> str:
-    """How a run ended, and its last link."""
+    """Return the seal of how a run ended, and of its last link."""
     return next_link(link, _canonical_fields(run, _START_FIELDS + _END_FIELDS), key)
 
 
@@ -98,7 +98,7 @@ def sign_end(run: AgentRun, link: str, tools: Iterable[Mapping[str, Any]]) -> No
 
 
 def tools_digest(tools: Iterable[Mapping[str, Any]]) -> str:
-    """Of what a run used of each tool."""
+    """Return the digest of what a run used of each tool."""
     return digest(
         "".join(sorted(_to_canonical_json({k: t[k] for k in TOOL_FIELDS}) for t in tools))
     )
@@ -109,7 +109,7 @@ def digest(text: str) -> str:
 
 
 def user_pseudonym(user_id: int | None, key: bytes | None = None) -> str:
-    """Stands for a person without naming them: it stays when they are deleted."""
+    """Return what stands for a person without naming them: it stays when they are deleted."""
     return next_link("user", str(user_id), key or all_keys()[0])[:16]
 
 

@@ -31,7 +31,7 @@ class Finding:
 
 
 def verify_run(run: AgentRun) -> Finding | None:
-    """The first thing that is wrong with a run, or None."""
+    """Return the first thing that is wrong with a run, or None."""
     if _RunVerifier(run).verify() is None:
         return None
     fresh = AgentRun.objects.filter(pk=run.pk).first()  # it may have gone on, or been erased
@@ -39,7 +39,7 @@ def verify_run(run: AgentRun) -> Finding | None:
 
 
 def verify_id(run_id: UUID) -> Finding | None:
-    """The same by id, also when its row cannot be read."""
+    """Return the same by id, also when its row cannot be read."""
     try:
         run = AgentRun.objects.get(pk=run_id)
     except (*READ_ERRORS, AgentRun.DoesNotExist) as error:
@@ -55,7 +55,7 @@ def is_signed(entry: AuditEntry) -> bool:
 
 
 def verify_entries() -> Finding | None:
-    """The same for the record of who looked, exported, stopped and erased."""
+    """Return the same for the record of who looked, exported, stopped and erased."""
     number, link, known = 0, "", _current_pseudonyms()
     try:
         for entry in AuditEntry.objects.order_by("id").iterator(BATCH_SIZE):
@@ -81,7 +81,7 @@ def _possible_links(previous: str, digest: str) -> Iterator[str]:
 
 
 def _current_pseudonyms() -> frozenset[str]:
-    """Of everybody who is not deleted."""
+    """Return those of everybody who is not deleted."""
     ids = User.objects.values_list("pk", flat=True)
     return frozenset(mark for user_id in ids for mark in _user_pseudonyms(user_id))
 
@@ -174,6 +174,6 @@ def _erasure_is_recorded(run_id: UUID) -> bool:
 
 
 def _unfinished_calls(run_id: UUID) -> frozenset[str]:
-    """The calls whose subagents' words were erased, as far as that was really recorded."""
+    """Return the calls whose subagents' words were erased, as far as that was really recorded."""
     entries = AuditEntry.objects.filter(run=run_id, verb=AuditEntry.Verb.ERASE_UNFINISHED)
     return frozenset(str(entry.detail["call"]) for entry in entries if is_signed(entry))

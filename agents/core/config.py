@@ -80,7 +80,7 @@ class AgentConfig(BaseModel):
 
     @classmethod
     def build(cls, values: Mapping[str, Any], in_force: Self | None = None) -> Self:
-        """The configuration in `values` on top of `in_force`, or ConfigError with every problem."""
+        """Return `values` on top of `in_force` as a configuration, or raise ConfigError."""
         current = in_force or cls()
         try:
             return cls(**{**current.model_dump(), **values})
@@ -93,7 +93,7 @@ class AgentConfig(BaseModel):
             ) from None
 
     def restrict_to(self, other: Self) -> Self:
-        """What both allow: the smaller of each limit. The warning percents are the tree's."""
+        """Return what both allow: the smaller of each limit, and the tree's warning percents."""
         if other is self:
             return self
         own = self.model_dump()

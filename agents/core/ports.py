@@ -36,7 +36,7 @@ class ModelStream(Protocol):
     def __aiter__(self) -> AsyncIterator[ModelEvent]: ...
 
     def undelivered(self) -> Sequence[ModelEvent]:
-        """After reading stopped early: what was received but not yet handed over.
+        """Return what was received but not handed over, after reading stopped early.
 
         Text is held back while it may turn out to be a tool call. Nothing may be lost of it.
         """
@@ -91,7 +91,7 @@ class ToolRunner(Protocol):
     def schemas(self) -> tuple[ToolSchema, ...]: ...
 
     def writes(self, name: str) -> bool:
-        """Whether the tool changes anything; unknown names do not."""
+        """Return whether the tool changes anything; unknown names do not."""
 
     async def run(self, call: ToolCall, context: ToolContext) -> ToolOutcome:
         """Never raises for what a tool or a model did wrong: that is a failed outcome."""

@@ -41,7 +41,7 @@ After any other reason the limit lies behind: the answer must come soon or not a
 
 
 def get_reason(code: str) -> Reason:
-    """The reason with that code; one that was uninstalled since is named by its code."""
+    """Return the reason with that code; one that was uninstalled since is named by its code."""
     if code in REASONS:
         return REASONS.get(code)
     return Reason(

@@ -54,7 +54,7 @@ class Registry(Generic[T]):
             raise NotRegistered(f"There is no {self.kind} {name!r}. Known: {known}.") from None
 
     def names(self) -> tuple[str, ...]:
-        """What people may choose: everything but the internal entries."""
+        """Return what people may choose: everything but the internal entries."""
         return tuple(name for name in self._entries if name not in self._internal)
 
     def is_internal(self, name: str) -> bool:

@@ -66,7 +66,7 @@ class RunRecord:
         return "\n\n".join(text for text in map("".join, self.texts) if text)
 
     def status(self, now: float) -> Status | None:
-        """The heartbeat at this time: which tools are running, and for how long."""
+        """Return the heartbeat at this time: which tools are running, and for how long."""
         running = [c for c in self.calls.values() if c.status == "running"]
         waiting = [call for call in running if call.id not in self.results]
         if not waiting:

@@ -25,7 +25,7 @@ def replace_unstorable(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether there is nothing to see in a text, whatever characters it has."""
+    """Return whether there is nothing to see in a text, whatever characters it has."""
     return all(_is_invisible(character) for character in text)
 
 
@@ -38,7 +38,7 @@ def _is_invisible(character: str) -> bool:
 
 
 def neutralise_system_notes(text: str) -> str:
-    """Text from outside that cannot pass for a note of ours to the model."""
+    """Return text from outside that cannot pass for a note of ours to the model."""
     return _SYSTEM_NOTE.sub("(Oracle:", text) if "[" in text else text
 
 

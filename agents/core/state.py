@@ -160,14 +160,14 @@ class AgentState:
         return self.time_limit - min(WRAP_UP_SECONDS, WRAP_UP_SHARE * self.time_limit)
 
     def without_subclass(self) -> "AgentState":
-        """The facts alone, without what a subclass adds or demands."""
+        """Return the facts alone, without what a subclass adds or demands."""
         names = AgentState.__dataclass_fields__
         return AgentState(**{name: getattr(self, name) for name in names})
 
     # -- transitions ------------------------------------------------------------------------------
 
     def replace(self, **values: Any) -> Self:
-        """As `dataclasses.replace`, and held to the same invariants, at a fifth of the cost.
+        """Do as `dataclasses.replace`, with the same invariants, at a fifth of the cost.
 
         A copy of the fields will do for this class itself; a subclass may have more than that.
         """
@@ -179,21 +179,21 @@ class AgentState:
         return new
 
     def with_notice(self, notice: Notice) -> Self:
-        """This state with the notice waiting, unless it was given before."""
+        """Return this state with the notice waiting, unless it was given before."""
         if notice.key in self.fired or any(n.key == notice.key for n in self.notices):
             return self
         return self.replace(notices=(*self.notices, notice))
 
     def with_action(self, action: str) -> Self:
-        """This state with one more call in its history of three."""
+        """Return this state with one more call in its history of three."""
         return self.replace(recent_actions=(*self.recent_actions, action)[-3:])
 
     def with_extension(self, module: str, value: Any) -> Self:
-        """This state with the module's own entry replaced; the others are untouched."""
+        """Return this state with the module's own entry replaced; the others are untouched."""
         return replace(self, extensions=MappingProxyType({**self.extensions, module: value}))
 
     def after_turn(self, turn: Turn) -> Self:
-        """This state after a turn, from the chunk that records its end. Nothing else is needed."""
+        """Return this state after a turn, from nothing but the chunk that records its end."""
         step = TurnAction(turn.action, turn.results, turn.results_normalised, turn.writes)
         tokens = turn.prompt_tokens + turn.completion_tokens + turn.subagent_tokens
         return self.replace(
@@ -212,7 +212,7 @@ class AgentState:
 
 
 def merge_usage_source(before: UsageSource | None, now: UsageSource) -> UsageSource:
-    """Who a sum of tokens comes from, when one more part is added."""
+    """Return who a sum of tokens comes from, when one more part is added."""
     return now if before in (None, now) else "mixed"
 
 

@@ -20,7 +20,7 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """A folded word without its ending."""
+    """Return a folded word without its ending."""
     if word.endswith(("'s", "\u2019s")):
         word = word[:-2]
     if not word.isalpha() or len(word) < 4:

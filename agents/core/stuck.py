@@ -127,14 +127,14 @@ class ProgressTracker:
 
 
 def canonicalize_arguments(arguments: Mapping[str, Any] | str) -> str:
-    """Arguments as one string in which key order and white space do not matter."""
+    """Return arguments as one string in which key order and white space do not matter."""
     if isinstance(arguments, str):
         return _SPACE.sub(" ", arguments).strip()
     return json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def action_signature(name: str, arguments: Mapping[str, Any] | str) -> str:
-    """One call as a comparable, readable string; long arguments are cut and carry a digest."""
+    """Return one call as a comparable, readable string; long arguments are cut, with a digest."""
     text = f"{name}:{canonicalize_arguments(arguments)}"
     return (
         text
@@ -144,7 +144,7 @@ def action_signature(name: str, arguments: Mapping[str, Any] | str) -> str:
 
 
 def join_signatures(signatures: Iterable[str]) -> str:
-    """What a turn did: the multiset of its calls."""
+    """Return what a turn did: the multiset of its calls."""
     return " | ".join(sorted(signatures))
 
 
@@ -161,12 +161,12 @@ def digest(text: str) -> str:
 
 
 def normalise(text: str) -> str:
-    """Text without what changes by itself: numbers, hex ids, white space."""
+    """Return text without what changes by itself: numbers, hex ids, white space."""
     return _SPACE.sub(" ", _VOLATILE.sub("0", text)).strip()
 
 
 def build_action(calls: Iterable[tuple[str, str]], *, writes: bool) -> TurnAction:
-    """The step of a turn from its calls, each as (signature, result text)."""
+    """Return the step of a turn from its calls, each as (signature, result text)."""
     pairs = list(calls)
     if not pairs:
         return TurnAction("")
@@ -183,7 +183,7 @@ def build_action(calls: Iterable[tuple[str, str]], *, writes: bool) -> TurnActio
 
 
 def action_from_trace(turn: Mapping[str, Any]) -> TurnAction:
-    """A step from a recorded turn, in which arguments and results are digests already."""
+    """Return a step from a recorded turn, in which arguments and results are digests already."""
     calls = turn["calls"]
     if not calls:
         return TurnAction("")
@@ -197,14 +197,14 @@ def action_from_trace(turn: Mapping[str, Any]) -> TurnAction:
 
 
 def _digest_results(keys: Iterable[str], results: Iterable[str]) -> str:
-    """One digest of calls with their results, whatever order they came in."""
+    """Return one digest of calls with their results, whatever order they came in."""
     return digest("\x00".join(sorted(f"{k}\x01{r}" for k, r in zip(keys, results, strict=True))))
 
 
 def detect_no_progress(
     turns: Iterable[Mapping[str, Any]], rules: StuckRules = DEFAULT_STUCK_RULES
 ) -> tuple[int | None, str | None]:
-    """The first turn, counted from 1, at which a rule fires, and its name."""
+    """Return the first turn, counted from 1, at which a rule fires, and its name."""
     track = ProgressTracker(rules=rules)
     for number, turn in enumerate(turns, start=1):
         track = track.with_step(action_from_trace(turn))

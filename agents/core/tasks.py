@@ -31,7 +31,7 @@ async def stop(tasks: Iterable[asyncio.Task[Any]], grace: float) -> None:
 
 
 def abandoned_tasks() -> int:
-    """How many abandoned tasks are still running."""
+    """Return how many abandoned tasks are still running."""
     return len(_abandoned)
 
 

@@ -41,7 +41,7 @@ _HIDDEN_TOKENS = 16_384
 
 
 def message_chars(message: Message) -> int:
-    """The size of a message, near enough for an estimate and without encoding it."""
+    """Return the size of a message, near enough for an estimate and without encoding it."""
     calls = message.get("tool_calls") or ()
     called = sum(
         len(call["function"]["name"]) + len(call["function"]["arguments"]) + _CALL_CHARS
@@ -55,8 +55,8 @@ def schema_chars(tools: Sequence[ToolSchema]) -> int:
 
 
 def forecast_further_turn(working: int, least: int, past: Iterable[tuple[int, int]]) -> int:
-    """What a second working turn adds to the forecast of one: its request, an answer before it as
-    long as the last ones, and growth by as much, which that request and the wrap-up carry.
+    """Return what a second working turn adds to the forecast of one: its request, an answer before
+    it as long as the last ones, and growth by as much, which that request and the wrap-up carry.
 
     `past` are the last turns: tokens by which each made the prompt longer, tokens of its answer.
     """
@@ -93,7 +93,7 @@ class TokenBudget:
         return math.ceil(chars / CHARS_PER_TOKEN * self._ratio)
 
     def to_chars(self, tokens: int) -> int:
-        """The characters that so many tokens are estimated to be."""
+        """Return the characters that so many tokens are estimated to be."""
         return int(tokens * CHARS_PER_TOKEN / self._ratio)
 
     def charge(self, usage: TokenUsage | None, prompt_chars: int, answer_chars: int) -> TokenCharge:
@@ -109,7 +109,7 @@ class TokenBudget:
         return charge
 
     def _is_plausible(self, usage: TokenUsage, prompt_chars: int, answer_chars: int) -> bool:
-        """Whether so many tokens can have been read and written.
+        """Return whether so many tokens can have been read and written.
 
         No more than the context holds, or than the characters can be if we are wrong about the
         context. Thoughts may be hidden, so an answer may be longer than what came of it.
@@ -129,19 +129,19 @@ class TokenBudget:
             self._ratio = min(high, max(low, tokens / (chars / CHARS_PER_TOKEN)))
 
     def has_room_for(self, chars: int) -> bool:
-        """Whether a request of this size and a useful answer fit budget and window."""
+        """Return whether a request of this size and a useful answer fit budget and window."""
         return self.estimate(chars) + MIN_ANSWER_TOKENS <= min(self.left, self.window)
 
     def max_answer_tokens(self, chars: int, cap: int) -> tuple[int, bool]:
-        """The most tokens an answer to a request of this size may take, and whether it is the
-        run's budget that sets it."""
+        """Return the most tokens an answer to a request of this size may take, and whether it is
+        the run's budget that sets it."""
         prompt = self.estimate(chars)
         budget = self.left - prompt
         allowed = min(self.window - prompt, self.max_output, cap)
         return max(1, min(budget, allowed)), budget <= allowed
 
     def result_chars(self, prompt_chars: int, results: int) -> int:
-        """How long each of a turn's results may be so that a request of `prompt_chars` still
+        """Return how long each of a turn's results may be so that a request of `prompt_chars` still
         fits after them, with an answer."""
         sent = self.estimate(prompt_chars + results * _MESSAGE_CHARS)
         room = min(self.left, self.window) - sent - 2 * MIN_ANSWER_TOKENS
@@ -149,14 +149,14 @@ class TokenBudget:
         return min(MAX_RESULT_BYTES, max(0, self.to_chars(share)))
 
     def result_chars_for_two(self, first_chars: int, second_chars: int, results: int) -> int:
-        """How long each of a turn's results may be so that two requests of these sizes still fit
-        the budget, each with the results in it and with an answer."""
+        """Return how long each of a turn's results may be so that two requests of these sizes still
+        fit the budget, each with the results in it and with an answer."""
         sent = self.estimate(first_chars + second_chars + 2 * results * _MESSAGE_CHARS)
         room = self.left - sent - 4 * MIN_ANSWER_TOKENS
         return max(0, self.to_chars(room // (2 * max(1, results))))
 
     def history_chars(self, fixed_chars: int) -> int:
-        """How much history may be replayed beside what must be sent anyway.
+        """Return how much history may be replayed beside what must be sent anyway.
 
         At most a share of the budget, and half of the room in the window: the rest is for work.
         Less of it, down to a smaller share, where two working turns and the wrap-up would not fit
@@ -171,7 +171,7 @@ class TokenBudget:
 
 
 def truncate_result(text: str, limit: int) -> str:
-    """A tool result of at most `limit` characters and 64 KiB."""
+    """Return a tool result of at most `limit` characters and 64 KiB."""
     cut = truncate_middle(text, limit)
     while (size := len(cut.encode("utf-8", "replace"))) > MAX_RESULT_BYTES:
         limit = min(limit, len(cut)) * MAX_RESULT_BYTES // size - 1
@@ -180,7 +180,7 @@ def truncate_result(text: str, limit: int) -> str:
 
 
 def truncate_middle(text: str, limit: int) -> str:
-    """Head and tail of a text that is longer than `limit`, with a mark where it was cut."""
+    """Keep head and tail of a text that is longer than `limit`, with a mark at the cut."""
     if len(text) <= limit:
         return text
     keep = limit
@@ -193,7 +193,7 @@ def truncate_middle(text: str, limit: int) -> str:
 
 
 def truncate_history(history: Sequence[Message], limit: int) -> list[Message]:
-    """The newest whole exchanges that fit into `limit` characters, starting at a question."""
+    """Return the newest whole exchanges that fit `limit` characters, starting at a question."""
     kept: list[Message] = []
     size = 0
     for exchange in reversed(_group_by_question(history)):
@@ -207,7 +207,7 @@ def truncate_history(history: Sequence[Message], limit: int) -> list[Message]:
 
 
 def _truncate_results(exchange: list[Message], limit: int) -> list[Message]:
-    """An exchange whose tool results are cut until it fits, if that is enough to make it fit."""
+    """Return an exchange whose tool results are cut until it fits, if that is enough."""
     over = sum(map(message_chars, exchange)) - limit
     results = [len(m["content"]) for m in exchange if m["role"] == "tool"]
     if over <= 0 or over > sum(results):
@@ -224,7 +224,7 @@ def _truncate_results(exchange: list[Message], limit: int) -> list[Message]:
 
 
 def _group_by_question(history: Sequence[Message]) -> list[list[Message]]:
-    """Messages grouped by question; what comes before the first question is left out."""
+    """Return messages grouped by question; what comes before the first question is left out."""
     number = 0
     numbered: list[tuple[int, Message]] = []
     for message in history:

@@ -18,7 +18,7 @@ def encrypt(secret: str) -> str:
 
 
 def decrypt(stored: str) -> str:
-    """What was sealed; empty if the site's secret has changed since, as if it had not been set."""
+    """Return what was sealed; empty if the site's secret has changed since, as if never set."""
     try:
         return (
             _build_fernet(settings.SECRET_KEY).decrypt(stored.encode()).decode() if stored else ""
@@ -28,7 +28,7 @@ def decrypt(stored: str) -> str:
 
 
 def mask(secret: str) -> str:
-    """How a person recognises a secret; a short one is not worth the risk."""
+    """Return how a person recognises a secret; a short one is not worth the risk."""
     return (
         f"…{secret[-VISIBLE_CHARS:]}" if len(secret) >= 4 * VISIBLE_CHARS else "…" if secret else ""
     )

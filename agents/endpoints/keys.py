@@ -8,18 +8,18 @@ from agents.models import ModelSettings
 
 
 def encrypt_key(place: EndpointOrigin, key: str) -> str:
-    """A key and what it is for, fit to be stored. Neither has a space in it."""
+    """Return a key and what it is for, fit to be stored. Neither has a space in it."""
     return encrypt(f"{place.origin} {key}") if key else ""
 
 
 def decrypt_key(chosen: ModelSettings, base_url: str) -> str:
-    """The person's key for an endpoint; empty if they have none for this one."""
+    """Return the person's key for an endpoint; empty if they have none for this one."""
     origin, key = _decrypt_stored(chosen)
     return key if key and origin == parse_base_url(base_url).origin else ""
 
 
 def key_origin(chosen: ModelSettings) -> str:
-    """The origin that the stored key was entered for; empty if there is none that can be read."""
+    """Return the origin that the stored key was entered for; empty if none can be read."""
     return _decrypt_stored(chosen)[0]
 
 
@@ -29,6 +29,6 @@ def _decrypt_stored(chosen: ModelSettings) -> tuple[str, str]:
 
 
 def needs_key(chosen: ModelSettings) -> bool:
-    """Whether the chosen provider answers nobody without a key."""
+    """Return whether the chosen provider answers nobody without a key."""
     preset = PROVIDERS.get(chosen.provider)
     return preset is not None and preset.needs_key

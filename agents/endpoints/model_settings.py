@@ -79,7 +79,7 @@ async def check_base_url(user: User, base_url: str) -> None:
 
 
 def has_key(chosen: ModelSettings) -> bool:
-    """Whether there is a key for the endpoint that is chosen now."""
+    """Return whether there is a key for the endpoint that is chosen now."""
     try:
         return bool(chosen.provider and decrypt_key(chosen, own_base_url(chosen)))
     except EndpointNotAllowed:
@@ -90,12 +90,12 @@ def has_key(chosen: ModelSettings) -> bool:
 
 
 def provider_names() -> tuple[str, ...]:
-    """Providers that can be chosen here and now; empty is the site's own."""
+    """Return the providers that can be chosen here and now; empty is the site's own."""
     return ("", *(provider.name for provider in allowed_providers(get_policy())))
 
 
 def get_bounds(name: str) -> tuple[int, int]:
-    """Lowest and highest value of a number."""
+    """Return lowest and highest value of a number."""
     column: Any = ModelSettings._meta.get_field(name)
     found = {type(validator): validator.limit_value for validator in column._validators}
     return found[MinValueValidator], found[MaxValueValidator]
@@ -124,7 +124,7 @@ def describe_expected(name: str) -> str:
 
 
 def _find_problem(name: str, value: Any) -> str:
-    """What is wrong with a value; empty if nothing is."""
+    """Return what is wrong with a value; empty if nothing is."""
     if name not in SETTING_NAMES:
         return f"There is no such setting. Known: {', '.join(SETTING_NAMES)}."
     return "" if _is_valid(name, value) else describe_expected(name)
@@ -151,7 +151,7 @@ def _choices_for(name: str) -> tuple[str, ...]:
 
 
 def _check_url_policy(base_url: str | None) -> None:
-    """As far as it can be said without resolving."""
+    """Check a URL as far as possible without resolving."""
     if not base_url:
         return
     try:
@@ -164,7 +164,7 @@ def _check_url_policy(base_url: str | None) -> None:
 
 
 def _store_key(user: User, row: ModelSettings, secret: str) -> ModelSettings:
-    """The row with another key, or without one."""
+    """Return the row with another key, or without one."""
     kept, new = "", mask(secret)
     if secret:
         _check_key(row, secret)

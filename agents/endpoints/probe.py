@@ -60,7 +60,7 @@ class ProbeResult:
 
 
 async def list_endpoint_models(chosen: ModelSettings) -> ModelList:
-    """What somebody's endpoint offers; nothing for the embedded model."""
+    """Return what somebody's endpoint offers; nothing for the embedded model."""
     place = _select_endpoint(chosen)
     if place is None:
         return ModelList((), is_complete=True)
@@ -86,7 +86,7 @@ async def probe(chosen: ModelSettings) -> ProbeResult | None:
 
 
 async def resolve_host(place: EndpointOrigin) -> tuple[str, ...]:
-    """What a host resolves to; nothing if that cannot be said now."""
+    """Return what a host resolves to; nothing if that cannot be said now."""
     try:
         async with asyncio.timeout(RESOLVE_SECONDS):
             return tuple(await resolve(place.host, place.port))

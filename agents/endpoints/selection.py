@@ -36,12 +36,12 @@ class ModelEndpoint:
 
 
 def get_policy() -> EndpointPolicy:
-    """What the administrator allows."""
+    """Return what the administrator allows."""
     return build_policy(settings.ORACLE_OWN_ENDPOINTS, tuple(settings.ORACLE_INSIDE_ENDPOINTS))
 
 
 def select_endpoint(chosen: ModelSettings) -> ModelEndpoint | None:
-    """The endpoint of somebody's runs; None: the embedded one. EndpointNotAllowed says why not."""
+    """Return the endpoint of somebody's runs, None for the embedded one; or EndpointNotAllowed."""
     if chosen.provider:
         base_url = own_base_url(chosen)
         get_policy().check(base_url)
@@ -52,7 +52,7 @@ def select_endpoint(chosen: ModelSettings) -> ModelEndpoint | None:
 
 
 def own_base_url(chosen: ModelSettings) -> str:
-    """Where the chosen provider is; EndpointNotAllowed if that is not said."""
+    """Return where the chosen provider is; EndpointNotAllowed if that is not said."""
     base_url = resolve_base_url(chosen.provider, chosen.base_url)
     if not base_url:
         raise EndpointNotAllowed("The address of your own endpoint is missing. Enter its base URL.")
@@ -60,7 +60,7 @@ def own_base_url(chosen: ModelSettings) -> str:
 
 
 def model_name(name: str, chosen: ModelSettings) -> str:
-    """The model to ask for. The site's default means nothing at another endpoint."""
+    """Return the model to ask for. The site's default means nothing at another endpoint."""
     name = name or chosen.oracle_model
     if name or chosen.provider:
         return name
@@ -70,7 +70,7 @@ def model_name(name: str, chosen: ModelSettings) -> str:
 def build_model(
     http: httpx.AsyncClient, endpoint: ModelEndpoint, name: str, chosen: ModelSettings
 ) -> OpenAIChatModel:
-    """A model at an endpoint, asked as somebody's settings say."""
+    """Return a model at an endpoint, asked as somebody's settings say."""
     return OpenAIChatModel(
         http,
         endpoint.base_url,

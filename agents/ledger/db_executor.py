@@ -60,6 +60,6 @@ def _run_guarded(work: Callable[[], T]) -> T:
 
 
 def _is_stale() -> bool:
-    """Whether this thread's connection has not been used for a while."""
+    """Return whether this thread's connection has not been used for a while."""
     idle = time.monotonic() - float(getattr(_last_used, "at", 0.0))
     return connection.connection is not None and idle > IDLE_SECONDS

@@ -125,7 +125,7 @@ def _close_run(run_id: UUID, final: FinalValues, link: str) -> None:
 
 
 def update_totals(run: AgentRun) -> None:
-    """What a run that has ended took, and how much of each limit that was."""
+    """Store what a run that has ended took, and how much of each limit that was."""
     run.tokens = run.tokens_in + run.tokens_out
     if run.ended_at is not None:
         took = run.ended_at - run.started_at
@@ -147,7 +147,7 @@ _TOTAL_FIELDS = (
 
 
 def _insert(rows: list[tuple[Any, ...]]) -> None:
-    """By hand, many rows to a statement: nearly everything that is stored passes here."""
+    """Insert by hand, many rows to a statement: nearly all that is stored passes here."""
     for start in range(0, len(rows), INSERT_BATCH_SIZE):
         some = rows[start : start + INSERT_BATCH_SIZE]
         values = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s)"] * len(some))
@@ -196,7 +196,7 @@ class _Event(NamedTuple):
 
 
 def read(cursors: Sequence[EventCursor]) -> dict[EventCursor, ChunkPage]:
-    """What comes next after each cursor, if anything: one query for all of them.
+    """Return what comes next after each cursor, if anything: one query for all of them.
 
     Numbers have no gaps, so a range of them is as good as a limit, and bounded for each run.
     """
@@ -221,7 +221,7 @@ def read(cursors: Sequence[EventCursor]) -> dict[EventCursor, ChunkPage]:
 
 
 def iter_pages(run_id: UUID) -> Iterator[ChunkPage]:
-    """Everything that is stored of a run, piece by piece."""
+    """Yield everything that is stored of a run, piece by piece."""
     cursor = EventCursor(run_id, 0)
     while page := read([cursor]).get(cursor):
         yield page
@@ -241,7 +241,7 @@ def _build_page(events: list[_Event]) -> ChunkPage:
 
 
 def _renew(newest: Mapping[Lease, int], lease_until: datetime) -> LeaseStatuses:
-    """The fenced UPDATE. `newest` is the highest number each run will have, 0 for no change."""
+    """Run the fenced UPDATE. `newest` is the highest number each run will have, 0: no change."""
     if not newest:
         return {}
     values = [
@@ -280,7 +280,7 @@ _ROW_PLACEHOLDERS = {"sqlite": "(%s, %s, %s)", "postgresql": "(%s::uuid, %s::int
 
 
 def _prepare_id(run_id: UUID) -> Any:
-    """A run's id as this database takes it."""
+    """Return a run's id as this database takes it."""
     return AgentRun._meta.pk.get_db_prep_value(run_id, connection)
 
 

@@ -36,13 +36,13 @@ class Reader:
         self._read_task: asyncio.Task[None] | None = None
 
     def notify(self, newest: dict[UUID, int]) -> None:
-        """There are new rows of these runs."""
+        """Wake the readers of these runs: there are new rows."""
         for run_id in newest:
             for call in self._watchers.get(run_id, ()):
                 call()
 
     async def read(self, run_id: UUID, after: int) -> queries.ChunkPage | None:
-        """What is stored next of a run. Who asks while a query runs shares the one after it."""
+        """Return what is stored next of a run. Who asks during a query shares the next one."""
         cursor = queries.EventCursor(run_id, after)
         if cursor not in self._pending_reads:
             self._pending_reads[cursor] = asyncio.get_running_loop().create_future()
@@ -63,7 +63,7 @@ class Reader:
                 del self._watchers[key]
 
     async def follow(self, run_id: UUID, after: int = 0) -> AsyncGenerator[OracleStreamChunk, None]:
-        """Every chunk of a run after a cursor, until its end. Opening and resuming are the same."""
+        """Yield every chunk of a run after a cursor, until its end; resuming is opening."""
         async with aclosing(self.follow_pages(run_id, after)) as pages:
             async for page in pages:
                 for chunk in page.chunks if page is not None else ():
@@ -72,7 +72,7 @@ class Reader:
     async def follow_pages(
         self, run_id: UUID, after: int = 0, heartbeat: float = math.inf
     ) -> AsyncGenerator[queries.ChunkPage | None, None]:
-        """What is stored of a run after a cursor, page by page, until its end.
+        """Yield what is stored of a run after a cursor, page by page, until its end.
 
         One comes after every look, every `heartbeat` seconds at least, if need be an empty one.
         None says that the database did not answer, which does not end a reader.

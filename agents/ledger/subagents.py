@@ -34,7 +34,7 @@ class SubagentTracker:
                 self._drop(call)
 
     def pop_unfinished(self) -> list[str]:
-        """The calls whose subagents have turned out not to finish, since this was last asked."""
+        """Return the calls whose subagents turned out not to finish, since the last call."""
         due, self._due = self._due, {}
         return list(due)
 
@@ -44,5 +44,5 @@ class SubagentTracker:
 
 
 def _is_within(call: str, outer: str) -> bool:
-    """Whether a call is this one, or was made by a subagent below it."""
+    """Return whether a call is this one, or was made by a subagent below it."""
     return call == outer or call.startswith(qualify_call_id(outer, ""))

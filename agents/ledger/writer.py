@@ -149,7 +149,7 @@ class Writer:
         await self._run_safely(self._flush)
 
     async def _run_safely(self, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """One bad commit must not end the ledger: later ones may be better."""
+        """Survive a bad commit: later ones may be better."""
         try:
             await step()
         except Exception:

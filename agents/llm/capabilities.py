@@ -151,7 +151,7 @@ def get_capabilities(model: str) -> Capabilities:
 
 
 def thinking_options(model: str, host: str, effort: str) -> dict[str, Any]:
-    """The request parameters that switch thinking on, for this model at this host."""
+    """Return the request parameters that switch thinking on, for this model at this host."""
     thinking = get_capabilities(model).thinking
     if host == "openrouter.ai" or host.endswith(".openrouter.ai"):
         if thinking in ("template", "always"):

@@ -41,7 +41,7 @@ def build_http_client(
     permits: Permits | None = None,
     resolve: Resolve = resolve,
 ) -> httpx.AsyncClient:
-    """A client for a whole process: building it is slow, and its connections are kept.
+    """Return a client for a whole process: building it is slow, and its connections are kept.
 
     `permits` is for the addresses that people have entered. Then no proxy of the environment is
     used: what it connects to could not be checked.
@@ -65,7 +65,7 @@ def build_http_client(
 
 @lru_cache(maxsize=1)
 def _load_ssl_context() -> ssl.SSLContext:
-    """Whom to trust; reading them is what makes building a client slow."""
+    """Return whom to trust; reading them is what makes building a client slow."""
     return httpx.create_ssl_context()
 
 
@@ -182,7 +182,7 @@ class UnavailableModel:
 
 
 def _to_jsonable(value: object) -> object:
-    """For the encoder: any mapping or sequence that is not a dict, list or tuple."""
+    """Encode any mapping or sequence that is not a dict, list or tuple."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Sequence):

@@ -67,7 +67,7 @@ class EndpointClient:
         return self._send("POST", self._url, body, options, wait)
 
     def is_safe_to_show(self, name: str) -> bool:
-        """Whether something that the endpoint wrote is free of the key that it was sent."""
+        """Return whether something that the endpoint wrote is free of the key that it was sent."""
         return not (self._key and self._key in name)
 
     def get_models(self, seconds: float) -> AbstractAsyncContextManager[httpx.Response]:
@@ -164,7 +164,7 @@ def log_refusal(response: httpx.Response, error: EndpointError) -> None:
 
 
 def _redact(detail: str, key: str) -> str:
-    """The beginning, without what is secret or looks like it."""
+    """Return the beginning, without what is secret or looks like it."""
     if key:
         detail = detail.replace(key, REDACTED)
     return truncate_middle(_SECRETS.sub(REDACTED, detail), MAX_QUOTE_LENGTH)
@@ -176,7 +176,7 @@ def content_type(response: httpx.Response) -> str:
 
 
 def iter_body(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    """The body as it arrives, unpacked if it is packed although nobody asked for that."""
+    """Yield the body as it arrives, unpacked if it is packed although nobody asked for that."""
     # httpx declares less than it returns; a generator that is left early wants to be closed.
     reads = cast(AsyncGenerator[bytes, None], response.aiter_raw())
     packing = response.headers.get("content-encoding", "identity").strip().lower()
@@ -186,7 +186,7 @@ def iter_body(response: httpx.Response) -> AsyncGenerator[bytes, None]:
 async def _decompress(
     reads: AsyncGenerator[bytes, None], packing: str
 ) -> AsyncGenerator[bytes, None]:
-    """Little by little: a few packed bytes may stand for more than fits into memory."""
+    """Unpack little by little: a few bytes may stand for more than fits into memory."""
     if packing not in ("gzip", "deflate"):
         raise BadResponse
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)  # either of them, by its first bytes
@@ -202,7 +202,7 @@ async def _decompress(
 
 
 async def read_body(response: httpx.Response) -> AsyncGenerator[bytes, None]:
-    """The body as one piece."""
+    """Yield the body as one piece."""
     body = await read_limited(MAX_BODY_BYTES, response)
     if len(body) > MAX_BODY_BYTES:
         raise BadResponse
@@ -210,7 +210,7 @@ async def read_body(response: httpx.Response) -> AsyncGenerator[bytes, None]:
 
 
 async def read_limited(limit: int, response: httpx.Response) -> bytes:
-    """The body, or a little more of it than `limit`."""
+    """Return the body, or a little more of it than `limit`."""
     body = bytearray()
     async with aclosing(iter_body(response)) as reads:
         async for data in reads:
@@ -231,7 +231,7 @@ def _build_url(base_url: str, path: str) -> httpx.URL | None:
 
 
 def _build_headers(api_key: str) -> Mapping[str, str] | None:
-    """None if the key cannot be sent in a header."""
+    """Build the headers; None if the key cannot be sent in one."""
     key = api_key.strip()
     if not (key.isascii() and key.isprintable()):
         return None

@@ -78,7 +78,7 @@ def error_for_response(
     retry_after: float | None = None,
     options: Options = MappingProxyType({}),
 ) -> EndpointError:
-    """The error for a response that is no answer.
+    """Return the error for a response that is no answer.
 
     `options`: what we could do without, each with the words by which endpoints refuse it.
     """
@@ -108,7 +108,7 @@ def _find_refused_option(options: Options, words: str) -> str | None:
 
 
 def error_for_stream_object(error: object) -> EndpointError:
-    """The error for an error object inside an answer that began with status 200."""
+    """Return the error for an error object inside an answer that began with status 200."""
     status = _parse_status(error)
     words = _get_error_text({"error": error})
     kind = _find_error_class(words) or _match_phrases(words, _STREAM_ERRORS_BY_PHRASE)
@@ -144,7 +144,7 @@ def _parse_body(body: bytes) -> object:
 
 
 def _get_error_text(body: object) -> str:
-    """Message, code, type and parameter of an error body, in lower case."""
+    """Return message, code, type and parameter of an error body, in lower case."""
     error = _get_error_object(body)
     if isinstance(error, dict):
         error = " ".join(
@@ -154,7 +154,7 @@ def _get_error_text(body: object) -> str:
 
 
 def _get_loggable_detail(body: object) -> str:
-    """What of an error body may be logged: never what it quotes of the request, or all of it."""
+    """Return what of an error body may be logged: never all, nor what it quotes of the request."""
     error = _get_error_object(body)
     if not isinstance(error, dict):
         return error if isinstance(error, str) and not isinstance(body, str) else ""
@@ -166,7 +166,7 @@ _ERROR_FIELDS = ("message", "code", "type", "param")
 
 
 def _get_error_object(body: object) -> object:
-    """The error object of a body, or what stands in its place."""
+    """Return the error object of a body, or what stands in its place."""
     if isinstance(body, list) and body:
         body = body[0]
     if isinstance(body, dict):

@@ -164,7 +164,7 @@ class NoTimeToRetry(EndpointError):
 
 
 def _display_duration(seconds: float) -> str:
-    """A duration that somebody may wait for; empty if nobody would."""
+    """Return a duration that somebody may wait for; empty if nobody would."""
     if seconds <= 1:
         return "a second"
     for size, unit in ((1, "seconds"), (60, "minutes"), (3600, "hours")):

@@ -50,14 +50,14 @@ class ModelList:
 async def list_models(
     client: httpx.AsyncClient, base_url: str, api_key: str, clock: Clock
 ) -> ModelList:
-    """Raises EndpointError."""
+    """List the endpoint's models, or raise EndpointError."""
     return await _fetch_model_list(EndpointClient(client, base_url, api_key, clock), LIST_SECONDS)
 
 
 async def suggest_models(
     endpoint: EndpointClient, model: str, failure: NotFound, seconds: float
 ) -> NotFound:
-    """The failure with the models that do exist, if the endpoint says them soon.
+    """Return the failure with the models that do exist, if the endpoint says them soon.
 
     A bare 404 may mean that the address is wrong. Then there is no list either; or it has our
     model, and the reason is another one.
@@ -89,12 +89,12 @@ async def _fetch_model_list(endpoint: EndpointClient, seconds: float) -> ModelLi
 
 
 def _split_name(name: str) -> set[str]:
-    """What names of similar models have in common."""
+    """Return what names of similar models have in common."""
     return set(_WORD.findall(name.casefold()))
 
 
 def parse_model_list(body: bytes) -> ModelList:
-    """The listing in a body; BadResponse if there is none."""
+    """Return the listing in a body; BadResponse if there is none."""
     entries, is_whole = _parse_entries(body)
     found: dict[str, ModelInfo] = {}
     for entry in entries:
@@ -108,7 +108,7 @@ def parse_model_list(body: bytes) -> ModelList:
 
 
 def get_known_window(model: str) -> int | None:
-    """The context of a model by its name alone."""
+    """Return the context of a model by its name alone."""
     known = get_capabilities(model)
     return None if known is DEFAULT_CAPABILITIES else known.window
 
@@ -127,7 +127,7 @@ def _parse_entries(body: bytes) -> tuple[list[Any], bool]:
 
 
 def _parse_first_entries(text: str) -> list[Any]:
-    """The complete entries at the beginning of a list that was cut off."""
+    """Return the complete entries at the beginning of a list that was cut off."""
     entries: list[Any] = []
     pos = text.find("[") + 1
     while pos and len(entries) <= MAX_MODELS:

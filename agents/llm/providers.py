@@ -32,7 +32,7 @@ PROVIDERS = {
 
 
 def build_policy(own: str, inside: tuple[str, ...]) -> EndpointPolicy:
-    """What an administrator allows, with the providers that everybody knows."""
+    """Return what an administrator allows, with the providers that everybody knows."""
     known = (p.base_url for p in PROVIDERS.values() if not p.is_local)
     return EndpointPolicy.from_settings(
         own, inside, (parse_base_url(base_url).netloc for base_url in known)
@@ -40,7 +40,7 @@ def build_policy(own: str, inside: tuple[str, ...]) -> EndpointPolicy:
 
 
 def allowed_providers(policy: EndpointPolicy) -> tuple[Provider, ...]:
-    """Those that can be chosen. A local one can where something inside may be used, or all."""
+    """Return those that can be chosen; local ones where something inside may be used."""
     return tuple(p for p in PROVIDERS.values() if _is_allowed(p, policy))
 
 
@@ -51,7 +51,7 @@ def _is_allowed(provider: Provider, policy: EndpointPolicy) -> bool:
 
 
 def resolve_base_url(provider: str, base_url: str) -> str:
-    """Where a provider is for somebody: only a local one may be elsewhere than usual."""
+    """Return where a provider is for somebody: only a local one may be elsewhere than usual."""
     preset = PROVIDERS.get(provider)
     if preset is None:
         raise EndpointNotAllowed("The chosen provider is no longer available. Choose another.")

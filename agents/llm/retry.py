@@ -24,7 +24,7 @@ class RetryPolicy:
     max_wait: float = 8.0
 
     def wait_after(self, error: EndpointError, attempt: int, time_left: float) -> float:
-        """Seconds until the next try after the failed `attempt`; raises what ends the matter."""
+        """Return seconds until the next try after the failed `attempt`; raise what ends it."""
         if not error.retryable or attempt >= self.max_attempts:
             raise error
         wait = self._wait(error.retry_after, attempt)
@@ -43,7 +43,7 @@ class RetryPolicy:
 
 
 def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds to wait as the headers ask; `now` is wall time. None if they do not say."""
+    """Return seconds to wait as the headers ask; `now` is wall time. None if they do not say."""
     value = headers.get("retry-after", "").strip()
     try:
         seconds = float(value)

@@ -120,7 +120,7 @@ class ChatStream:
 
 
 def _error_after_content(failure: EndpointError) -> EndpointError:
-    """A failure as it is told when part of the answer is there."""
+    """Return a failure as it is told when part of the answer is there."""
     if not isinstance(failure, IdleTimeout):
         return failure
     return BrokenStream(
@@ -132,7 +132,7 @@ def _error_after_content(failure: EndpointError) -> EndpointError:
 async def _read_events(
     response: httpx.Response, decoder: ResponseDecoder
 ) -> AsyncGenerator[list[ModelEvent], None]:
-    """The events of each read, up to the end of the answer or what makes it unreadable."""
+    """Yield the events of each read, up to the end of the answer or what makes it unreadable."""
     is_whole = content_type(response) == "application/json"
     body, feed = (read_body, decoder.feed_body) if is_whole else (iter_body, decoder.feed)
     paced = get_paced_stream(response)
@@ -156,8 +156,8 @@ async def _read_events(
 
 
 async def _read_trailer(reads: AsyncIterator[bytes], decoder: ResponseDecoder) -> list[ModelEvent]:
-    """What follows a finished answer, usage for one. Some endpoints then say no more, and leave
-    the connection open: they are not waited for."""
+    """Return what follows a finished answer, usage for one. Some endpoints then say no more, and
+    leave the connection open: they are not waited for."""
     events: list[ModelEvent] = []
     with suppress(TimeoutError, httpx.HTTPError):
         async with asyncio.timeout(TRAILER_SECONDS):

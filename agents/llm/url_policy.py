@@ -101,7 +101,7 @@ class EndpointOrigin:
 
 
 def parse_base_url(base_url: str) -> EndpointOrigin:
-    """Where a base URL leads; EndpointNotAllowed if it is not written in the one way."""
+    """Return where a base URL leads; EndpointNotAllowed if it is not written in the one way."""
     _refuse_ambiguous(base_url)
     found = _URL_PATTERN.fullmatch(base_url)
     if found is None:
@@ -120,7 +120,7 @@ def parse_base_url(base_url: str) -> EndpointOrigin:
 
 
 def is_private_address(address: str) -> bool:
-    """Whether an IP address is not one of the internet. What cannot be read is inside."""
+    """Return whether an IP address is not one of the internet. What cannot be read is inside."""
     ip = _parse_ip(address)
     if isinstance(ip, IPv4Address):
         return any(ip in network for network in _PRIVATE_IPV4_NETWORKS)
@@ -132,7 +132,7 @@ def is_private_address(address: str) -> bool:
 
 
 def is_private_hostname(host: str) -> bool:
-    """Whether a name is one of this machine or its network, whatever it resolves to."""
+    """Return whether a name is one of this machine or its network, whatever it resolves to."""
     labels = host.split(".")
     return len(labels) == 1 or labels[-1] in _PRIVATE_SUFFIXES
 
@@ -154,12 +154,12 @@ class EndpointPolicy:
         return cls(own, frozenset(_format_host(n) for n in names if n), frozenset(public))
 
     def is_allowlisted(self, host: str, port: int) -> bool:
-        """Whether the administrator has named this place."""
+        """Return whether the administrator has named this place."""
         host = _format_host(host)
         return host in self.inside or f"{host}:{port}" in self.inside
 
     def permits(self, host: str, port: int, address: str) -> bool:
-        """Whether this host and port may be reached at this IP address."""
+        """Return whether this host and port may be reached at this IP address."""
         if self.own == "no":
             return False
         if self.is_allowlisted(host, port):
@@ -169,7 +169,7 @@ class EndpointPolicy:
         return self._permits_public(host, port)
 
     def check(self, base_url: str) -> EndpointOrigin:
-        """Where a base URL leads, or EndpointNotAllowed, as far as is known without resolving."""
+        """Return where a base URL leads, or EndpointNotAllowed, as known without resolving."""
         place = parse_base_url(base_url)
         if self.own == "no":
             raise EndpointNotAllowed("On this site everybody uses the site's endpoint.")
@@ -183,7 +183,7 @@ class EndpointPolicy:
         return place
 
     def check_addresses(self, origin: EndpointOrigin, addresses: Iterable[str]) -> None:
-        """EndpointNotAllowed if there are addresses of a host, but none that may be used."""
+        """Raise EndpointNotAllowed if a host has addresses, but none that may be used."""
         found = list(addresses)
         if found and not any(self.permits(origin.host, origin.port, one) for one in found):
             raise (
@@ -214,7 +214,7 @@ def _unknown_endpoint_error(origin: EndpointOrigin) -> EndpointNotAllowed:
 
 
 def _refuse_ambiguous(base_url: str) -> None:
-    """What an address must not have: it would be read otherwise by somebody."""
+    """Refuse what an address must not have: somebody would read it in another way."""
     if len(base_url) > MAX_URL_LENGTH:
         raise EndpointNotAllowed(f"An address has at most {MAX_URL_LENGTH} characters.")
     if not (base_url.isascii() and base_url.isprintable()) or re.search(r"[\s\\]", base_url):
@@ -258,7 +258,7 @@ def _parse_host(host: str) -> str:
 
 
 def _httpx_parses_alike(base_url: str, origin: EndpointOrigin) -> bool:
-    """Whether the client that will connect reads the same host and port."""
+    """Return whether the client that will connect reads the same host and port."""
     try:
         url = httpx.URL(base_url)
         host = url.raw_host.decode()
@@ -281,6 +281,6 @@ def _parse_ip(text: str) -> IPv4Address | IPv6Address | None:
 
 
 def _format_host(host: str) -> str:
-    """A host as it is compared and shown: an IPv6 address in its shortest form, in brackets."""
+    """Return a host as it is compared and shown: IPv6 in its shortest form, in brackets."""
     address = _parse_ip(host.strip("[]"))
     return f"[{address}]" if isinstance(address, IPv6Address) else host

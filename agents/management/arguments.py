@@ -11,7 +11,7 @@ from agents.core.stuck import StuckRules
 
 
 def parse_integers(option: str, pairs: Iterable[str]) -> dict[str, int]:
-    """What `--set FIELD=VALUE` and its like say; the names are not looked at."""
+    """Return what `--set FIELD=VALUE` and its like say; the names are not looked at."""
     values = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
@@ -39,7 +39,7 @@ def parse_tree(name: str) -> str:
 
 
 def parse_stuck_rules(text: str) -> StuckRules:
-    """The rules in `identical=3,writing=4,known=5`; those not named are as shipped."""
+    """Return the rules in `identical=3,writing=4,known=5`; those not named are as shipped."""
     values = parse_integers("--stuck", text.split(","))
     known = StuckRules.__slots__
     if unknown := [name for name in values if name not in known]:

@@ -13,7 +13,7 @@ from agents.vault.sample import create_sample_project
 
 
 def find_user(name: str | None) -> User:
-    """The user of that name; without one, the only user, made if there is none."""
+    """Return the user of that name; without one, the only user, made if there is none."""
     users = list(User.objects.order_by("username")[:20])
     if name is None:
         if len(users) > 1:
@@ -26,7 +26,7 @@ def find_user(name: str | None) -> User:
 
 
 def find_project(name: str | None, user: User) -> Project:
-    """The user's project of that name; without one, their only one, or the sample project."""
+    """Return the user's project of that name; without one, their only one, or the sample."""
     projects = list(projects_for(user)[:200])
     if name is None:
         if len(projects) > 1:
@@ -39,7 +39,7 @@ def find_project(name: str | None, user: User) -> Project:
 
 
 def find_or_create_project(name: str, user: User) -> Project:
-    """The user's project of that name; if there is none, a new one that they own."""
+    """Return the user's project of that name; if there is none, a new one that they own."""
     found = projects_for(user).filter(Q(name=name) | Q(slug=name)).first()
     if found is not None:
         return found

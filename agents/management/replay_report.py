@@ -134,5 +134,5 @@ def _format_percent(value: float | None) -> str:
 
 
 def _replace_unprintable(text: str) -> str:
-    """Text of models and files without what could steer a terminal."""
+    """Return text of models and files without what could steer a terminal."""
     return "".join(char if char.isprintable() else "?" for char in text)

@@ -101,7 +101,7 @@ class Terminal:
 
 
 def replace_control_characters(text: str) -> str:
-    """Text that cannot move the cursor, clear the screen or change the title."""
+    """Return text that cannot move the cursor, clear the screen or change the title."""
     return _CONTROL.sub("\ufffd", text)
 
 

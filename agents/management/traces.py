@@ -18,7 +18,7 @@ _MAX_LISTED = 5
 
 
 def read_traces(path: Path, rules: StuckRules) -> list[tuple[Recording, LabelledRun]]:
-    """The runs of a file, each with its label. All of it is read before bad lines are told of."""
+    """Return the runs of a file, each with its label. Bad lines are told of at the end."""
     runs: list[tuple[Recording, LabelledRun]] = []
     bad: list[str] = []
     for number, line in _iter_lines(path):
@@ -39,7 +39,7 @@ def read_traces(path: Path, rules: StuckRules) -> list[tuple[Recording, Labelled
 
 
 def _iter_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines that are not blank, with their numbers."""
+    """Yield the lines that are not blank, with their numbers."""
     opener = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8") as lines:

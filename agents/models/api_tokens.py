@@ -50,7 +50,7 @@ class ApiToken(models.Model):
 
     @classmethod
     def issue(cls, user: User, name: str, scopes: list[str]) -> "tuple[ApiToken, str]":
-        """A new token and its text, which nobody can read again. ValidationError says what not."""
+        """Create a token and return it with its text, which is not stored; or ValidationError."""
         if cls.objects.filter(user=user, revoked_at=None).count() >= MAX_API_TOKENS:
             raise ValidationError(f"You have {MAX_API_TOKENS} tokens. Revoke one first.")
         text = TOKEN_PREFIX + secrets.token_urlsafe(32)
@@ -62,7 +62,7 @@ class ApiToken(models.Model):
 
     @classmethod
     def authenticate(cls, text: str) -> "ApiToken | None":
-        """The token with this text, if it may be used: not revoked, its user active."""
+        """Return the token with this text, if it may be used: not revoked, its user active."""
         found = cls.objects.select_related("user").filter(
             digest=token_digest(text), revoked_at=None, user__is_active=True
         )
@@ -82,5 +82,5 @@ class ApiToken(models.Model):
 
 
 def token_digest(text: str) -> str:
-    """A plain digest is enough: the text has 256 bits of chance in it."""
+    """Return a plain digest: enough, as the text has 256 bits of chance in it."""
     return hashlib.sha256(text.encode()).hexdigest()

@@ -17,7 +17,7 @@ MAX_VALUE_LENGTH = 200
 
 
 def limit_field(name: str) -> Any:
-    """The column of one limit, from its one definition."""
+    """Return the column of one limit, from its one definition."""
     limit = LIMITS[name]
     return models.PositiveIntegerField(
         limit.label,
@@ -28,7 +28,7 @@ def limit_field(name: str) -> Any:
 
 
 def bounds_constraint(name: str, minimum: int, maximum: int) -> models.CheckConstraint:
-    """The same bounds, held by the database against everything that is not a form."""
+    """Return the same bounds, held by the database against everything that is not a form."""
     return models.CheckConstraint(
         condition=models.Q(**{f"{name}__gte": minimum, f"{name}__lte": maximum}),
         name=f"{name}_in_bounds",
@@ -55,7 +55,7 @@ class UserSettings(models.Model):
 
     @classmethod
     def for_user(cls, user: AbstractBaseUser) -> Self:
-        """The user's settings; the defaults, if they never set any."""
+        """Return the user's settings; the defaults, if they never set any."""
         return cls._default_manager.get_or_create(user=user)[0]
 
 
@@ -91,7 +91,7 @@ class UserAgentConfig(UserSettings):
         return own or str(settings.ORACLE_DEFAULT_TREE)
 
     def to_config(self) -> AgentConfig:
-        """The limits as the loop takes them."""
+        """Return the limits as the loop takes them."""
         return AgentConfig(**{name: getattr(self, name) for name in LIMITS})
 
 

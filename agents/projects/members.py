@@ -88,7 +88,7 @@ def first_project_for(user: User) -> Project | None:
 
 
 def is_newcomer(user: User) -> bool:
-    """Whether somebody is in no project, and never was taken out of one."""
+    """Return whether somebody is in no project, and never was taken out of one."""
     is_in = Membership.objects.filter(user=user).exists()
     return not is_in and not Departure.objects.filter(user=user).exists()
 

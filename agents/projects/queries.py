@@ -78,7 +78,7 @@ def get_role(user: User, project: Project) -> Role | None:
 
 
 def can_write(user: User, project: Project) -> bool:
-    """Whether a person may change what is in a project, themselves or by their runs."""
+    """Return whether a person may change what is in a project, themselves or by their runs."""
     return not project.is_archived and get_role(user, project) in (Role.MEMBER, Role.OWNER)
 
 

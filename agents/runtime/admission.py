@@ -34,7 +34,7 @@ def create_run(
     lease_duration: timedelta,
     attach: Attach | None,
 ) -> tuple[AgentRun, bool]:
-    """The run of a request and whether it is new. The same message sent twice is one run."""
+    """Return the run of a request and whether it is new. The same message sent twice is one run."""
     run = AgentRun(
         pk=run_id,
         user=request.user,
@@ -72,7 +72,7 @@ def _store_run(request: RunRequest, run: AgentRun, attach: Attach | None) -> tup
 
 
 def _lock_user(request: RunRequest) -> None:
-    """Starts of one user come one after the other, so that all of them are counted.
+    """Make starts of one user come one after the other, so that all of them are counted.
 
     On SQLite every writing transaction does so anyway.
     """

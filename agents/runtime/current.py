@@ -37,7 +37,7 @@ def apply_access_change(
 
 
 def get_runtime() -> Runtime:
-    """The runtime of this process. Only `manage.py serve` and commands that open one have it."""
+    """Return the runtime of this process. `manage.py serve` and commands open one."""
     if not _runtimes:
         raise RuntimeError("this process has no runtime; serve pages with `manage.py serve`")
     return _runtimes[-1]

@@ -29,7 +29,7 @@ UNKNOWN_RESULTS = {
 def interrupted_chunks(
     code: str, record: RunRecord, seq: int, model: str, at: float
 ) -> list[OracleStreamChunk]:
-    """The end of a run that was cut off: results for its open calls, then why."""
+    """Return the end of a run that was cut off: results for its open calls, then why."""
     reason = REASONS.get(code)
     message, unknown = f"{reason.sentence} {reason.remedy}", UNKNOWN_RESULTS[code]
     chunks: list[OracleStreamChunk] = [
@@ -63,18 +63,18 @@ def _interrupted_notice(message: str, severity: Severity) -> SystemMessage:
 
 
 def sum_tokens(record: RunRecord) -> tuple[int, int]:
-    """Tokens in and out, as far as turns have ended. A subagent's count as sent."""
+    """Return tokens in and out, as far as turns have ended. A subagent's count as sent."""
     sent = sum(turn.prompt_tokens + turn.subagent_tokens for turn in record.turns)
     return sent, sum(turn.completion_tokens for turn in record.turns)
 
 
 def final_values(record: RunRecord) -> ledger.FinalValues:
-    """What is stored of a run once it has ended."""
+    """Return what is stored of a run once it has ended."""
     return ledger.FinalValues(_run_values(record), _tool_values(record))
 
 
 def _tool_values(record: RunRecord) -> list[dict[str, Any]]:
-    """How each tool did."""
+    """Return how each tool did."""
     found: dict[str, dict[str, Any]] = {}
     for call_id, call in record.calls.items():
         name = call.name[:MAX_NAME_LENGTH]

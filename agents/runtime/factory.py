@@ -70,7 +70,7 @@ def _get_model_settings(request: RunRequest) -> ModelSettings:
 
 
 def offered_tools(chosen: ModelSettings, *, writing: bool) -> list[Tool]:
-    """The tools of somebody's runs. The embedded model only reads, and so do those of readers."""
+    """Return the tools of somebody's runs. The embedded model and readers' runs only read."""
     if chosen.is_embedded:
         return _reading_tools()
     return [tool for _, tool in TOOLS if writing or not tool.writes]

@@ -31,8 +31,8 @@ class MinimumTokens:
 
 
 def minimum_tokens_for(user: User) -> MinimumTokens | None:
-    """What somebody's next question needs, asked as a new conversation asks it; None if they are
-    in no project. Old conversations need more: they are replayed."""
+    """Return what somebody's next question needs, asked as a new conversation asks it; None if they
+    are in no project. Old conversations need more: they are replayed."""
     project = first_project_for(user)
     if project is None:
         return None

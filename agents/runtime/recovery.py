@@ -30,7 +30,7 @@ MAX_COLUMN_VALUE = 2**30
 
 
 def process_owner_id() -> str:
-    """This process, told apart from every other one, also from itself after a restart."""
+    """Return an id of this process, different from all others, also after a restart."""
     return f"{socket.gethostname()}:{os.getpid()}:{BOOT_ID}"
 
 
@@ -44,7 +44,7 @@ def sweep(lease_duration: timedelta, is_running: Callable[[UUID], bool]) -> int:
 
 
 def _recover_safely(run: AgentRun, lease_duration: timedelta) -> bool:
-    """One run that cannot be read must not keep a server from starting, or others unsettled."""
+    """Recover one run. One that cannot be read must not keep a server from starting."""
     try:
         return _recover(run, lease_duration)
     except (OperationalError, InterfaceError):
@@ -55,7 +55,7 @@ def _recover_safely(run: AgentRun, lease_duration: timedelta) -> bool:
 
 
 def _find_abandoned(is_running: Callable[[UUID], bool]) -> list[AgentRun]:
-    """Active runs with an expired lease, or of a process of this host that has dropped them."""
+    """Find active runs with an expired lease, or dropped by a process of this host."""
     now = timezone.now()
     expired, local = Q(lease_until__lt=now), Q(owner__startswith=f"{socket.gethostname()}:")
     found = AgentRun.objects.filter(expired | local, outcome__isnull=True)
@@ -74,7 +74,7 @@ def _is_leased(run: AgentRun, now: datetime) -> bool:
 
 
 def _is_owner_dead(name: str) -> bool:
-    """Whether an owner on this host has gone. Of other hosts only the lease tells."""
+    """Return whether an owner on this host has gone. Of other hosts only the lease tells."""
     host, pid, boot = name.rsplit(":", 2)
     if host != socket.gethostname():
         return False
@@ -118,7 +118,7 @@ def _recover(run: AgentRun, lease_duration: timedelta) -> bool:
 
 
 def _clamp_values(ending: ledger.FinalValues) -> ledger.FinalValues:
-    """With numbers that fit: they are wrong, but the end of the run is not."""
+    """Make numbers fit: they are wrong, but the end of the run is not."""
     return ledger.FinalValues(
         _clamp_numbers(ending.values), [_clamp_numbers(tool) for tool in ending.tools]
     )
@@ -132,7 +132,7 @@ def _clamp_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _load_record(run_id: UUID, subagents: SubagentTracker) -> tuple[RunRecord, int]:
-    """A run's record from its rows, and its newest number; `subagents` hear of them too."""
+    """Return a run's record from its rows, and its newest number; `subagents` hear of them too."""
     record, seq = RunRecord(), 0
     for page in ledger.iter_pages(run_id):
         seq = page.last_seq

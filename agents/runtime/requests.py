@@ -59,4 +59,4 @@ class RunFactory(Protocol):
     def tools(self, request: RunRequest, model: ChatModel, run_id: UUID) -> ToolRunner: ...
 
     def system_prompt(self, request: RunRequest) -> str:
-        """The system prompt."""
+        """Return the system prompt."""

@@ -98,7 +98,7 @@ class RunTask:
         )
 
     def _final_values(self) -> FinalValues:
-        """With why it was stopped: it may end before whoever stopped it could write that down."""
+        """Return the final values, with why it was stopped: whoever stopped it may be late to."""
         ending, note = final_values(self._record), self.cancellation.note
         return replace(ending, values={**ending.values, "cancel_note": note}) if note else ending
 

@@ -159,7 +159,7 @@ class Runtime:
     def _prepare(
         self, request: RunRequest, run_id: UUID, guard: TreeGuard, attach: Attach | None
     ) -> tuple[AgentRun, RunInputs | None]:
-        """The run's row and, if it is new, what it is driven with."""
+        """Return the run's row and, if it is new, what it is driven with."""
         model = self._factory.model(request)
         row, is_new = create_run(
             request,
@@ -210,13 +210,13 @@ class Runtime:
                 going.cancellation.request(note)
 
     def follow(self, run_id: UUID, after: int = 0) -> AsyncGenerator[OracleStreamChunk, None]:
-        """Every stored chunk of a run after a cursor, until its end."""
+        """Yield every stored chunk of a run after a cursor, until its end."""
         return self._reader.follow(run_id, after)
 
     def follow_pages(
         self, run_id: UUID, after: int = 0, heartbeat: float = math.inf
     ) -> AsyncGenerator[ChunkPage | None, None]:
-        """The same by pages; one at least every `heartbeat` seconds, None if it cannot be read."""
+        """Yield the same by pages; one at least every `heartbeat` seconds, None if unreadable."""
         return self._reader.follow_pages(run_id, after, heartbeat)
 
     def watch(self, key: UUID, callback: Callable[[], None]) -> AbstractContextManager[None]:
@@ -229,7 +229,7 @@ class Runtime:
             self._loop.call_soon_threadsafe(self._on_committed, {key: 0})
 
     async def run_db(self, work: Callable[[], T]) -> T:
-        """Database work for those who use this runtime, in its threads."""
+        """Run database work for those who use this runtime, in its threads."""
         return await self._database.run(work)
 
     # -- tasks ------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class Runtime:
             self._run_tasks.pop(run_task.owned_run.lease.run_id, None)
 
     def _on_lost(self, run_id: UUID) -> None:
-        """The run is not ours any more: stop at once, write nothing. Nobody else may have it."""
+        """Stop at once and write nothing: the run is not ours any more. Nobody else may have it."""
         if (going := self._run_tasks.pop(run_id, None)) is not None:
             going.is_ours = False
             going.cancel_task()
@@ -261,7 +261,7 @@ class Runtime:
         self._sweep_wanted.set()
 
     def _on_stalled(self, run_id: UUID) -> None:
-        """The database is away for too long: end the run; its end is stored when it can be."""
+        """End the run: the database is away for too long. Its end is stored when it can be."""
         if (going := self._run_tasks.get(run_id)) is not None:
             going.cancel_task()
 

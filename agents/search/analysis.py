@@ -130,7 +130,7 @@ def _list_pairs(letters: str) -> list[str]:
 
 
 def _parse_word(word: str) -> QueryWord:
-    """Where no spaces are, pairs of letters are the words, and letters are their parts."""
+    """Read a word. Where no spaces are, pairs of letters are words, and letters their parts."""
     folded = _fold_word(word)
     if folded in _STOP_WORDS:
         return QueryWord(word, (_get_term(folded),), is_filler=True)

@@ -70,7 +70,7 @@ def split_sections(text: str) -> list[Section]:
 
 
 def _is_bare(lines: list[str], path: list[Heading], below: Heading) -> bool:
-    """Whether there is nothing between the last heading and a lower one."""
+    """Return whether there is nothing between the last heading and a lower one."""
     if not path or path[-1].level >= below.level:
         return False
     return not any(map(str.strip, lines[path[-1].last_line : below.line - 1]))
@@ -121,7 +121,7 @@ def _read_heading(lines: list[str], number: int) -> Heading | None:
 
 
 def _read_underlined(lines: list[str], number: int, line: str) -> Heading | None:
-    """A title with a line below that is as long, and with nothing or such a line above."""
+    """Return a title with a line below that is as long, and with nothing or such a line above."""
     title = lines[number - 1].rstrip()
     above = lines[number - 2].rstrip() if number > 1 else ""
     is_overlined = len(above) >= len(title) and above == line

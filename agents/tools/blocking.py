@@ -71,7 +71,7 @@ class ToolThreads:
 
 
 def _to_transferable_error(error: BaseException) -> Exception:
-    """An error that a future can hold; StopIteration and exits cannot cross a thread."""
+    """Return an error that a future can hold; StopIteration and exits cannot cross a thread."""
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
     return RuntimeError(type(error).__name__)

@@ -55,7 +55,7 @@ class Tool:
     is_async: bool
 
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments as the function wants them, or ToolFailed that tells the model why not."""
+        """Return the arguments as the function wants them, or raise ToolFailed with the reason."""
         try:
             values = self.arguments.model_validate(dict(arguments))
         except ValidationError as error:
@@ -66,7 +66,7 @@ class Tool:
 def define(
     function: Callable[..., Any], *, writes: bool = False, timeout: float | None = DEFAULT_TIMEOUT
 ) -> Tool:
-    """The tool that a function is. A function that cannot be one is a TypeError at import."""
+    """Return the tool that a function is, or raise TypeError, which shows at import."""
     name = function.__name__
     description = inspect.cleandoc(function.__doc__ or "").strip()
     if not description:

@@ -76,8 +76,8 @@ class ToolExecutor:
 
 
 async def _contain_exits(work: Any) -> Any:
-    """A tool's work. What is not an ordinary error, an exit say, must not leave its task: it would
-    take the event loop and every other run with it."""
+    """Await a tool's work. What is not an ordinary error, an exit say, must not leave its task: it
+    would take the event loop and every other run with it."""
     try:
         return await work
     except (Exception, asyncio.CancelledError, KeyboardInterrupt):

@@ -11,7 +11,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def tool(*, writes: bool = False, timeout: float | None = DEFAULT_TIMEOUT) -> Callable[[F], F]:
-    """Function decorator: register a typed function as a tool. The function stays as it is."""
+    """Register a typed function as a tool (a decorator). The function stays as it is."""
 
     def register(function: F) -> F:
         made = define(function, writes=writes, timeout=timeout)

@@ -67,7 +67,7 @@ def vault_search(
 
 
 def _format_hit(hit: NoteHit) -> str:
-    """One hit on two lines: nothing in a note can start a line of the list."""
+    """Return one hit on two lines: nothing in a note can start a line of the list."""
     place = " > ".join(dict.fromkeys(filter(None, (hit.title, hit.heading))))
     return f"{hit.path}:{hit.line} (score {hit.score:.2f}) {place}\n   {hit.snippet}"
 

@@ -47,5 +47,5 @@ def _build_link(note: NoteEntry) -> str:
 
 
 def is_index(text: str) -> bool:
-    """Whether a note was made by `build_index`."""
+    """Return whether a note was made by `build_index`."""
     return read_frontmatter(split_lines(text)).get_value(MARK) == MARK_VALUE

@@ -84,7 +84,7 @@ def _open_regular_file(file: Path) -> IO[bytes]:
 
 
 def _admit(path: str, opener: Callable[[], IO[bytes]]) -> SourceFile | SkippedFile:
-    """The file, if a project can have something at its path."""
+    """Return the file, if a project can have something at its path."""
     if any(part.startswith(".") and part != ".." for part in path.split("/")):
         return SkippedFile(path, "hidden")
     try:
@@ -139,7 +139,7 @@ class ZipSource:
 
 
 def _decode_name(info: zipfile.ZipInfo) -> str:
-    """The path of a part. Old programs write UTF-8 without saying so."""
+    """Return the path of a part. Old programs write UTF-8 without saying so."""
     name = info.filename
     if not info.flag_bits & 0x800:
         with suppress(UnicodeError):
@@ -148,7 +148,7 @@ def _decode_name(info: zipfile.ZipInfo) -> str:
 
 
 def _find_outer_folder(paths: list[str], name: str) -> str:
-    """The folder around everything that was only made by packing it: it is the root."""
+    """Return the folder around everything that was only made by packing it: it is the root."""
     first = paths[0].partition("/")[0] + "/" if paths else ""
     outer = [path for path in paths if not path.startswith("__MACOSX/")]
     if not outer or not all(path.startswith(first) for path in outer):

@@ -106,7 +106,7 @@ class LinkRewriter:
         return relative
 
     def _rewrite_canvas(self, text: str) -> tuple[str, int]:
-        """Cards name files by whole paths, in strings of JSON."""
+        """Rewrite a canvas: cards name files by whole paths, in strings of JSON."""
         count = 0
 
         def replace(found: re.Match[str]) -> str:
@@ -125,7 +125,7 @@ class LinkRewriter:
 
 
 def _get_rewritable(link: Link) -> str:
-    """The part of a link that says where it leads: labels may hold other links."""
+    """Return the part of a link that says where it leads: labels may hold other links."""
     if link.kind in RELATIVE_KINDS:
         return link.written[link.written.rindex("](") :]
     return link.written
@@ -173,7 +173,7 @@ def _replace_destination(written: str, destination: str) -> str:
 
 
 def _find_end(tail: str) -> int:
-    """Where a destination without angle brackets ends: at a blank, or at its closing bracket."""
+    """Return where a destination without angle brackets ends: at a blank or closing bracket."""
     depth = 0
     for place, character in enumerate(tail):
         if character.isspace() or (character == ")" and depth == 0):

@@ -121,7 +121,7 @@ class LinkResolver:
 
 
 def _choose(found: list[LinkTarget], source: str, key: str) -> LinkTarget | None:
-    """The target that is meant when several have the name."""
+    """Return the target that is meant when several have the name."""
     if len(found) < 2:
         return found[0] if found else None
     folder = make_key(get_folder(source))

@@ -75,7 +75,7 @@ def list_folder(project_id: UUID, folder: str = "") -> FolderListing:
 
 
 def _get_child(path: str, depth: int) -> str:
-    """The folder at a depth that a path lies in, empty if it lies above."""
+    """Return the folder at a depth that a path lies in, empty if it lies above."""
     parts = path.split("/")
     return "/".join(parts[: depth + 1]) if len(parts) > depth + 1 else ""
 

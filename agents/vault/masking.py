@@ -33,7 +33,7 @@ class _CodeFence:
         return stripped.startswith(self.marks) and not stripped.strip(self.marks[0])
 
     def is_left_by(self, depth: int, content: str) -> bool:
-        """Whether a line lies outside of the quote or list item, which ends the code too."""
+        """Return whether a line lies outside of the quote or list item, which ends the code too."""
         if depth < self.depth:
             return True
         return bool(content.strip()) and _measure_indent(content) < self.indent
@@ -82,7 +82,7 @@ class TextMask:
         return found is not None
 
     def _is_code(self, line: str) -> bool:
-        """Whether a line is code because it is indented, which within lists it is not."""
+        """Return whether a line is code because it is indented, which within lists it is not."""
         return (
             line.startswith(("    ", "\t")) and self._after_blank and not self._in_list
         ) and not _LIST_LINE.match(line)
@@ -125,7 +125,7 @@ class TextMask:
 
 
 def _skip_quotes(line: str) -> tuple[int, int]:
-    """How deep in quotes a line is, and where what is quoted begins."""
+    """Return how deep in quotes a line is, and where what is quoted begins."""
     depth = start = 0
     while found := _QUOTE.match(line, start):
         depth, start = depth + 1, found.end()

@@ -115,5 +115,5 @@ def _take_overlapping(
 
 
 def _get_end(taken: list[Block], end: int, shift: int) -> int:
-    """Where a stretch of the base ends on one side, after the changes that were taken of it."""
+    """Return where a stretch of the base ends on one side, after the changes taken of it."""
     return end - taken[-1][1] + taken[-1][3] if taken else end + shift

@@ -154,7 +154,7 @@ def _replace_details(
 
 
 def _fold(names: Sequence[str]) -> Iterable[tuple[str, str]]:
-    """Names by their keys: of those that differ only in case, the first."""
+    """Return names by their keys: of those that differ only in case, the first."""
     return {make_key(name)[:MAX_NAME_LENGTH]: name for name in reversed(names)}.items()
 
 

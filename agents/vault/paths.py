@@ -65,7 +65,7 @@ def _has_allowed_length(path: str) -> bool:
 
 
 def _climbs_when_decoded(path: str) -> bool:
-    """Whether a path hides steps, roots or hidden names behind the escapes of addresses."""
+    """Return whether a path hides steps, roots or hidden names behind the escapes of addresses."""
     if _ENCODED_OTHERWISE.search(path):
         return True
     decoded = path
@@ -87,7 +87,7 @@ def is_note_path(path: str) -> bool:
 
 @lru_cache(maxsize=10_000)
 def make_key(path: str) -> str:
-    """How case-insensitive systems compare a path: composed, in folded case, without the unseen."""
+    """Return a path as case-insensitive systems compare it: composed and folded."""
     if path.isascii():
         return path.lower()
     plain = _INVISIBLE.sub("", unicodedata.normalize("NFC", path))
@@ -95,20 +95,20 @@ def make_key(path: str) -> str:
 
 
 def make_link_key(path: str) -> str:
-    """The key of a path as links write it: notes without their `.md`."""
+    """Return the key of a path as links write it: notes without their `.md`."""
     return make_key(path).removesuffix(NOTE_SUFFIX)
 
 
 def make_name_key(path: str) -> str:
-    """By which name links find what lies at a path."""
+    """Return the name by which links find what lies at a path."""
     return make_link_key(path).rpartition("/")[2]
 
 
 def get_folder(path: str) -> str:
-    """The folder of a path, empty for the root."""
+    """Return the folder of a path, empty for the root."""
     return path.rpartition("/")[0]
 
 
 def get_name(path: str) -> str:
-    """The name that people see: without folder and without `.md`."""
+    """Return the name that people see: without folder and without `.md`."""
     return path.rpartition("/")[2].removesuffix(NOTE_SUFFIX)

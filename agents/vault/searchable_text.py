@@ -35,7 +35,7 @@ def get_readable_text(note: Note) -> str:
 
 
 def _get_words(note: Note, parsed: ParsedNote) -> str:
-    """Lines keep their numbers. A drawing is data, not words: a note ends before it."""
+    """Return the words, lines keeping their numbers. A drawing is data: the note ends before it."""
     text = get_readable_text(note)
     if parsed.frontmatter.find("excalidraw-plugin") and (start := _DRAWING.search(text)):
         return text[: start.start()]
@@ -43,5 +43,5 @@ def _get_words(note: Note, parsed: ParsedNote) -> str:
 
 
 def is_template(path: str) -> bool:
-    """Whether a note is only the form of others."""
+    """Return whether a note is only the form of others."""
     return not TEMPLATE_FOLDERS.isdisjoint(make_key(path).split("/")[:-1])

@@ -156,7 +156,7 @@ def read_state_before(note: Note, change: RunChange) -> NoteState | None:
 
 
 def is_as_before(note: Note, before: NoteState | None) -> bool:
-    """Whether a note is what it was, or gone as it was."""
+    """Return whether a note is what it was, or gone as it was."""
     if note.deleted_at is not None or before is None:
         return note.deleted_at is not None and before is None
     return (note.path, note.text) == (before.path, before.text)

@@ -60,7 +60,7 @@ class BarSegment:
 
 
 def stacked_chart(columns: Iterable[Sequence[BarSegment]], first: str, last: str) -> Chart:
-    """One column for each item, its parts on top of each other."""
+    """Return one column for each item, its parts on top of each other."""
     stacks = list(columns)
     top = max((sum(part.amount for part in stack) for stack in stacks), default=0)
     bars = [bar for at, stack in enumerate(stacks) for bar in _stack_bars(at, stack, top)]
@@ -87,7 +87,7 @@ def _stack_bars(at: int, parts: Sequence[BarSegment], top: int) -> Iterable[Bar]
 def layered_chart(
     columns: Iterable[Sequence[BarSegment]], titles: Iterable[str], first: str, last: str
 ) -> Chart:
-    """The same with many bars: a path for each colour, and over each column its title."""
+    """Return the same with many bars: a path for each colour, and over each column its title."""
     chart = stacked_chart(columns, first, last)
     paths: dict[str, list[str]] = {}
     for bar in chart.bars:
@@ -99,7 +99,7 @@ def layered_chart(
 
 
 def horizontal_bar(parts: Iterable[BarSegment], whole: float) -> list[Bar]:
-    """Parts beside each other, in a lying bar whose whole length is `whole`."""
+    """Return parts beside each other, in a lying bar whose whole length is `whole`."""
     bars, before = [], 0
     for part in parts:
         if part.amount and whole:
@@ -119,12 +119,12 @@ def _format_number(value: float) -> str:
 
 
 def get_bin(share: float) -> int:
-    """Which tenth of its limit something used; all of it and more is the last one."""
+    """Return which tenth of its limit something used; all of it and more is the last one."""
     return max(0, min(int(share * BINS), BINS - 1))
 
 
 def distribution_chart(bins: Mapping[int, int]) -> Chart:
-    """How many runs used which tenth of a limit, coloured as the meters of a run are."""
+    """Return how many runs used which tenth of a limit, coloured as the meters of a run are."""
     columns = [
         [BarSegment(bins.get(n, 0), _bin_css_class(n), _bin_title(n, bins.get(n, 0)))]
         for n in range(BINS)

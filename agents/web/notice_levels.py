@@ -20,7 +20,7 @@ _NEUTRAL_TYPES = frozenset({"cancelled", "notification"})
 
 
 def notice_level(system_type: str, severity: str) -> NoticeLevel:
-    """The tone of a system message. What only informs, such as another try, is neutral."""
+    """Return the level of a system message. What only informs, such as another try, is neutral."""
     if system_type in _LIMIT_TYPES:
         return "limit"
     return "neutral" if system_type in _NEUTRAL_TYPES or severity == "info" else "error"

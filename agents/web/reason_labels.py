@@ -12,7 +12,7 @@ RUNNING = "running"
 
 
 def assign_css_classes(codes: Mapping[str, str]) -> dict[str, str]:
-    """A class for each code: the colour of its group, paler for each further code of it."""
+    """Return a class for each code: the colour of its group, paler for each further code of it."""
     found: dict[str, str] = {}
     members: dict[str, int] = {}
     for code, group in codes.items():
@@ -31,14 +31,14 @@ def reason_css_class(code: str) -> str:
 
 
 def reason_label(code: str) -> str:
-    """A reason may be that of a package which is no longer installed."""
+    """Return the label of a reason, which may be that of a package no longer installed."""
     if code == RUNNING:
         return "Running"
     return get_reason(code).label
 
 
 def sort_by_reason(runs: Mapping[str, int]) -> list[tuple[str, int]]:
-    """As they are registered, so that a colour is always in the same place."""
+    """Sort as they are registered, so that a colour is always in the same place."""
     order = {code: at for at, code in enumerate(REASON_CSS_CLASSES)}
     return sorted(runs.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
 

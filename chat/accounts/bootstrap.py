@@ -8,7 +8,7 @@ from chat.errors import InvalidAction
 
 
 def get_or_create_first_user() -> User:
-    """Whom a new site's link is for: its only user, or its first administrator.
+    """Return whom a new site's link is for: its only user, or its first administrator.
 
     A site without anybody gets `local`. An ordinary `local` without a password was made by a
     command on this machine, and whoever can print links here owns the site: it is raised.

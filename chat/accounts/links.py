@@ -41,7 +41,7 @@ link_tokens = LinkTokens()
 
 
 def build_sign_in_link(user: User, base_url: str) -> str:
-    """The address that signs `user` in, once. Asks the database nothing."""
+    """Return the address that signs `user` in, once. Asks the database nothing."""
     named = {
         "uidb64": urlsafe_base64_encode(force_bytes(user.pk)),
         "token": link_tokens.make_token(user),
@@ -60,6 +60,6 @@ def holder(uidb64: str, token: str) -> User | None:
 
 
 def claim(user: User) -> bool:
-    """Of many that come with the same link at once, the first one to change the row has it."""
+    """Claim a link. Of many that come with it at once, the first to change the row has it."""
     unchanged = User.objects.filter(pk=user.pk, is_active=True, last_login=user.last_login)
     return unchanged.update(last_login=timezone.now()) == 1

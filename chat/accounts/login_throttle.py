@@ -54,7 +54,7 @@ class SignInAttempts:
         return count <= MAX_FAILURES
 
     def reset(self) -> None:
-        """It succeeded: it was no failure, and the failures before it were the person's own."""
+        """Forget the failures: it succeeded, so those before it were the person's own."""
         with transaction.atomic():
             SignInCount.objects.filter(key=self._pair_key).delete()
             counted = SignInCount.objects.filter(key__in=self._single_keys, count__gt=0)
@@ -75,13 +75,13 @@ def get_network(address: str) -> str:
 
 
 def _digest(*parts: str) -> str:
-    """With the site's key: there are few enough addresses to try them all."""
+    """Digest with the site's key: there are few enough addresses to try them all."""
     text = "\0".join(parts).encode(errors="surrogatepass")
     return salted_hmac("chat.attempts", text, algorithm="sha256").hexdigest()
 
 
 def _open_window_filter(now: datetime) -> Q:
-    """A window that ends later than one can was opened while the clock ran ahead."""
+    """Match open windows: one that ends too late was opened while the clock ran ahead."""
     latest = now + timedelta(seconds=WINDOW_SECONDS + CLOCK_SKEW_SECONDS)
     return Q(until__gt=now, until__lte=latest)
 

@@ -18,7 +18,7 @@ LOCATION = ("header", "authorization")
 
 
 async def authenticate(request: HttpRequest, scopes: tuple[Scope, ...]) -> ApiToken:
-    """The token of a request that may do what needs one of these scopes."""
+    """Return the token of a request that may do what needs one of these scopes."""
     _refuse_plain_http(request)
     given = request.headers.get("Authorization", "")
     if not given:
@@ -35,13 +35,13 @@ async def authenticate(request: HttpRequest, scopes: tuple[Scope, ...]) -> ApiTo
 
 
 async def recheck_token(token: ApiToken) -> None:
-    """For what took a while: refuses a token that was revoked meanwhile."""
+    """Refuse a token that was revoked meanwhile, for what took a while."""
     if not await run_db(lambda: is_token_valid(token)):
         raise _invalid_token_error()
 
 
 def is_token_valid(token: ApiToken) -> bool:
-    """Whether a token that was good a while ago still is."""
+    """Return whether a token that was good a while ago still is."""
     return ApiToken.objects.filter(pk=token.pk, revoked_at=None, user__is_active=True).exists()
 
 

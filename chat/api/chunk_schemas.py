@@ -17,7 +17,7 @@ BASE_PROPERTIES: Json = {
 
 
 def build_chunk_schemas() -> Json:
-    """One component for each type, those they are made of, and `Chunk` for any of them."""
+    """Return one component for each type, those they are made of, and `Chunk` for any of them."""
     components: Json = {}
     names: dict[str, str] = {}
     for kind in OracleStreamChunk.__args__:

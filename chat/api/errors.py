@@ -71,7 +71,7 @@ def error_response(error: ApiError) -> HttpResponse:
 
 
 def error_for(error: Exception, loc: Location) -> ApiError:
-    """What to answer when something was raised; `loc` is where the request named its object."""
+    """Return what to answer to an exception; `loc` is where the request named its object."""
     match error:
         case ApiError():
             return error

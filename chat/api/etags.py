@@ -22,7 +22,7 @@ def etag(version: int) -> str:
 def get_seen_version(
     request: ApiRequest, kind: VersionedSettings, version: int | None
 ) -> dict[str, int]:
-    """The version that the request has seen, if it says one; SettingConflict: not this one."""
+    """Return the version that the request has seen, if it says one; or SettingConflict."""
     tags = request.http_request.headers.get("If-Match", "")
     expected = {} if version is None else {"version": version}
     if tags and tags.strip() != "*":

@@ -109,7 +109,7 @@ def endpoint(
 
 
 def build_view(endpoints: Sequence[Endpoint]) -> AsyncView:
-    """What Django calls for one address, whatever the method."""
+    """Return what Django calls for one address, whatever the method."""
     by_method = {each.method: each for each in endpoints}
 
     @csrf_exempt
@@ -166,7 +166,7 @@ def json_response(made: BaseModel, status: int = 200, **headers: str) -> HttpRes
 
 
 async def _parse_input(found: Endpoint, request: ApiRequest) -> dict[str, BaseModel]:
-    """Body and query, as far as the endpoint has them."""
+    """Return body and query, as far as the endpoint has them."""
     checked: dict[str, BaseModel] = {}
     part = "query"
     try:

@@ -58,7 +58,7 @@ def _description_args(name: str) -> dict[str, Any]:
 
 def _optional_field(name: str) -> Any:
     def describe(schema: dict[str, Any]) -> None:
-        """What can be chosen is asked for when the document is made: the site decides."""
+        """Describe what can be chosen when the document is made: the site decides."""
         without_default(schema)
         if name == "provider":
             schema["enum"] = list(provider_names())
@@ -76,7 +76,7 @@ def _optional_field(name: str) -> Any:
 
 
 def _view_fields() -> dict[str, Any]:
-    """Without checks: whatever is stored is told."""
+    """Return fields without checks: whatever is stored is told."""
     return {name: (_field_type(name), Field(**_description_args(name))) for name in SETTING_NAMES}
 
 

@@ -183,7 +183,7 @@ def _query_parameters(found: Endpoint) -> list[Json]:
 
 
 def _drop_null(about: Json) -> Json:
-    """An address can leave something out, not say null."""
+    """Drop null: an address can leave something out, not say null."""
     kinds = [kind for kind in about.get("anyOf", []) if kind != {"type": "null"}]
     if not kinds:
         return about

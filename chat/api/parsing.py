@@ -32,7 +32,7 @@ class _RejectedJson(ValueError):
 
 
 def parse_body(request: HttpRequest, kind: type[Model]) -> Model:
-    """The body as a model. ValidationError names every field that is wrong; ApiError the rest."""
+    """Return the body as a model, or ValidationError with every wrong field, or ApiError."""
     raw = _read_body(request)
     if not raw and not any(field.is_required() for field in kind.model_fields.values()):
         return kind()  # nothing to say is the same as an empty object
@@ -107,7 +107,7 @@ def _reject_constant(name: str) -> NoReturn:
 
 
 def _iter_strings(value: Any) -> Iterator[str]:
-    """Every text in it, however deep, without recursion."""
+    """Yield every text in it, however deep, without recursion."""
     waiting = [value]
     while waiting:
         match waiting.pop():
@@ -133,12 +133,12 @@ def _has_lone_surrogate(text: str) -> bool:
 
 
 def find_setting_names(error: ValidationError) -> set[str]:
-    """The limits and other settings that something is wrong with."""
+    """Return the limits and other settings that something is wrong with."""
     return set(filter(None, (_get_setting(found["loc"]) for found in error.errors())))
 
 
 def validation_error(error: ValidationError, part: str, messages: Mapping[str, str]) -> ApiError:
-    """Every problem of a body or query; settings are refused with the sentence they have here."""
+    """Return every problem of a body or query; settings are refused in their own words."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     problems = (
         _build_detail((part, *each["loc"]), each["type"], each["msg"], messages) for each in found

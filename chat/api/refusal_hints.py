@@ -14,7 +14,7 @@ ALL_SETTING_NAMES = frozenset({*LIMITS, *SETTING_NAMES, KEY})
 
 
 def refusal_messages(user: User, names: Set[str]) -> dict[str, str]:
-    """A sentence for each of these settings, to refuse a value with."""
+    """Return a sentence for each of these settings, to refuse a value with."""
     found: dict[str, str] = {}
     if names & LIMITS.keys():
         config = effective_config(user)

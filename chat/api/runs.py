@@ -178,7 +178,7 @@ def _refuse_unknown_model(user: User, name: str | None) -> None:
 
 
 def _refuse_other_location(user: User, body: Ask) -> None:
-    """A run is continued where it is: whatever else names a place has to name the same one."""
+    """Refuse other places: a run is continued where it is, whatever else names one."""
     if body.continued_from is None:
         return
     exchange = queries.get_exchange(user, body.continued_from)
@@ -208,7 +208,7 @@ async def _wait_until_ended(run_id: UUID) -> None:
 
 
 def _get_resume_point(request: ApiRequest, query: ResumeQuery) -> int:
-    """The header wins: programs that reconnect by themselves send it."""
+    """Return where to resume. The header wins: programs that reconnect send it."""
     given = request.http_request.headers.get("Last-Event-ID", "").strip()
     if not given:
         return query.last_event_id

@@ -48,7 +48,7 @@ def stream_response(
 
 
 async def iter_events(token: ApiToken, run: AgentRun, after: int) -> AsyncGenerator[bytes, None]:
-    """What is stored after a number, then what comes, until the run's end.
+    """Yield what is stored after a number, then what comes, until the run's end.
 
     When rights in the project change, nothing more is sent before they were looked at.
     """

@@ -21,7 +21,7 @@ async def describe() -> HttpResponse:
 
 @lru_cache(maxsize=1)
 def _render_document() -> str:
-    """Made at the first request: by then every decision tree is known."""
+    """Render the document at the first request: by then every decision tree is known."""
     return json.dumps(build_document(ENDPOINTS), indent=1)
 
 

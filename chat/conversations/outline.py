@@ -30,7 +30,7 @@ class OutlineItem:
 
 
 def build_outline(conversation: Conversation) -> list[OutlineItem]:
-    """Every exchange before those that hang under it, in one query."""
+    """Return every exchange before those that hang under it, in one query."""
     rows = {
         pk: (parent, label, checkpoint, outcome, question)
         for pk, parent, label, checkpoint, outcome, question in Exchange.objects.filter(

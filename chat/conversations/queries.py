@@ -18,7 +18,7 @@ from chat.models import Conversation, Exchange
 
 
 def for_user(user: User) -> QuerySet[Conversation]:
-    """A user's own conversations, in projects that they are a member of."""
+    """Return a user's own conversations, in projects that they are a member of."""
     return Conversation.objects.filter(
         user=user, project__in=access.projects_for(user).values("pk")
     )
@@ -32,7 +32,8 @@ def get(user: User, conversation_id: UUID) -> Conversation:
 
 
 def get_exchange(user: User, context_id: UUID, *, conversation_id: UUID | None = None) -> Exchange:
-    """The exchange that an id names: its own, or that of its run. It may have to be in this one."""
+    """Return the exchange that an id names: its own, or that of its run. It may have to be in this
+    one."""
     named = Exchange.all_objects.filter(Q(pk=context_id) | Q(run=context_id))
     found = (
         named.select_related("conversation__project", "run")
@@ -68,7 +69,7 @@ def list_recent(
     before: tuple[datetime, UUID] | None = None,
     project_id: UUID | None = None,
 ) -> QuerySet[Conversation]:
-    """The list, newest first, each with whether it is `running`; of one project, or of all.
+    """Return the list, newest first, each with whether it is `running`; of one project, or of all.
 
     `before` is (updated_at, id) of the last one of the page before.
     """

@@ -23,7 +23,7 @@ _JOINERS = "\u200c\u200d"
 
 
 def make_title(question: str) -> str:
-    """The first sentence of the first line that has words, without its Markdown."""
+    """Return the first sentence of the first line that has words, without its Markdown."""
     question = question[:_SOURCE_CHARS]
     lines = [strip_invisible(line) for line in _iter_lines(question)]
     line = next((line for line in lines if any(map(str.isalnum, line))), strip_invisible(question))
@@ -34,7 +34,7 @@ def make_title(question: str) -> str:
 
 
 def truncate_at_word(text: str, max_length: int = MAX_TITLE_LENGTH) -> str:
-    """Text on one line, cut at the end of a word."""
+    """Return text on one line, cut at the end of a word."""
     text = " ".join(text.split())
     if len(text) <= max_length:
         return text
@@ -44,7 +44,7 @@ def truncate_at_word(text: str, max_length: int = MAX_TITLE_LENGTH) -> str:
 
 
 def _iter_lines(question: str) -> Iterator[str]:
-    """What a reader would see, line by line; code as it stands."""
+    """Yield what a reader would see, line by line; code as it stands."""
     for token in _PARSER.parse(question):
         match token.type:
             case "inline":
@@ -58,7 +58,7 @@ def _token_text(token: Token) -> str:
 
 
 def strip_invisible(line: str) -> str:
-    """Without characters that show nothing or turn the text around."""
+    """Strip characters that show nothing or turn the text around."""
     visible = (" " if char.isspace() else char for char in line)
     return "".join(c for c in visible if c in _JOINERS or unicodedata.category(c) not in _HIDDEN)
 

@@ -58,7 +58,7 @@ class PruneResult:
 
 
 def get_path_segment(head: UUID | None, limit: int = PAGE_SIZE) -> PathSegment:
-    """The last exchanges of the path to `head`, with their runs."""
+    """Return the last exchanges of the path to `head`, with their runs."""
     if head is None:
         return PathSegment([], None)
     exchanges = list(_walk_up(head, limit).prefetch_related("run"))[::-1]
@@ -66,7 +66,7 @@ def get_path_segment(head: UUID | None, limit: int = PAGE_SIZE) -> PathSegment:
 
 
 def run_ids_on_path(head: UUID | None, limit: int) -> tuple[UUID, ...]:
-    """The newest runs of the path to `head`, oldest first: what a model is told of it."""
+    """Return the newest runs of the path to `head`, oldest first: what a model is told of it."""
     return () if head is None else tuple(e.run_id for e in _walk_up(head, limit))[::-1]
 
 
@@ -87,7 +87,7 @@ def _walk_up(head: UUID, limit: int) -> "RawQuerySet[Exchange]":
 
 
 def load_shape(conversation: Conversation) -> TreeShape:
-    """The whole tree, in one narrow query."""
+    """Return the whole tree, in one narrow query."""
     rows = Exchange.objects.filter(conversation=conversation).order_by("created_at", "id")
     return TreeShape(
         Node(pk, parent, is_protected=checkpoint or outcome is None)
@@ -98,12 +98,12 @@ def load_shape(conversation: Conversation) -> TreeShape:
 
 
 def children(exchange: Exchange) -> QuerySet[Exchange]:
-    """What was asked after it, oldest first."""
+    """Return what was asked after it, oldest first."""
     return _get_children(exchange.conversation_id, exchange.pk)
 
 
 def siblings(exchange: Exchange) -> QuerySet[Exchange]:
-    """Its versions, itself among them, oldest first."""
+    """Return its versions, itself among them, oldest first."""
     return _get_children(exchange.conversation_id, exchange.parent_id)
 
 
@@ -112,7 +112,7 @@ def _get_children(conversation_id: UUID, parent_id: UUID | None) -> QuerySet[Exc
 
 
 def get_positions(exchanges: Iterable[Exchange]) -> dict[UUID, Position]:
-    """Where each of these exchanges that is kept stands among its siblings, in one query."""
+    """Return where each of these exchanges that is kept stands among its siblings, in one query."""
     shown = list(exchanges)
     families = Q(parent__in={e.parent_id for e in shown if e.parent_id})
     for first in (e for e in shown if e.parent_id is None):
@@ -136,7 +136,7 @@ def _iter_positions(family: list[UUID]) -> Iterator[tuple[UUID, Position]]:
 
 @contextmanager
 def lock_conversation(conversation_id: UUID) -> Iterator[Conversation]:
-    """The conversation as it is now, and nobody else changes its tree meanwhile."""
+    """Yield the conversation as it is now; nobody else changes its tree meanwhile."""
     with transaction.atomic():
         found = Conversation.objects.select_for_update().filter(pk=conversation_id).first()
         if found is None:
@@ -207,7 +207,7 @@ def set_checkpoint(exchange: Exchange, checkpoint: bool) -> None:
 
 
 def find_prunable(conversation: Conversation, below: UUID | None = None) -> list[UUID]:
-    """What `prune` would take away: of the whole tree, or an exchange and what is below it."""
+    """Return what `prune` would remove: of the whole tree, or an exchange and all below it."""
     if below is not None:
         _get_unpruned(conversation, below)
     return load_shape(conversation).find_prunable(conversation.head_id, below)

@@ -32,7 +32,7 @@ class TreeShape:
         return found
 
     def path(self, head: UUID | None) -> list[UUID]:
-        """From the first question to `head`; empty if it is not here (any more)."""
+        """Return the path from the first question to `head`; empty if it is not here (any more)."""
         path = []
         while head in self.nodes:
             path.append(head)
@@ -40,7 +40,7 @@ class TreeShape:
         return path[::-1]
 
     def walk(self, top: UUID | None = None) -> Iterator[tuple[UUID, int]]:
-        """Each node below `top`, itself included, before its children; with the forks above it.
+        """Yield each node below `top`, itself included, before its children; and the forks above.
 
         An only child stands as deep as its parent: a long conversation is not a staircase.
         """
@@ -51,17 +51,17 @@ class TreeShape:
             waiting += self._children_with_depth(node, depth)
 
     def _children_with_depth(self, node: UUID | None, depth: int) -> list[tuple[UUID, int]]:
-        """The newest first: the last one in is the next one out."""
+        """Return the newest first: the last one in is the next one out."""
         children = self.children.get(node, [])
         return [(child, depth + (len(children) > 1)) for child in reversed(children)]
 
     def newest_leaf(self, top: UUID) -> UUID:
-        """Where the talk under `top` went on last."""
+        """Return where the talk under `top` went on last."""
         below = {node for node, _ in self.walk(top)}
         return next(n for n in reversed(self.nodes) if n in below and n not in self.children)
 
     def find_prunable(self, head: UUID | None, top: UUID | None = None) -> list[UUID]:
-        """What may go, of all or of what is below `top`; whatever is above a kept one is kept."""
+        """Return what may go, of all or below `top`; whatever is above a kept one is kept."""
         kept = set(self.path(head))
         for node in self.nodes.values():
             if node.is_protected or node.parent is None:

@@ -29,7 +29,7 @@ RUN_FIELDS = (
 
 
 def json_document(conversation: Conversation, *, whole_tree: bool = False) -> Iterator[str]:
-    """Pieces of one JSON object; its `exchanges` come last, parents before their children."""
+    """Yield pieces of one JSON object; its `exchanges` come last, parents before their children."""
     shape = tree.load_shape(conversation)
     path = shape.path(conversation.head_id)
     on_path = set(path)

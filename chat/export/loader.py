@@ -40,7 +40,7 @@ class ExportedExchange:
 
 
 def iter_exchanges(exchange_ids: Sequence[UUID]) -> Iterator[ExportedExchange]:
-    """These exchanges, in this order."""
+    """Yield these exchanges, in this order."""
     for start in range(0, len(exchange_ids), BATCH_SIZE):
         yield from _load_batch(exchange_ids[start : start + BATCH_SIZE], start + 1)
 

@@ -23,7 +23,7 @@ _FINAL_NOTICES = ("limit_reached", "cancelled")
 
 
 def markdown_document(conversation: Conversation) -> Iterator[str]:
-    """Pieces of the document, one for each exchange."""
+    """Yield pieces of the document, one for each exchange."""
     updated = conversation.updated_at.strftime("%Y-%m-%d %H:%M UTC")
     title, project = map(escape_markdown, (conversation.title, conversation.project.name))
     yield f"# {title}\n\n{project}, {updated}\n"
@@ -95,7 +95,7 @@ def _format_source(chunk: Source) -> str:
 
 
 def _format_run_line(entry: ExportedExchange) -> str:
-    """One line: model, iterations, tokens, and why it ended."""
+    """Return one line: model, iterations, tokens, and why it ended."""
     run = entry.run
     ending = "still running" if run.outcome is None else get_reason(run.reason).label
     turns = f"{run.turns} iteration{'s' if run.turns != 1 else ''}"

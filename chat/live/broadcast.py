@@ -80,7 +80,7 @@ class Broadcast:
         self._raise_on_error()
 
     def snapshot(self) -> Snapshot:
-        """What a page needs that has nothing of it; made once for all who ask at one time."""
+        """Return what a page with nothing of it needs; made once for all who ask at a time."""
         self._publish()
         if self._snapshot is None:
             html = fragments.render_answer(self.answer, self.run)
@@ -89,7 +89,7 @@ class Broadcast:
         return self._snapshot
 
     def get_frame_after(self, frame: int) -> str | None:
-        """The frame that comes after so many; empty if there is none yet, None if it is gone."""
+        """Return the frame after so many; empty if there is none yet, None if it is gone."""
         self._raise_on_error()
         if frame >= self.frames:
             return ""
@@ -183,7 +183,7 @@ class Broadcast:
 
 
 def join(runtime: Runtime, run: AgentRun, call: Callable[[], None]) -> Broadcast:
-    """The broadcast of a run. `call` when something is new; `remove_listener` with the same."""
+    """Return a run's broadcast; `call` hears of news until `remove_listener` with the same."""
     key = (runtime, run.pk)
     if key not in _broadcasts:
         _broadcasts[key] = Broadcast(runtime, run)

@@ -95,7 +95,7 @@ _commands: TypeAdapter[AnyCommand] = TypeAdapter(Annotated[AnyCommand, Field(dis
 
 
 def parse_command(text: str) -> AnyCommand:
-    """The verb of a message; InvalidAction says what is wrong with it."""
+    """Return the verb of a message; InvalidAction says what is wrong with it."""
     try:
         data: Any = json.loads(text)
     except (ValueError, RecursionError):

@@ -84,7 +84,7 @@ class ConversationFollower:
     # -- what the page says -----------------------------------------------------------------------
 
     async def resume(self, head: UUID | None, live: list[UUID]) -> None:
-        """The page shows this: what is different is sent, and followed from then on."""
+        """Go on from what the page shows: what is different is sent, and followed from then on."""
         self._head, self._run_frames = head, NO_FRAMES
         self._unfinished = set(live)
         self.invalidate()
@@ -94,7 +94,7 @@ class ConversationFollower:
         self._wakeup.set()
 
     def invalidate(self) -> None:
-        """The conversation may have changed."""
+        """Look again: the conversation may have changed."""
         self._is_current = False
         self._wakeup.set()
 
@@ -142,7 +142,7 @@ class ConversationFollower:
                 await self._send_heartbeat()
 
     async def _send_updates(self, run: Broadcast) -> None:
-        """The frames that the page does not have, as far as it keeps up."""
+        """Send the frames that the page does not have, as far as it keeps up."""
         while self._frames - self._acked < MAX_UNACKED and self._is_current:
             frame = run.get_frame_after(self._run_frames)
             if frame is None:  # too far behind: the whole of it
@@ -212,7 +212,7 @@ class ConversationFollower:
         return ConversationSnapshot(found, active, ended, rows, is_more)
 
     def _load_missing(self, head: UUID | None) -> tuple[list[Exchange], bool]:
-        """Exchanges that the page lacks, and whether they go on from what it shows."""
+        """Return exchanges that the page lacks, and whether they go on from what it shows."""
         if head == self._head:
             return [], True
         rows = tree.get_path_segment(head).exchanges
@@ -245,7 +245,7 @@ class ConversationFollower:
         return "".join(frames)
 
     def _get_last_answer(self, scene: ConversationSnapshot) -> RenderedAnswer | None:
-        """The last answer that is sent, when nothing is going on."""
+        """Return the last answer that is sent, when nothing is going on."""
         runs = [row.run for row in scene.rows] or scene.ended
         return thread.get_rendered_answer(runs[-1]) if runs else None
 
@@ -264,7 +264,7 @@ class ConversationFollower:
         await self._send_text(self._heartbeat_html())
 
     def _idle_seconds(self) -> float:
-        """Seconds since the page heard from us; after too many it takes us for dead."""
+        """Return seconds since the page heard from us; after too many it takes us for dead."""
         return asyncio.get_running_loop().time() - self._sent_at
 
     def _heartbeat_html(self) -> str:
@@ -280,7 +280,7 @@ class ConversationFollower:
         return fragments.render("announce", text=answer.activity)
 
     async def _with_retry(self, step: Callable[[], Awaitable[bool]]) -> bool:
-        """A database that is away for a while does not end a page: it looks again."""
+        """Try again while the database is away: that does not end a page."""
         try:
             return await step()
         except (OperationalError, InterfaceError) as error:
@@ -289,7 +289,7 @@ class ConversationFollower:
             return False
 
     async def _wait(self, seconds: float) -> None:
-        """Until there is news, or reason to look for some."""
+        """Wait until there is news, or reason to look for some."""
         timer = asyncio.get_running_loop().call_later(seconds, self._wakeup.set)
         try:
             await self._wakeup.wait()

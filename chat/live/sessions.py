@@ -50,7 +50,7 @@ _poll_wanted = asyncio.Event()
 
 
 def count_for_user(user_id: int) -> int:
-    """How many pages somebody has open here."""
+    """Return how many pages somebody has open here."""
     return sum(guest.user_id == user_id for guest in _sockets)
 
 
@@ -108,7 +108,7 @@ def _find_endings(
 
 
 def _filter_authorised(sockets: list[OpenSocket]) -> set[OpenSocket]:
-    """Those whose session and account are as they were."""
+    """Return those whose session and account are as they were."""
     keys = {guest.session_key for guest in sockets}
     alive = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
     sessions = set(alive.values_list("session_key", flat=True))

@@ -13,7 +13,7 @@ _MAX_DEPTH = 20
 
 
 def close_open_marks(text: str) -> str:
-    """The text with open marks closed, and without marks at its end that say nothing yet."""
+    """Return the text with open marks closed, and without marks at its end that say nothing yet."""
     text = _strip_bare_marks(text).rstrip(" \t\n")
     if len(_FENCE.findall(text)) % 2:
         return text
@@ -47,7 +47,7 @@ class _InlineMarks:
         return self.text + "".join(reversed(self.opened))
 
     def _consume(self, mark: re.Match[str]) -> int:
-        """Where to read on."""
+        """Return where to read on."""
         match mark[0][0]:
             case "`":
                 return self._consume_code(mark)

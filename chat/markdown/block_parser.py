@@ -21,23 +21,23 @@ class BlockState:
     """Nothing is open."""
 
     def feed(self, line: str) -> "Transition":
-        """A whole line: the blocks that it closed, and what is open after it."""
+        """Take a whole line: return the blocks that it closed, and what is open after it."""
         return ([], self) if look.is_blank(line) else open_block(line, look.classify_line(line))
 
     def cut(self, line: str) -> "tuple[list[Block], BlockState, str]":
-        """A line longer than SOFT_LIMIT_CHARS: what to close, what is open then, the rest of it."""
+        """Cut a line over SOFT_LIMIT_CHARS: return what to close, what is open then, the rest."""
         at = find_sentence_end(line)
         return [*self.flush(), ProseBlock(line[:at])], BlockState(), line[at:]
 
     def is_ended_by_prefix(self, line: str) -> bool:
-        """Whether the beginning of a line tells already that it is no part of this block."""
+        """Return whether the beginning of a line tells already that it is no part of this block."""
         return False
 
     def flush(self) -> list[Block]:
         return []
 
     def open_parts(self, line: str) -> list[Block]:
-        """What is open, with an unfinished line. All parts but the last stay as they are."""
+        """Return what is open, with an unfinished line. All parts but the last stay as they are."""
         return [] if look.is_blank(line) else [ProseBlock(line)]
 
 
@@ -271,7 +271,7 @@ class ListBlock(Container):
         return self.append_line(line)
 
     def _next_number(self) -> int | None:
-        """What the next item is to be called, whatever its mark says: so do lists count."""
+        """Return what the next item is to be called, whatever its mark says: so do lists count."""
         return None if self.first is None else self.first + self.items
 
 

@@ -46,7 +46,7 @@ _WORD = re.compile(r"(?<! ) +(?=[^\W\d_])")
 
 
 def find_sentence_end(line: str) -> int:
-    """Where to cut a long line: after a sentence, else a word, and only before a letter.
+    """Return where to cut a long line: after a sentence, else a word, and only before a letter.
 
     What follows must not begin a list or a heading that nobody wrote.
     """
@@ -60,12 +60,12 @@ def find_sentence_end(line: str) -> int:
 
 
 def find_line_end(text: str) -> int:
-    """Where to cut plain text that is longer than SOFT_LIMIT_CHARS."""
+    """Return where to cut plain text that is longer than SOFT_LIMIT_CHARS."""
     return text.rfind("\n", SOFT_LIMIT_CHARS // 2, SOFT_LIMIT_CHARS) + 1 or SOFT_LIMIT_CHARS
 
 
 def find_code_break(lines: list[str]) -> int:
-    """How many lines of code to close: up to an empty line, if there is one in the second half."""
+    """Return how many lines of code to close: up to an empty one in the second half, if any."""
     for count in range(len(lines), len(lines) // 2, -1):
         if not lines[count - 1].strip():
             return count

@@ -35,7 +35,7 @@ _ITEM_COST = 45
 
 
 def estimate_cost(text: str) -> int:
-    """What it takes to parse a block of Markdown."""
+    """Return what it takes to parse a block of Markdown."""
     marks = sum(text.count(mark) * weight for mark, weight in _MARK_COSTS.items())
     items = len(_ITEM.findall(text)) * _ITEM_COST if "\n" in text else 0
     return _BLOCK_COST + marks + items

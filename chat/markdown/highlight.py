@@ -62,7 +62,7 @@ _MAX_INFO_LENGTH = 200
 
 
 def render_code(info: str, code: str, *, more: bool = False, colours: bool = True) -> str:
-    """The block, with an empty frame around it for a button. `more`: a piece, with no head."""
+    """Render the block, in an empty frame for a button. `more`: a piece, with no head."""
     info = unescapeAll(info).strip()[:_MAX_INFO_LENGTH]
     named = _NAME.match(info)
     name = named[0] if named else ""
@@ -76,7 +76,7 @@ def render_code(info: str, code: str, *, more: bool = False, colours: bool = Tru
 
 
 def highlight_code(code: str, language: str) -> str:
-    """Spans of short classes. A lexer that fails, or changes the text, is not believed."""
+    """Return spans of short classes. A lexer that fails, or changes the text, is not believed."""
     if len(code) > MAX_HIGHLIGHT_CHARS or _PATHOLOGICAL.search(code):
         return escape(code)
     try:
@@ -92,7 +92,7 @@ def highlight_code(code: str, language: str) -> str:
 
 
 def _iter_spans(lexer: Lexer, code: str) -> Iterator[tuple[str, str]]:
-    """Neighbours of one class are one span: a third of the bytes, the same picture."""
+    """Yield spans, neighbours of one class as one: a third of the bytes, the same picture."""
     pairs = ((_css_class(kind), text) for kind, text in lexer.get_tokens(code))
     for kind, group in groupby(pairs, key=lambda pair: pair[0]):
         yield kind, "".join(text for _, text in group)
@@ -111,5 +111,5 @@ def _get_lexer(language: str) -> Lexer:
 
 
 def escape(text: str) -> str:
-    """Text for between tags; never for an attribute."""
+    """Return text for between tags; never for an attribute."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -57,7 +57,7 @@ class Fence:
         return marks and measure_indent(line) < 4
 
     def strip_indent(self, line: str) -> str:
-        """A line of the code, without as much indent as the fence itself has."""
+        """Return a line of the code, without as much indent as the fence itself has."""
         spaces = len(line) - len(line.lstrip(" "))
         return line[min(self.indent, spaces) :]
 
@@ -101,7 +101,7 @@ def _parse_item(found: re.Match[str], indent: int, text: str) -> ItemMarker:
 
 
 def measure_indent(line: str) -> int:
-    """The columns of white space before the text; a tab goes to the next fourth column."""
+    """Return the columns of white space before the text; a tab goes to the next fourth column."""
     white = line[: len(line) - len(line.lstrip(" \t"))]
     return len(white.expandtabs(4)) if "\t" in white else len(white)
 
@@ -111,12 +111,12 @@ def is_blank(line: str) -> bool:
 
 
 def is_setext_underline(line: str) -> bool:
-    """Whether the line makes a heading of the paragraph above it."""
+    """Return whether the line makes a heading of the paragraph above it."""
     return bool(_SETEXT.match(line))
 
 
 def is_table_head(head: str, rule: str) -> bool:
-    """Whether two lines are the head of a table: as many columns in each."""
+    """Return whether two lines are the head of a table: as many columns in each."""
     marks = rule.strip(" \t")
     if "|" not in head or len(marks) < 2 or marks.strip("|-: \t") or "-" not in marks:
         return False

@@ -41,7 +41,7 @@ class OpenBlockRenderer:
         self.reset()
 
     def reset(self) -> None:
-        """The block that was open is closed."""
+        """Start anew: the block that was open is closed."""
         self._base = ""  # text that was rendered, if what follows can be put in
         self._html = ("", "")  # before and after the place for it
 
@@ -68,7 +68,7 @@ class OpenBlockRenderer:
         self._parts = done
 
     def _append_text(self, block: Block) -> str | None:
-        """The last rendering with what has come since, if that can be put in as it is."""
+        """Return the last rendering with what has come since, if that can be put in as it is."""
         known = len(self._base)
         if not known or not block.text.startswith(self._base):
             return None
@@ -113,12 +113,12 @@ class OpenBlockRenderer:
 
 
 def _preview_start(text: str) -> int:
-    """Moves in steps: between them, what is shown only grows at its end."""
+    """Return where the preview starts. It moves in steps: between them, text grows at its end."""
     return max(0, len(text) // _PREVIEW_CHARS - 1) * _PREVIEW_CHARS
 
 
 def merge_list_parts(above: str, below: str) -> str:
-    """Two parts of one list or table as one: a tail has no seams that the closed block has not."""
+    """Merge two parts of one list or table: a tail has no seams that the closed block has not."""
     for end, start in _SEAMS:
         if above.endswith(end) and (found := start.match(below)):
             rest = below[found.end() :]

@@ -45,13 +45,13 @@ def install(md: MarkdownIt) -> None:
 
 
 def is_allowed_url(url: str) -> bool:
-    """Addresses of the web and of mail, and relative ones."""
+    """Allow addresses of the web and of mail, and relative ones."""
     scheme = _SCHEME.match(url.strip())
     return scheme is None or scheme[1].lower() in ALLOWED_SCHEMES
 
 
 def cite_rule(state: StateInline, silent: bool) -> bool:
-    """`[path]` or `[path:line]`: a link if it is a source. A path is not read for emphasis."""
+    """Link `[path]` or `[path:line]` if it is a source. A path is not read for emphasis."""
     cited = _read_citation(state)
     if not cited:
         return False
@@ -68,7 +68,7 @@ def cite_rule(state: StateInline, silent: bool) -> bool:
 
 
 def _read_citation(state: StateInline) -> str:
-    """What stands between the brackets here, if it is no link and can be a path."""
+    """Return what stands between the brackets here, if it is no link and can be a path."""
     if state.src[state.pos] != "[":
         return ""
     start = state.pos + 1
@@ -106,7 +106,7 @@ def _get_row(state: StateBlock, line: int) -> str:
 
 
 def finish_tokens(state: StateCore) -> None:
-    """The last look at the tokens of a block."""
+    """Look at the tokens of a block for the last time."""
     for token in state.tokens:
         if token.level >= MAX_NESTING - 1:
             raise NestingTooDeep
@@ -124,7 +124,7 @@ def finish_tokens(state: StateCore) -> None:
 
 
 def _mark_continuation(state: StateCore) -> None:
-    """A piece of a long list or table says so, and a list goes on counting."""
+    """Mark a piece of a long list or table as one, and let a list go on counting."""
     if not state.tokens or not state.env.get("more"):
         return
     first = state.tokens[0]
@@ -134,7 +134,7 @@ def _mark_continuation(state: StateCore) -> None:
 
 
 def _alignment_attrs(token: Token) -> Attrs:
-    """Inline styles are forbidden by the page's policy; classes are not."""
+    """Return classes: inline styles are forbidden by the page's policy."""
     style = str(token.attrs.get("style", ""))
     return {"class": style.removeprefix("text-align:")} if style else {}
 
@@ -145,7 +145,7 @@ def _list_attrs(token: Token) -> Attrs:
 
 
 def _rewrite_inline(md: MarkdownIt, tokens: list[Token]) -> Iterator[Token]:
-    """Images become links, bare addresses too, but not within a link."""
+    """Turn images into links, bare addresses too, but not within a link."""
     depth = 0
     for token in tokens:
         if token.tag == "a":
@@ -160,14 +160,14 @@ def _rewrite_inline(md: MarkdownIt, tokens: list[Token]) -> Iterator[Token]:
 
 
 def _external_link_attrs(attrs: Attrs) -> Attrs:
-    """Other sites open beside the chat. Titles are dropped: they can say anything."""
+    """Open other sites beside the chat. Titles are dropped: they can say anything."""
     href = str(attrs.get("href", ""))
     kept = {name: attrs[name] for name in ("href", "class") if name in attrs}
     return kept | ({"target": "_blank"} if href.lower().startswith(("http", "//")) else {})
 
 
 def _link_image(token: Token, depth: int) -> Iterator[Token]:
-    """A remote picture would tell its server what the answer says, so it is only linked."""
+    """Yield a link instead: a remote picture would tell its server what the answer says."""
     source = str(token.attrs.get("src", ""))
     words = "".join(child.content for child in token.children or [])
     if depth or not source:
@@ -197,7 +197,7 @@ def _text_token(content: str) -> Token:
 
 
 def _trim_url(url: str) -> str:
-    """An address without the sentence's punctuation, and without a bracket opened before it."""
+    """Return an address without the sentence's punctuation or a bracket opened before it."""
     url = _NOT_IN_URL.split(url, maxsplit=1)[0]
     unopened = url.count(")") - url.count("(")
     while True:

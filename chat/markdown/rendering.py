@@ -64,7 +64,7 @@ class BlockRenderer(RendererHTML):
     def list_item_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
     ) -> str:
-        """The box of a task is a character: an answer has no form fields."""
+        """Open an item. The box of a task is a character: an answer has no form fields."""
         box = {True: "\N{BALLOT BOX WITH CHECK} ", False: "\N{BALLOT BOX} ", None: ""}
         item = self.renderToken(tokens, idx, options, env)
         return item + box[tokens[idx].meta.get("checked")]
@@ -104,7 +104,7 @@ _md = build_parser()
 
 
 def render_block(block: Block, link: LinkResolver | None = None, *, colours: bool = True) -> str:
-    """nh3 has the last word. What cannot be rendered is shown as it was written."""
+    """Render a block; nh3 has the last word. What fails is shown as it was written."""
     try:
         return (
             render_plain(block.text)
@@ -132,7 +132,7 @@ def _render_html(block: ProseBlock | CodeBlock, link: LinkResolver | None, colou
 
 
 def render_plain(text: str) -> str:
-    """As it was written, with its lines: the style sheet keeps them, without an element each."""
+    """Render as written, with its lines: the style sheet keeps them without an element each."""
     return sanitize(f'<p class="plain">{escape(replace_unstorable(text)).rstrip()}</p>\n')
 
 

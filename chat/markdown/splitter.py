@@ -103,7 +103,7 @@ class Splitter:
         return [self._budget.charge_block(block) for block in closed]
 
     def _switch_to_plain(self, rest: str) -> list[Block]:
-        """The account has just become empty: close what is open, and read no more lines."""
+        """Close what is open and read no more lines: the account has just become empty."""
         closed = self._close()
         self._line = ""
         return closed + self._feed_plain(rest)

@@ -23,16 +23,16 @@ class MarkdownStream:
         self._open_block = OpenBlockRenderer(link)
 
     def feed(self, text: str) -> list[str]:
-        """Blocks that this text closed, as HTML."""
+        """Return blocks that this text closed, as HTML."""
         blocks = self._splitter.feed(text)
         return self._render_closed(blocks) if blocks else []
 
     def flush(self) -> list[str]:
-        """The rest. The tail is empty then."""
+        """Return the rest. The tail is empty then."""
         return self._render_closed(self._splitter.flush())
 
     def render_open_block(self) -> str:
-        """The block that is still open, as HTML; bounded work, however long it is."""
+        """Return the block that is still open, as HTML; bounded work, however long it is."""
         return self._open_block.render(self._splitter.open_parts())
 
     def _render_closed(self, blocks: list[Block]) -> list[str]:
@@ -43,6 +43,6 @@ class MarkdownStream:
 def render(
     text: str, link: LinkResolver | None = None, budget: RenderBudget | None = None
 ) -> list[str]:
-    """All blocks of a finished answer: by the same way, so a reload shows what live showed."""
+    """Render all blocks of a finished answer, so that a reload shows what live showed."""
     stream = MarkdownStream(link, budget)
     return stream.feed(text) + stream.flush()

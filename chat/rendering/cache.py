@@ -26,7 +26,7 @@ class RenderCache(Generic[K, V]):
         self._lock = Lock()
 
     def get_or_create(self, key: K, make: Callable[[], V]) -> V:
-        """The value, made now if it is not here; who asks meanwhile waits for it."""
+        """Return the value, made now if it is not here; who asks meanwhile waits for it."""
         with self._lock:
             making = self._key_locks.setdefault(key, Lock())
         try:

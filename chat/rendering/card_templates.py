@@ -17,7 +17,7 @@ def get_card_template(tool: str) -> Template:
 
 
 def has_own_card(tool: str) -> bool:
-    """Whether a tool brings its own. The name is the model's, which may write anything."""
+    """Return whether a tool brings its own. The name is the model's, which may write anything."""
     return tool in TOOLS and _find_own_card(tool) is not None
 
 

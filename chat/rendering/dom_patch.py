@@ -40,7 +40,7 @@ class DomPatch(NamedTuple):
 
 
 def find_appended_text(old: str, new: str) -> TextAppend | None:
-    """The text by which `old` has become `new`, inside the same elements; None if it is otherwise.
+    """Return the text by which `old` has become `new`, inside the same elements; else None.
 
     There must be a text already where it goes, and not only white space.
     """
@@ -57,7 +57,7 @@ def find_appended_text(old: str, new: str) -> TextAppend | None:
 
 
 def _find_text_end(html: str) -> int:
-    """Where the closing tags at the end begin."""
+    """Return where the closing tags at the end begin."""
     end = len(html)
     while True:
         last = end
@@ -81,7 +81,7 @@ class _OpenElement(NamedTuple):
 
 
 def build_patch(old: str, new: str) -> DomPatch:
-    """How `old` becomes `new`: as deep inside as it can be, at worst all of it."""
+    """Return how `old` becomes `new`: as deep inside as it can be, at worst all of it."""
     cut = _common_prefix_length(old, new)
     opened = _open_elements_at(new, cut)
     depth = min(_min_open_depth(html, cut, len(opened) - 1) for html in (old, new))
@@ -93,7 +93,7 @@ def build_patch(old: str, new: str) -> DomPatch:
 
 
 def _common_prefix_length(old: str, new: str) -> int:
-    """How many characters at the beginning are the same, up to where a tag begins or ends."""
+    """Return how many characters at the beginning are the same, up to the edge of a tag."""
     low, high = 0, min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2
@@ -106,7 +106,7 @@ def _common_prefix_length(old: str, new: str) -> int:
 
 
 def _open_elements_at(html: str, cut: int) -> list[_OpenElement]:
-    """What is open at a place, from the outside in."""
+    """Return what is open at a place, from the outside in."""
     opened = [_OpenElement(0, 0)]
     for tag in _TAG.finditer(html, 0, cut):
         if tag[1]:
@@ -119,7 +119,7 @@ def _open_elements_at(html: str, cut: int) -> list[_OpenElement]:
 
 
 def _min_open_depth(html: str, cut: int, depth: int) -> int:
-    """How many of the elements that are open at a place are open up to the closing tags."""
+    """Return how many of the elements that are open at a place are open up to the closing tags."""
     lowest = depth
     for tag in _TAG.finditer(html, cut, _find_text_end(html)):
         if tag[1]:
@@ -131,7 +131,7 @@ def _min_open_depth(html: str, cut: int, depth: int) -> int:
 
 
 def _closing_tags(html: str, depth: int) -> str:
-    """The last closing tags, of so many elements."""
+    """Return the last closing tags, of so many elements."""
     end = len(html)
     for _ in range(depth):
         end = html.rindex("</", 0, end)

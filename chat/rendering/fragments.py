@@ -46,7 +46,7 @@ def _get_template(name: str) -> Template:
 
 
 def render(name: str, **context: Any) -> SafeString:
-    """One template of the chat. It escapes what it is given, unless that was made here."""
+    """Render one template of the chat. It escapes what it is given, unless that was made here."""
     return _render_template(_get_template(name), **context)
 
 
@@ -60,7 +60,7 @@ def append(target: str, html: str) -> SafeString:
 
 
 def note_linker(project_id: UUID) -> LinkResolver:
-    """Where a cited note of a project is shown. Depends on the path alone, so it stays the same."""
+    """Return where a cited note of a project is shown, by the path alone: it stays the same."""
 
     @lru_cache(maxsize=256)
     def link(path: str, line: int | None) -> str | None:
@@ -79,7 +79,7 @@ def note_linker(project_id: UUID) -> LinkResolver:
 
 
 def render_answer(shown: AnswerView, run: AgentRun) -> SafeString:
-    """The answer as it is now, for a page that has nothing of it."""
+    """Render the answer as it is now, for a page that has nothing of it."""
     return _render_answer(
         shown, run, "".join(_render_part(part, shown, run) for part in shown.parts)
     )
@@ -100,7 +100,7 @@ def _render_answer(shown: AnswerView, run: AgentRun, parts: str) -> SafeString:
 def render_paged_answer(
     shown: AnswerView, run: AgentRun
 ) -> tuple[SafeString, dict[BlockRef, SafeString]]:
-    """An answer that has ended: its beginning, and what comes after each "Show more" of it."""
+    """Render an answer that has ended: its beginning, and what each "Show more" brings."""
     html, rest, left = [], dict[BlockRef, SafeString](), PAGE_CHARS
     for number, part in enumerate(shown.parts):
         if not isinstance(part, TextPart):
@@ -118,7 +118,7 @@ def render_paged_answer(
 
 
 def find_page_end(blocks: list[str], start: int, chars: int) -> int:
-    """How many blocks there are up to the end of a page; the first of a page is always on it."""
+    """Return how many blocks end a page; the first of a page is always on it."""
     end = start
     while end < len(blocks) and chars > 0:
         chars -= len(blocks[end])
@@ -133,7 +133,7 @@ def _blocks_context(part: TextPart, number: int, start: int, end: int) -> dict[s
 
 
 def render_exchange(row: Exchange, position: Position, shown: SafeString) -> SafeString:
-    """A question with its answer."""
+    """Render a question with its answer."""
     return render(
         "exchange",
         exchange=row,
@@ -148,14 +148,14 @@ def render_exchange(row: Exchange, position: Position, shown: SafeString) -> Saf
 
 
 def render_update(shown: AnswerView, run: AgentRun) -> str:
-    """What a page that follows an answer must be sent. `shown` is marked as sent by it."""
+    """Render what a page that follows an answer must be sent. `shown` is marked as sent by it."""
     frame = _render_append(shown) or _render_frame(shown, run)
     shown.mark_sent()
     return frame
 
 
 def _render_append(shown: AnswerView) -> str:
-    """`+LENGTH TEXT` or `+DEPTH.KEEP HTML` if nothing is new but in the open block: mostly so.
+    """Return `+LENGTH TEXT` or `+DEPTH.KEEP HTML` if only the open block is new: mostly so.
 
     The page knows what they mean; there is only one open block. They can come twice, as any frame.
     """
@@ -215,7 +215,7 @@ def _render_part(part: AnswerPart, shown: AnswerView, run: AgentRun) -> SafeStri
 
 
 def _render_closing(shown: AnswerView, run: AgentRun) -> SafeString:
-    """The notice that stays below all parts, if there is one."""
+    """Render the notice that stays below all parts, if there is one."""
     notice = _render_part(shown.closing, shown, run) if shown.closing else ""
     return render("closing", answer=shown, notice=notice)
 
@@ -259,7 +259,7 @@ class UsageMeter:
 
 
 def render_meters(shown: AnswerView | None, run: AgentRun | None) -> SafeString:
-    """The run's use of its limits, for the head of the page."""
+    """Render the run's use of its limits, for the head of the page."""
     found: Sequence[UsageMeter] = () if shown is None or run is None else _build_meters(shown, run)
     return render("meters", meters=found, amber=AMBER_PERCENT, red=RED_PERCENT)
 

@@ -18,12 +18,12 @@ N = TypeVar("N", bound=NoticeLike)
 
 
 def is_wrap_up_notice(notice: NoticeLike) -> bool:
-    """Whether it says that a limit is near and the last answer begins."""
+    """Return whether it says that a limit is near and the last answer begins."""
     return notice.system_type == "limit_warning" and notice.metadata.get("phase") == "wrap_up"
 
 
 def replaces(notice: NoticeLike, earlier: NoticeLike) -> bool:
-    """Whether it says that the limit is reached whose wrap-up `earlier` told of."""
+    """Return whether it says that the limit is reached whose wrap-up `earlier` told of."""
     return (
         notice.system_type == "limit_reached"
         and is_wrap_up_notice(earlier)
@@ -32,7 +32,7 @@ def replaces(notice: NoticeLike, earlier: NoticeLike) -> bool:
 
 
 def drop_replaced(notices: Iterable[N]) -> list[N]:
-    """The notices in order, but for those that a later one stands in the place of."""
+    """Return the notices in order, but for those that a later one stands in the place of."""
     shown: list[N] = []
     for notice in notices:
         shown = [earlier for earlier in shown if not replaces(notice, earlier)]

@@ -252,7 +252,7 @@ def describe_ending(outcome: str, parts: Iterable[AnswerPart], finish_reason: st
 
 
 def _summarize_arguments(arguments: Mapping[str, Any] | str) -> str:
-    """The gist of a call's arguments: the one value, or all of them as JSON."""
+    """Return the gist of a call's arguments: the one value, or all of them as JSON."""
     if isinstance(arguments, str):
         text = arguments
     elif len(arguments) == 1 and isinstance(next(iter(arguments.values())), str | list):

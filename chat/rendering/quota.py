@@ -37,7 +37,7 @@ def add_cost(units: int) -> None:
 
 
 def limit_rendering(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A view that renders what people and models wrote: 429 for who has had too much of it."""
+    """Limit a view that renders what people and models wrote: 429 for who had too much."""
 
     @wraps(view)
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -41,7 +41,7 @@ _cache: RenderCache[tuple[UUID, int, str | None], RenderedAnswer] = RenderCache(
 def render_thread(
     conversation: Conversation, rows: list[Exchange], live: RenderedAnswer | None
 ) -> SafeString:
-    """The element that holds the exchanges of a page, oldest first."""
+    """Render the element that holds the exchanges of a page, oldest first."""
     earlier = rows[0].parent_id if rows else None
     return fragments.render(
         "thread",
@@ -52,7 +52,7 @@ def render_thread(
 
 
 def render_exchanges(rows: list[Exchange], live: RenderedAnswer | None = None) -> SafeString:
-    """Questions and answers. `live` is the answer that the page goes on to follow."""
+    """Render questions and answers. `live` is the answer that the page goes on to follow."""
     positions = tree.get_positions(rows)
     return mark_safe(  # noqa: S308  # made by templates
         "".join(
@@ -69,7 +69,7 @@ def _answer_html(run: AgentRun, live: RenderedAnswer | None) -> SafeString:
 
 
 def get_rendered_answer(run: AgentRun) -> RenderedAnswer:
-    """The answer of a run as it is stored now. What was erased is neither shown nor kept."""
+    """Return the answer of a run as it is stored now. What was erased is neither shown nor kept."""
     if run.is_erased:
         forget_runs([run.pk])
         return _render_answer(run)
@@ -94,7 +94,7 @@ def _render_answer(run: AgentRun) -> RenderedAnswer:
 
 
 def load_answer(run: AgentRun) -> AnswerView:
-    """An answer built from everything that is stored of its run."""
+    """Return an answer built from everything that is stored of its run."""
     answer = AnswerView(run.pk, fragments.note_linker(run.project_id))
     for page in iter_pages(run.pk):
         for chunk in page.chunks:

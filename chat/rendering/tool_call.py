@@ -38,7 +38,7 @@ class StoredToolCall:
 
 
 def load_tool_call(run_id: UUID, number: int) -> StoredToolCall | None:
-    """The call of that number, counted as `chat.rendering.answer` does: by its first appearance."""
+    """Return the call of that number, counted as `chat.rendering.answer` does: by appearance."""
     calls: dict[tuple[str, str], CallView] = {}
     results: dict[tuple[str, str], ToolResult] = {}
     for chunk in load_chunks(run_id, kinds=("tool_call", "tool_result")):

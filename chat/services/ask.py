@@ -61,7 +61,7 @@ def start_conversation(
     continued_from: UUID | None = None,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> PreparedRun:
-    """The first question of a new conversation, whose id may be chosen by the caller.
+    """Prepare the first question of a new conversation, whose id the caller may choose.
 
     `continued_from` is a run of this user that is in no conversation.
     """
@@ -94,7 +94,8 @@ def ask(
     context_id: UUID | None = None,
     options: RunOptions = DEFAULT_OPTIONS,
 ) -> PreparedRun:
-    """A question under the exchange that `context_id` names, by its id or its run's; else at HEAD.
+    """Prepare a question under the exchange that `context_id` names, by its id or its run's; else
+    at HEAD.
 
     Asking under an older exchange makes a branch. Asking at HEAD is refused if HEAD has moved
     before the run could start: nobody has seen what is there now.
@@ -111,13 +112,13 @@ def ask(
 def edit_question(
     user: User, context_id: UUID, question: str, options: RunOptions = DEFAULT_OPTIONS
 ) -> PreparedRun:
-    """The question asked otherwise: a sibling of the exchange that is edited."""
+    """Prepare the question asked otherwise: a sibling of the exchange that is edited."""
     edited = queries.get_exchange(user, context_id)
     return ask_under(user, edited.conversation, edited.parent_id, question, options)
 
 
 def regenerate(user: User, context_id: UUID, options: RunOptions = DEFAULT_OPTIONS) -> PreparedRun:
-    """The same question again, in the same mode, of the same model: a sibling."""
+    """Prepare the same question again, in the same mode, of the same model: a sibling."""
     exchange = queries.get_exchange(user, context_id)
     again = exchange.run
     return ask_under(
@@ -142,7 +143,7 @@ def ask_under(
     continued_from: UUID | None = None,
     only_at_head: bool = False,
 ) -> PreparedRun:
-    """A question that hangs under an exchange, for rows that were found for this user.
+    """Prepare a question that hangs under an exchange, for rows that were found for this user.
 
     `like` is a run of theirs whose mode and model it takes, unless others were asked for.
     """
@@ -170,7 +171,7 @@ def ask_under(
 
 
 def _inherit_options(run: AgentRun, options: RunOptions, chosen: ModelSettings) -> RunOptions:
-    """Mode and model of an earlier run, unless others were asked for or they are not there."""
+    """Take mode and model of an earlier run, unless others are asked for or they are gone."""
     if options.tree is None and run.tree in TREES.names():
         options = replace(options, tree=run.tree)
     if options.model is None and run.model in chosen.models:

@@ -22,7 +22,7 @@ def continue_run(
     options: RunOptions = DEFAULT_OPTIONS,
     save_as_default: bool = False,
 ) -> PreparedRun:
-    """A child of an exchange whose run ended early, linked to that run.
+    """Prepare a child of an exchange whose run ended early, linked to that run.
 
     The limits are the user's with `options.overrides` on top, for this continuation only;
     `save_as_default` makes the overrides the user's own when the run starts.
@@ -42,7 +42,7 @@ def continue_run(
 def follow_up(
     user: User, context_id: UUID, question: str, options: RunOptions = DEFAULT_OPTIONS
 ) -> PreparedRun:
-    """A child of an exchange, linked to its run, in the mode of that run."""
+    """Prepare a child of an exchange, linked to its run, in the mode of that run."""
     exchange = queries.get_exchange(user, context_id)
     return ask_under(
         user,

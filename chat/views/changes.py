@@ -20,7 +20,7 @@ _fragment = sign_in_required(htmx_status=204)
 @_fragment
 @require_GET
 def run_changes(request: HtmxRequest, run_id: UUID) -> HttpResponse:
-    """Every note that a run changed, with its diff."""
+    """Show every note that a run changed, with its diff."""
     return _render_changes(request, _get_run(request, run_id), _get_call(request), "")
 
 

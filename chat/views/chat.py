@@ -48,7 +48,7 @@ MAIN_LIMITS = {
 @login_required
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
-    """The project that was worked in last: its newest conversation, or a new one."""
+    """Show the project that was worked in last: its newest conversation, or a new one."""
     project = get_current_project(request)
     return go_into_project(request, project) if project else redirect("projects")
 
@@ -57,7 +57,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 def new_conversation(request: HttpRequest) -> HttpResponse:
-    """An empty page: the conversation begins with its first question."""
+    """Show an empty page: the conversation begins with its first question."""
     user = get_user(request)
     project = get_current_project(request)
     if project is None:
@@ -103,7 +103,7 @@ def _recent_runs(shown: Conversation) -> QuerySet[AgentRun]:
 
 
 def _composer_context(user: User, last: AgentRun | None) -> dict[str, Any]:
-    """What can be chosen in the composer, and the limits in force.
+    """Return what can be chosen in the composer, and the limits in force.
 
     The model stays that of the last answer; each answer names the one that gave it.
     """
@@ -118,7 +118,7 @@ def _composer_context(user: User, last: AgentRun | None) -> dict[str, Any]:
 
 
 def sidebar_context(user: User, project_id: UUID | None, current: UUID | None) -> dict[str, Any]:
-    """`busy`: something is going on in one of them, so the list looks again by itself."""
+    """Return the sidebar's context; `busy`: a run is in progress, so the list polls."""
     found = list(queries.list_recent(user, project_id=project_id))
     busy = any(talk.running for talk in found)  # type: ignore[attr-defined]  # an annotation
     today = timezone.localdate()

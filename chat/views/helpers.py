@@ -11,7 +11,7 @@ from chat.models import Conversation
 
 
 def get_conversation_or_404(request: HttpRequest, conversation_id: UUID) -> Conversation:
-    """Their conversation, or a page that says there is none."""
+    """Return their conversation, or a page that says there is none."""
     try:
         return queries.get(get_user(request), conversation_id)
     except ChatError as error:

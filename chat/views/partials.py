@@ -30,7 +30,7 @@ _fragment = sign_in_required(htmx_status=204)
 @_fragment
 @require_GET
 def conversation_list(request: HttpRequest) -> HttpResponse:
-    """The sidebar's list."""
+    """Show the sidebar's list."""
     current = request.GET.get("current", "")
     context = sidebar_context(get_user(request), _parse_project(request), None)
     return render(
@@ -52,7 +52,7 @@ def _parse_project(request: HttpRequest) -> UUID | None:
 def earlier_exchanges(
     request: HttpRequest, conversation_id: UUID, exchange_id: UUID
 ) -> HttpResponse:
-    """The exchanges before the ones that a page has."""
+    """Show the exchanges before the ones that a page has."""
     shown = get_conversation_or_404(request, conversation_id)
     try:
         last = queries.get_exchange(get_user(request), exchange_id, conversation_id=shown.pk)
@@ -71,7 +71,7 @@ def earlier_exchanges(
 @_fragment
 @require_GET
 def tool_call(request: HtmxRequest, run_id: UUID, number: int) -> HttpResponse:
-    """What a tool call got and gave."""
+    """Show what a tool call got and gave."""
     run = _get_own_run(request, run_id)
     found = load_tool_call(run.pk, number) if run is not None else None
     if run is None or found is None:
@@ -83,7 +83,7 @@ def tool_call(request: HtmxRequest, run_id: UUID, number: int) -> HttpResponse:
 
 
 def _details_context(run: AgentRun, found: StoredToolCall) -> dict[str, Any]:
-    """What a card shows above the arguments: notes that were found, or changes to notes."""
+    """Return what a card shows above the arguments: notes that were found, or changes to notes."""
     name = found.call.name
     if found.result is None or not found.result.ok or name not in TOOLS:
         return {}
@@ -103,7 +103,7 @@ def _details_context(run: AgentRun, found: StoredToolCall) -> dict[str, Any]:
 @require_GET
 @quota.limit_rendering
 def rest_of_answer(request: HtmxRequest, run_id: UUID, part: int, block: int) -> HttpResponse:
-    """What comes after the beginning of a long answer."""
+    """Show what comes after the beginning of a long answer."""
     run = _get_own_run(request, run_id)
     found = (
         thread.get_rendered_answer(run).rest.get(BlockRef(part, block)) if run is not None else None

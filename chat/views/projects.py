@@ -101,7 +101,7 @@ def open_project(request: HttpRequest, project: Project) -> HttpResponse:
 @require_GET
 @project_view()
 def show(request: HttpRequest, project: Project) -> HttpResponse:
-    """Who is in a project; for owners also everything that can be changed about it."""
+    """Show who is in a project; for owners also everything that can be changed about it."""
     return render_project(request, project)
 
 
@@ -165,7 +165,7 @@ def delete(request: HttpRequest, project: Project) -> HttpResponse:
 @login_required
 @require_GET
 def list_deleted(request: HttpRequest) -> HttpResponse:
-    """What was deleted in the last 30 days, to undo it."""
+    """Show what was deleted in the last 30 days, to undo it."""
     found = queries.deleted_projects_for(get_user(request)).exclude(name="")
     rows = [(project, services.purge_date(project)) for project in found]
     return render(request, "projects/deleted.html", {"rows": rows})

@@ -72,7 +72,7 @@ def runs(request: HttpRequest) -> HttpResponse:
 @require_GET
 @quota.limit_rendering
 def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """To a run's answer: in its conversation, or by itself if it is in none that is kept."""
+    """Go to a run's answer: in its conversation, or by itself if it is in none that is kept."""
     found = runs_for(get_user(request)).filter(pk=run_id).first()
     if found is None:
         raise Http404("You have no such run.")

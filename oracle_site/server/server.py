@@ -186,7 +186,7 @@ class OracleServer(Server):  # type: ignore[misc]  # daphne has no types
         self.stop()
 
     def kill_all_applications(self) -> Any:
-        """daphne's own waits until they have all ended; a request may never do that."""
+        """Cancel them at once: daphne waits until all have ended, which a request may never do."""
         for details in self.connections.values():
             if (instance := details.get("application_instance")) is not None:
                 instance.cancel()

@@ -21,7 +21,7 @@ def _build_number(limit: AgentConfigBounds) -> NumberSetting:
 
 
 def _tree_choices() -> dict[str, str]:
-    """Registered while apps are loaded, so they are asked for when they are needed."""
+    """Return the trees, asked for when needed: they are registered while apps are loaded."""
     named = {name: _describe_tree(name, TREES.get(name)) for name in TREES.names()}
     return {"": f"This site's default: {settings.ORACLE_DEFAULT_TREE}", **named}
 

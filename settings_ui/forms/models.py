@@ -124,7 +124,7 @@ class ModelChoiceSetting(ModelSettingField, ChoiceSetting):
 
 
 def _build_bounded_number(name: str, label: str) -> BoundedNumber:
-    """Bounds, default and help are those of the column."""
+    """Build a field with the bounds, default and help of the column."""
     column: Any = ModelSettings._meta.get_field(name)
     minimum, maximum = get_bounds(name)
     return BoundedNumber(
@@ -139,7 +139,7 @@ def _build_bounded_number(name: str, label: str) -> BoundedNumber:
 
 
 def provider_choices() -> dict[str, str]:
-    """What can be chosen here and now."""
+    """Return what can be chosen here and now."""
     site = "This site's endpoint" if settings.ORACLE_LLM_BASE_URL else "Embedded model"
     return {name: PROVIDERS[name].label if name else site for name in provider_names()}
 
@@ -213,7 +213,7 @@ MODEL_FIELDS: dict[str, SettingField] = {**ENDPOINT_FIELDS, **REQUEST_FIELDS}
 
 
 def fields_for(chosen: ModelSettings) -> dict[str, SettingField]:
-    """The settings with what leaving them empty means for somebody."""
+    """Return the settings with what leaving them empty means for somebody."""
     preset = PROVIDERS.get(chosen.provider)
     site_s = str(settings.ORACLE_LLM_MODEL) if not (chosen.provider or chosen.is_embedded) else ""
     return {

@@ -34,7 +34,7 @@ def save_key(user: User, secret: str, *, remove: bool) -> str:
 
 
 def test_endpoint(user: User) -> tuple[dict[str, Any], int]:
-    """What to say about a try, and the status of the answer."""
+    """Return what to say about a try, and the status of the answer."""
     chosen = ModelSettings.for_user(user)
     try:
         check_rate(user, "test")
@@ -51,14 +51,14 @@ def test_endpoint(user: User) -> tuple[dict[str, Any], int]:
 
 
 def _suggest_cause(chosen: ModelSettings, error: EndpointError) -> str:
-    """What else may be the reason, by what is known here."""
+    """Return what else may be the reason, by what is known here."""
     if error.code == "auth" and chosen.provider and not has_key(chosen):
         return "You have not entered a key for it."
     return ""
 
 
 def model_list_context(user: User, *, again: bool = False) -> dict[str, Any]:
-    """The list of models, asked for or remembered; or why there is none."""
+    """Return the list of models, asked for or remembered; or why there is none."""
     chosen = ModelSettings.for_user(user)
     remembered = _cache_key(chosen)
     known: ModelList | None = cache.get(remembered)
@@ -73,7 +73,7 @@ def model_list_context(user: User, *, again: bool = False) -> dict[str, Any]:
 
 
 def _cache_key(chosen: ModelSettings) -> str:
-    """A list belongs to one endpoint and key; the name of it tells neither."""
+    """Return the cache key of one endpoint and API key; it tells neither."""
     try:
         place = select_endpoint(chosen)
     except EndpointNotAllowed:
@@ -83,7 +83,7 @@ def _cache_key(chosen: ModelSettings) -> str:
 
 
 def get_context_size(chosen: ModelSettings) -> int | None:
-    """The context of the chosen model, as far as it is known without asking."""
+    """Return the context of the chosen model, as far as it is known without asking."""
     return _find_context_size(chosen, cache.get(_cache_key(chosen)))
 
 

@@ -30,7 +30,7 @@ def agent(request: HtmxRequest) -> HttpResponse:
 @sign_in_required()
 @require_http_methods(["GET", "POST"])
 def limit(request: HtmxRequest, name: str) -> HttpResponse:
-    """One setting: as it is stored, or with what was typed."""
+    """Show one setting: as it is stored, or with what was typed."""
     setting, user = _get_field(name), get_user(request)
     if request.method == "GET":
         return _render_form(request, SettingForm(setting, setting.current_value(user)))
@@ -59,7 +59,7 @@ def reset_all(request: HtmxRequest) -> HttpResponse:
 
 
 def submitted_value(request: HtmxRequest) -> str:
-    """What a form sent; if it came twice, nobody knows which one was meant."""
+    """Return what a form sent; if it came twice, nobody knows which one was meant."""
     values = request.POST.getlist("value")
     return values[0] if len(values) == 1 else ""
 
@@ -71,7 +71,7 @@ def _get_field(name: str) -> SettingField:
 
 
 def _render_form(request: HtmxRequest, form: SettingForm) -> HttpResponse:
-    """The form anew, with the value that is stored."""
+    """Render the form again, with the value that is stored."""
     if not request.htmx:
         return redirect("settings")
     return render(
@@ -83,7 +83,7 @@ def _render_form(request: HtmxRequest, form: SettingForm) -> HttpResponse:
 
 
 def _state_context(request: HtmxRequest, form: SettingForm) -> dict[str, object]:
-    """What an answer shows: the form, and what all limits mean together now."""
+    """Return what an answer shows: the form, and what all limits mean together now."""
     user = get_user(request)
     row = form.row if isinstance(form.row, UserAgentConfig) else UserAgentConfig.for_user(user)
     found = describe_effects(user, row, changed=form.name)
@@ -97,7 +97,7 @@ def _state_context(request: HtmxRequest, form: SettingForm) -> dict[str, object]
 
 
 def _redirect_after_save(request: HtmxRequest, form: SettingForm) -> HttpResponse:
-    """Without JavaScript: the page again, where the form says what went wrong."""
+    """Redirect without JavaScript: to the page, where the form says what went wrong."""
     if form.status != 200:
         return _render_page(request, form)
     messages.success(request, f"{form.setting.label}: {form.display_value} is saved.")

@@ -16,7 +16,7 @@ from settings_ui.views.agent import URLS, submitted_value
 @sign_in_required()
 @require_http_methods(["GET", "POST"])
 def page(request: HtmxRequest) -> HttpResponse:
-    """The theme, which static/js/settings.js puts on the page at once."""
+    """Show the theme, which static/js/settings.js puts on the page at once."""
     user, theme = get_user(request), APPEARANCE_FIELDS["theme"]
     if request.method == "GET":
         return _render_page(request, SettingForm(theme, theme.current_value(user)))

@@ -34,7 +34,7 @@ URLS = {
 @sign_in_required()
 @require_GET
 def page(request: HtmxRequest) -> HttpResponse:
-    """Without JavaScript, `?list` asks the endpoint for its models."""
+    """Show the page. Without JavaScript, `?list` asks the endpoint for its models."""
     listed = model_endpoint.model_list_context(get_user(request)) if "list" in request.GET else {}
     return _render_page(request, **listed)
 
@@ -43,7 +43,7 @@ def page(request: HtmxRequest) -> HttpResponse:
 @sign_in_required()
 @require_http_methods(["GET", "POST"])
 def setting(request: HtmxRequest, name: str) -> HttpResponse:
-    """One setting: as it is stored, or with what was typed."""
+    """Show one setting: as it is stored, or with what was typed."""
     if name not in MODEL_FIELDS:
         raise Http404(f"There is no setting {name}. Known: {', '.join(MODEL_FIELDS)}.")
     user = get_user(request)
@@ -71,7 +71,7 @@ def reset(request: HtmxRequest, name: str) -> HttpResponse:
 @sign_in_required()
 @require_http_methods(["GET", "POST"])
 def key(request: HtmxRequest) -> HttpResponse:
-    """A key is taken or removed, never given back."""
+    """Take or remove a key, which is never given back."""
     if request.method == "GET":
         return redirect("settings-models")
     user = get_user(request)
@@ -93,7 +93,7 @@ def key(request: HtmxRequest) -> HttpResponse:
 @sign_in_required()
 @require_GET
 def model_list(request: HtmxRequest) -> HttpResponse:
-    """The models that the endpoint offers, to choose from."""
+    """Show the models that the endpoint offers, to choose from."""
     if not request.htmx:
         return redirect("settings-models")
     found = model_endpoint.model_list_context(get_user(request), again="again" in request.GET)
@@ -105,7 +105,7 @@ def model_list(request: HtmxRequest) -> HttpResponse:
 @sign_in_required()
 @require_POST
 def test(request: HtmxRequest) -> HttpResponse:
-    """A real request for one token, and what became of it."""
+    """Send a real request for one token, and show what became of it."""
     said, status = model_endpoint.test_endpoint(get_user(request))
     if request.htmx:  # a sentence is the answer, whatever it says
         return render(request, "settings/partials/_test_result.html", {"test": said})
@@ -116,7 +116,7 @@ def test(request: HtmxRequest) -> HttpResponse:
 
 
 def _build_context(request: HtmxRequest) -> dict[str, Any]:
-    """What the page and its pieces show of somebody's endpoint. Never a key."""
+    """Return what the page and its pieces show of somebody's endpoint. Never a key."""
     chosen = ModelSettings.for_user(get_user(request))
     preset = PROVIDERS.get(chosen.provider)
     problem = ""
@@ -182,7 +182,7 @@ def _respond_saved(request: HtmxRequest, form: SettingForm) -> HttpResponse:
 
 
 def _render_form(request: HtmxRequest, form: SettingForm) -> HttpResponse:
-    """The form anew, with the value that is stored."""
+    """Render the form again, with the value that is stored."""
     if not request.htmx:
         return redirect("settings-models")
     context = {
@@ -195,7 +195,7 @@ def _render_form(request: HtmxRequest, form: SettingForm) -> HttpResponse:
 
 
 def _dependents_context(request: HtmxRequest, form: SettingForm) -> dict[str, Any]:
-    """The other forms that look otherwise after a change of the endpoint."""
+    """Return the other forms that look otherwise after a change of the endpoint."""
     if not form.saved or form.name not in ENDPOINT_FIELDS:
         return {}
     user = get_user(request)

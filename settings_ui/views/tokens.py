@@ -28,7 +28,7 @@ REVOKED_LISTED_FOR = timedelta(days=30)
 @sign_in_required()
 @require_http_methods(["GET", "POST"])
 def page(request: HttpRequest) -> HttpResponse:
-    """The list. A new token is in the answer to the form that asked for it, and nowhere else."""
+    """Show the list. A new token is in the answer to the form that asked for it alone."""
     if request.method == "GET":
         return _render_page(request, {"chosen": [Scope.ASK.value, Scope.READ.value]})
     name = " ".join(replace_unstorable(request.POST.get("name", "")).split())
@@ -61,7 +61,7 @@ def revoke(request: HttpRequest, number: int) -> HttpResponse:
 
 @transaction.atomic
 def _create_token(user: User, name: str, scopes: list[str]) -> tuple[ApiToken, str]:
-    """A name that is taken is refused: a form sent twice makes one token, also at once."""
+    """Create a token. A name that is taken is refused: a form sent twice makes one token."""
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     problems = {"name": _check_name(user, name), "scopes": _check_scopes(scopes)}
     if any(problems.values()):

@@ -76,7 +76,7 @@ def usage(request: HttpRequest) -> HttpResponse:
 
 
 def get_daily_usage(user: User) -> list[DailyUsage]:
-    """The last thirty days, oldest first, also those without a run."""
+    """Return the last thirty days, oldest first, also those without a run."""
     first = _first_day()
     days = {day: DailyUsage(day) for day in (first + timedelta(days=n) for n in range(DAYS))}
     grouped = (
@@ -94,7 +94,7 @@ def get_daily_usage(user: User) -> list[DailyUsage]:
 
 
 def get_limit_shares(user: User) -> list[LimitDistribution]:
-    """Iterations, tokens and time of the newest runs, as parts of the limits they had."""
+    """Return iterations, tokens and time of the newest runs, as parts of the limits they had."""
     ended = _recent_runs(user).filter(ended_at__isnull=False).order_by("-started_at")
     return build_distributions(list(ended.values_list(*PERCENT_COLUMNS)[:MAX_RUNS]))
 

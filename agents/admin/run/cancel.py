@@ -82,7 +82,7 @@ def _stop_run(request: HttpRequest, run_id: UUID, reason: str) -> None:
 
 
 def _request_cancel(run_id: UUID, reason: str) -> bool:
-    """Whether the run was still going.
+    """Return whether the run was still going.
 
     The row comes first: any process reads it, and a run of this one that was told before could
     be closed, for good and without the reason, before its row is written.

@@ -93,7 +93,7 @@ def _build_rule_result(check: Mapping[str, Any], point: Checkpoint) -> RuleResul
 
 
 def format_value(value: object) -> str:
-    """A measured value as people read it; nothing for one that there is none of."""
+    """Return a measured value as people read it; nothing for one that there is none of."""
     if value is None or value == "":
         return ""
     if isinstance(value, bool):

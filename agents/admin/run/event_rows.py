@@ -45,12 +45,12 @@ class Event:
         return self.text("parent")
 
     def text(self, *path: str) -> str:
-        """The word at the end of a path, or an empty one."""
+        """Return the word at the end of a path, or an empty one."""
         found = self._get_path(path)
         return found[:MAX_TEXT_LENGTH] if isinstance(found, str) else ""
 
     def number(self, *path: str) -> int:
-        """The number at the end of a path, or 0."""
+        """Return the number at the end of a path, or 0."""
         return safe_int(self._get_path(path))
 
     def flag(self, *path: str) -> bool:
@@ -98,7 +98,7 @@ class EventSummary:
 
 
 def load_summary(run_id: UUID, last_seq: int, *, is_over: bool) -> EventSummary:
-    """The structure and the counts of a run, and what is wrong with them."""
+    """Return the structure and the counts of a run, and what is wrong with them."""
     try:
         some = list(query_rows(run_id).filter(kind__in=STRUCTURE_KINDS)[: MAX_EVENTS + 1])
         counted = list(_count_by_kind(run_id))
@@ -119,7 +119,7 @@ def load_summary(run_id: UUID, last_seq: int, *, is_over: bool) -> EventSummary:
 
 
 def load_page(run_id: UUID, number: int) -> list[Event]:
-    """The events of one page. Numbers have no gaps, so a page is a range of them."""
+    """Return the events of one page. Numbers have no gaps, so a page is a range of them."""
     first = (number - 1) * PAGE_SIZE
     try:
         found = list(
@@ -131,7 +131,7 @@ def load_page(run_id: UUID, number: int) -> list[Event]:
 
 
 def safe_int(value: Any) -> int:
-    """A number as it should have been stored, or 0."""
+    """Return a number as it should have been stored, or 0."""
     return int(value) if isinstance(value, int | float) and abs(value) < 10**15 else 0
 
 
@@ -139,7 +139,7 @@ COLUMNS = ("seq", "kind", "raw", "when", "size")
 
 
 def query_rows(run_id: UUID) -> QuerySet[Any, tuple[Any, ...]]:
-    """Data and time as text: what the database's own converters refuse is read all the same."""
+    """Return data and time as text: what the database's own converters refuse is read, too."""
     return (
         query_events([run_id])
         .order_by("seq")
@@ -203,7 +203,7 @@ _REQUIRED_FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
 
 
 def schema_problem(kind: str, data: Mapping[str, Any]) -> str:
-    """What is wrong with an event's data, or nothing."""
+    """Return what is wrong with an event's data, or nothing."""
     if kind not in CHUNK_TYPES:
         return "its kind is unknown"
     for name, wanted in _REQUIRED_FIELDS.get(kind, {}).items():

@@ -42,7 +42,7 @@ class EventPage:
 def build_event_page(
     run_id: UUID, record: EventSummary, last_seq: int, asked: str, began: float
 ) -> EventPage:
-    """The page that was asked for, or the nearest there is."""
+    """Return the page that was asked for, or the nearest there is."""
     newest = max(record.newest, last_seq)
     pages = max(1, -(-newest // PAGE_SIZE))
     number = min(_parse_page_number(asked), pages)

@@ -126,7 +126,7 @@ class RunHistory:
     def from_events(
         cls, events: Iterable[Event], began: float, ended: float | None
     ) -> "RunHistory":
-        """`ended` is when the run ended; calls that have no result then never got one."""
+        """Fold events into a history. Calls without a result when the run `ended` never got one."""
         history = cls(_now=began)
         for event in events:
             history._apply(event)
@@ -189,7 +189,7 @@ class RunHistory:
             outer.subagent_calls += 1
 
     def _get_current_turn(self) -> HistoryTurn:
-        """The last one; for a call before any turn, which is damage, one that has no number."""
+        """Return the last turn; for a call before any, which is damage, one that has no number."""
         if not self.turns:
             self.turns.append(HistoryTurn(0, self._now))
         return self.turns[-1]
@@ -253,7 +253,7 @@ class RunHistory:
 
 
 def _format_measure(event: Event) -> str:
-    """What a notice measured: words of ours and numbers, never what somebody wrote."""
+    """Return what a notice measured: words of ours and numbers, never what somebody wrote."""
     metadata = event.data.get("metadata")
     known = metadata if isinstance(metadata, dict) else {}
     value, limit = known.get("current_value"), known.get("limit_value")

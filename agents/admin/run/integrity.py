@@ -45,7 +45,7 @@ class IntegrityStatus:
 def get_integrity_status(
     run: AgentRun, entries: Sequence[AuditEntryRow], *, asked: bool
 ) -> IntegrityStatus:
-    """What the chain says of a run. One that goes on grows while it would be checked."""
+    """Return what the chain says of a run. One in progress grows while it would be checked."""
     if run.outcome is None:
         return IntegrityStatus("open", "Not sealed yet: that happens when the run ends.")
     if run.last_seq > MAX_VERIFIED_EVENTS and not asked:
@@ -62,7 +62,7 @@ def get_integrity_status(
 
 
 def _find_damage(run_id: UUID) -> str:
-    """What is wrong, if anything. The whole run is read here, and nothing of it is kept."""
+    """Return what is wrong, if anything. The whole run is read here, and nothing of it is kept."""
     try:
         found = verify_run(AgentRun.objects.get(pk=run_id))
     except READ_ERRORS:
@@ -75,7 +75,7 @@ def _find_damage(run_id: UUID) -> str:
 
 
 def list_audit_entries(run_id: UUID) -> list[AuditEntryRow]:
-    """The newest entries about one run."""
+    """Return the newest entries about one run."""
     rows = (
         AuditEntry.objects.filter(run_id=run_id)
         .exclude(verb=AuditEntry.Verb.CLOSE)

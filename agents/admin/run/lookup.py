@@ -18,7 +18,7 @@ class UnreadableRun(Exception):
 
 
 def parse_run_id(object_id: str | UUID) -> UUID:
-    """The id of a run as an address has it."""
+    """Return the id of a run as an address has it."""
     try:
         return object_id if isinstance(object_id, UUID) else UUID(unquote(object_id))
     except ValueError:
@@ -26,7 +26,7 @@ def parse_run_id(object_id: str | UUID) -> UUID:
 
 
 def run_or_404(object_id: str | UUID) -> AgentRun:
-    """The run without what was said in it."""
+    """Return the run without what was said in it."""
     key = parse_run_id(object_id)
     try:
         found = (

@@ -29,7 +29,7 @@ class StopReason:
 
 
 def get_stop_reason(run: AgentRun, history: RunHistory, record: EventSummary) -> StopReason:
-    """Why it stopped, or what it is doing."""
+    """Return why it stopped, or what it is doing."""
     if run.outcome is None:
         return StopReason(current_activity(run, history, record), "")
     also = run.also_triggered if isinstance(run.also_triggered, list) else []
@@ -43,7 +43,7 @@ def get_stop_reason(run: AgentRun, history: RunHistory, record: EventSummary) ->
 
 
 def build_badges(run: AgentRun) -> list[tuple[str, str]]:
-    """Outcome and reason, each with the colour it has everywhere."""
+    """Return outcome and reason, each with the colour it has everywhere."""
     if run.outcome is None:
         return [(RUNNING_CODE, reason_label(RUNNING_CODE))]
     group = REASONS.get(run.reason).outcome.value if run.reason in REASONS else run.outcome
@@ -55,7 +55,7 @@ def build_badges(run: AgentRun) -> list[tuple[str, str]]:
 
 
 def current_activity(run: AgentRun, history: RunHistory, record: EventSummary) -> str:
-    """What a run that goes on is doing, as far as its events tell."""
+    """Say what a run in progress is doing, as far as its events tell."""
     if run.cancel_requested_at is not None:
         return "It was asked to stop and soon will."
     if run.lease_until is not None and run.lease_until < timezone.now():
@@ -107,8 +107,8 @@ class LimitUsage:
 
 
 def list_limit_usage(run: AgentRun, history: RunHistory) -> list[LimitUsage]:
-    """Every limit that was in force, with how much of it was used; those that were not measured
-    come last."""
+    """Return every limit that was in force, with how much of it was used; those that were not
+    measured come last."""
     config: Mapping[str, Any] = run.config if isinstance(run.config, dict) else {}
     used = _measure_usage(run, history)
     found = [_build_limit_usage(name, config.get(name), used.get(name)) for name in LIMITS]
@@ -116,7 +116,7 @@ def list_limit_usage(run: AgentRun, history: RunHistory) -> list[LimitUsage]:
 
 
 def _measure_usage(run: AgentRun, history: RunHistory) -> dict[str, tuple[int | float, str]]:
-    """By field: how much of it, and a word for what it is counted in."""
+    """Return by field how much of it was used, and a word for what it is counted in."""
     over = run.outcome is not None
     busiest = max((_count_started(turn.calls) for turn in history.turns), default=0)
     return {
@@ -148,7 +148,7 @@ def _count_started(calls: Sequence[Any]) -> int:
 
 
 def _count_concurrent(history: RunHistory) -> int:
-    """The most calls that ran at one moment."""
+    """Return the most calls that ran at one moment."""
     moments: list[tuple[float, int]] = []
     for call in history.calls:
         if call.status not in (REFUSED, "queued") and (call.ended is None or call.seconds > 0):
@@ -194,7 +194,7 @@ class SourceUsage:
 
 
 def sum_usage_by_source(history: RunHistory) -> list[SourceUsage]:
-    """Tokens by who counted them."""
+    """Return tokens by who counted them."""
     found: dict[str, SourceUsage] = {}
     for turn in history.turns:
         if turn.ended is not None:

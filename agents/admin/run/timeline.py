@@ -45,7 +45,7 @@ _STATUS_PRECEDENCE = (FAILED, RUNNING, QUEUED, UNKNOWN, REFUSED, DONE)
 
 
 def build_timeline(history: RunHistory, began: float, until: float) -> Timeline:
-    """`began` and `until` are the ends of its axis, in seconds since the epoch."""
+    """Build a timeline from `began` to `until`, in seconds since the epoch."""
     seconds = max(until - began, 0.001)
 
     def place(at: float) -> float:
@@ -93,7 +93,7 @@ def _build_turn_bar(
 def _build_model_bar(
     turn: HistoryTurn, until: float, place: Callable[[float], float]
 ) -> TimelineBar:
-    """The model is asked when a turn starts. While it answers nobody knows how long it will."""
+    """Build the bar of a model call, from the turn's start. While it answers, its end is open."""
     if turn.ended is None:
         waits = min((call.began for call in turn.calls), default=until)
         bar = _build_bar(turn.began, waits, 1, "model", place)
@@ -107,7 +107,7 @@ def _build_model_bar(
 def _build_tool_bars(
     turns: Iterable[HistoryTurn], until: float, place: Callable[[float], float]
 ) -> tuple[list[TimelineBar], int]:
-    """A bar for each call, in as few rows as keep them apart, and how many rows those are."""
+    """Return a bar for each call, in as few rows as keep them apart, and the number of rows."""
     ends: list[TimelineBar] = []
     """The last bar of each row."""
     bars: list[TimelineBar] = []
@@ -121,7 +121,7 @@ def _build_tool_bars(
 
 
 def _place_in_lane(bar: TimelineBar, ends: list[TimelineBar]) -> bool:
-    """Whether the bar found a row; else it has become part of another."""
+    """Return whether the bar found a row; else it has become part of another."""
     for lane, last in enumerate(ends):
         if last.left + last.width <= bar.left:
             bar.row, ends[lane] = 2 + lane, bar
@@ -147,7 +147,7 @@ def _merge_bars(kept: TimelineBar, bar: TimelineBar) -> None:
 def _build_marks(
     moments: Iterable[tuple[float, str, str]], row: int, place: Callable[[float], float]
 ) -> list[TimelineBar]:
-    """Points in time. One that is no further than its own size from the last joins it."""
+    """Return points in time. One that is no further than its own size from the last joins it."""
     marks: list[TimelineBar] = []
     for at, tone, title in moments:
         left = place(at)
@@ -169,7 +169,7 @@ def _iter_decisions(history: RunHistory) -> Iterable[tuple[float, str, str]]:
 
 
 def _notice_css_class(notice: HistoryNotice) -> str:
-    """Its colour, and whether it ends the run by a limit."""
+    """Return its colour, and whether it ends the run by a limit."""
     ends = notice.kind in ("limit_reached", "no_progress", "error_limit")
     return notice_level(notice.kind, notice.severity) + (" ends" if ends else "")
 

@@ -117,7 +117,7 @@ def _get_part(parts: Iterable[TranscriptPart], key: str) -> TranscriptPart:
 
 
 def iter_parts(run: AgentRun) -> Iterator[TranscriptPart]:
-    """Everything that was said, in order, each part as much as is shown of it."""
+    """Yield everything that was said, in order, each part as much as is shown of it."""
     texts = AgentRun.objects.filter(pk=run.pk).values_list("question", "explanation")
     question, explanation = texts.first() or ("", "")
     yield TranscriptPart("question", "question", question[:PREVIEW_CHARS], len(question))
@@ -143,8 +143,8 @@ def _iter_events(run_id: UUID) -> Iterator[tuple[Event, str]]:
 
 
 def _find_unfinished(run_id: UUID) -> dict[str, bool]:
-    """The calls whose subagents did not finish, so that their words were erased; whether it has
-    been said of each."""
+    """Return the calls whose subagents did not finish, so that their words were erased; whether it
+    has been said of each."""
     entries = AuditEntry.objects.filter(run=run_id, verb=AuditEntry.Verb.ERASE_UNFINISHED)
     try:
         calls = list(entries.values_list("detail__call", flat=True))
@@ -156,8 +156,8 @@ def _find_unfinished(run_id: UUID) -> dict[str, bool]:
 def _merge_parts(
     rows: Iterable[tuple[Event, str]], unkept: dict[str, bool]
 ) -> Iterator[TranscriptPart]:
-    """Pieces of text put together; of a tool call that is told of more than once, the first; of a
-    subagent that did not finish, one part for all that is gone."""
+    """Yield pieces of text put together; of a tool call that is told of more than once, the first;
+    of a subagent that did not finish, one part for all that is gone."""
     last: TranscriptPart | None = None
     names: dict[tuple[str, str], str] = {}
     for event, head in rows:
@@ -192,7 +192,7 @@ def _get_group_key(part: TranscriptPart) -> tuple[str, str]:
 
 
 def _build_unfinished(event: Event, unkept: dict[str, bool]) -> TranscriptPart | None:
-    """One part for everything that a subagent wrote and did not finish."""
+    """Return one part for everything that a subagent wrote and did not finish."""
     if unkept[event.parent]:
         return None
     unkept[event.parent] = True
@@ -227,7 +227,7 @@ def _build_part(
 
 
 def _extract_text(kind: str, content: str) -> str:
-    """What is written in content that holds several things; else as it is."""
+    """Return what is written in content that holds several things; else as it is."""
     try:
         held = json.loads(content)
     except PARSE_ERRORS:
@@ -238,7 +238,7 @@ def _extract_text(kind: str, content: str) -> str:
 
 
 def _load_full_part(run: AgentRun, part: TranscriptPart) -> TranscriptPart:
-    """A part without its cut."""
+    """Return a part without its cut."""
     if not part.is_truncated:
         return part
     if not part.first:

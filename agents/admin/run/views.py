@@ -38,7 +38,7 @@ MAX_CONTINUATIONS = 20
 
 
 def build_urls(admin_site: AdminSite) -> list[URLPattern]:
-    """Below the list of runs; the page itself is the admin's own `change`."""
+    """Return URLs below the list of runs; the page itself is the admin's own `change`."""
     name = "agents_agentrun_{}".format
     return [
         path("<uuid:object_id>/live/", _build_live_view(admin_site), name=name("live")),
@@ -54,7 +54,7 @@ def build_urls(admin_site: AdminSite) -> list[URLPattern]:
 
 
 def run_page(model_admin: "ModelAdmin[Any]", request: HttpRequest, object_id: str) -> HttpResponse:
-    """The whole page. The ModelAdmin's `change_view` answers with it."""
+    """Show the whole page. The ModelAdmin's `change_view` answers with it."""
     user = require_permissions(request)
     if request.method not in ("GET", "HEAD"):
         return HttpResponseNotAllowed(["GET", "HEAD"])
@@ -70,8 +70,8 @@ def run_page(model_admin: "ModelAdmin[Any]", request: HttpRequest, object_id: st
 
 
 def _build_live_view(admin_site: AdminSite) -> Any:
-    """The parts that change. Not behind the admin's own door: that would answer with a form to
-    sign in, which would be put in the place of the run."""
+    """Build the view of the parts that change. Not behind the admin's own door: that would answer
+    with a form to sign in, which would be put in the place of the run."""
 
     @never_cache
     @require_safe
@@ -101,7 +101,7 @@ def _refresh(status: int) -> HttpResponse:
 
 
 def page_context(run: AgentRun, request: HttpRequest, user: User) -> dict[str, Any]:
-    """Everything that the page shows, in a fixed number of queries."""
+    """Return everything that the page shows, in a fixed number of queries."""
     began = run.started_at.timestamp()
     ended = run.ended_at.timestamp() if run.ended_at else None
     record = event_rows.load_summary(run.pk, run.last_seq, is_over=run.outcome is not None)
@@ -134,7 +134,7 @@ def page_context(run: AgentRun, request: HttpRequest, user: User) -> dict[str, A
 
 
 def _load_hints(run: AgentRun, history: RunHistory, *, may_read: bool) -> list[dict[str, Any]]:
-    """What the model was told; its words for those who may read what was said."""
+    """Return what the model was told; its words for those who may read what was said."""
     shown = history.hints[:MAX_HINTS]
     words: dict[int, str] = {}
     if may_read:
@@ -149,7 +149,7 @@ def _load_continuations(run: AgentRun) -> list[UUID]:
 
 
 def _get_chat_url(run: AgentRun, user: User) -> str:
-    """Where the conversation is, for its owner."""
+    """Return where the conversation is, for its owner."""
     if run.conversation_key is None or run.user_id != user.pk:
         return ""
     return reverse("conversation", args=[run.conversation_key])

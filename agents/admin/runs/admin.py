@@ -57,7 +57,7 @@ class RunAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: Any, search_term: str
     ) -> tuple[Any, bool]:
-        """The list has searched already: it knows who may ask for what."""
+        """Return the list as it is: it has searched already, and knows who may ask for what."""
         return queryset, False
 
     def changelist_view(
@@ -95,7 +95,7 @@ class RunAdmin(ReadOnlyAdmin):
 
     @admin.display(description="Conversation")
     def conversation(self, run: AgentRun) -> str:
-        """The title is content: without the permission it was not even read."""
+        """Return the title. It is content: without the permission it was not even read."""
         key = str(run.conversation_key)[:8] if run.conversation_key else "none"
         return vars(run).get("title") or key
 
@@ -139,7 +139,7 @@ class RunAdmin(ReadOnlyAdmin):
 
 @lru_cache(maxsize=256)
 def render_badge(outcome: str, label: str = "", code: str = "") -> SafeString:
-    """The same few for every line."""
+    """Render a badge, cached: the same few for every line."""
     said = {"outcome": outcome, "label": label, "code": code}
     html = render_to_string("admin/agents/fragments/_badge.html", said)
     return mark_safe(html.strip())  # noqa: S308  # a template's own output

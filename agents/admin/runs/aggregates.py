@@ -45,7 +45,7 @@ class RunCounts:
         return list(self.by_day)
 
     def find_first_day(self, number: int) -> date:
-        """The day since which there were so many runs, or the first one."""
+        """Return the day since which there were so many runs, or the first one."""
         found = 0
         for day in reversed(self.by_day):
             found += self.by_day[day].total()
@@ -54,7 +54,7 @@ class RunCounts:
         return next(iter(self.by_day), date.min)
 
     def find_page_start(self, number: int, *, newest_first: bool) -> tuple[date | None, int]:
-        """Where a page begins: the day, and how many runs of it come before."""
+        """Return where a page begins: the day, and how many runs of it come before."""
         for day in reversed(self.by_day) if newest_first else self.by_day:
             runs = self.by_day[day].total()
             if number < runs:
@@ -78,7 +78,7 @@ def count_runs(runs: QuerySet[Any]) -> RunCounts:
 
 
 def build_spans(first: date, last: date) -> list[DateSpan]:
-    """Days, or weeks, months, years if there were too many columns; also those without a run."""
+    """Return days, or weeks, months, years if those were too many; also those without a run."""
     for unit in (_iter_days, _iter_weeks, _iter_months):
         found = list(unit(first, last))
         if len(found) <= MAX_COLUMNS:
@@ -107,12 +107,12 @@ def _iter_months(first: date, last: date) -> Iterator[DateSpan]:
 
 
 def _pad_start(last: date) -> date:
-    """A few days alone would be bars as wide as a wall."""
+    """Pad to a few weeks, so that bars stay narrow."""
     return date.fromordinal(max(last.toordinal() - MIN_DAYS + 1, 1))
 
 
 def group_by_span(counts: RunCounts) -> list[tuple[DateSpan, Counter[str]]]:
-    """Runs of each column by how they ended, the oldest first."""
+    """Return runs of each column by how they ended, the oldest first."""
     if not counts.by_day:
         return []
     first, last = counts.days[0], counts.days[-1]

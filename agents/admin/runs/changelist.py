@@ -54,12 +54,12 @@ class RunList(ChangeList):
         return found.filter(_build_search_condition(self.search_match, counting=False))
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        """Each column once: an address may name one a thousand times."""
+        """Return each column once: an address may name one a thousand times."""
         ordering = super().get_ordering(request, queryset)
         return list({str(name).lstrip("-"): name for name in reversed(ordering)}.values())[::-1]
 
     def for_counting(self, without: RunFilter | None = None) -> QuerySet[AgentRun]:
-        """The same runs, or those that one filter less would show, for counting."""
+        """Return the same runs, or those that one filter less would show, for counting."""
         conditions = [
             spec.condition(counting=True) for spec in self.filter_specs if spec is not without
         ]
@@ -107,7 +107,7 @@ class RunList(ChangeList):
         self.result_list = self._load_rows(self._slice(page.start_index() - 1))
 
     def _slice(self, skipped: int) -> QuerySet[Any]:
-        """So many runs in, without counting them one by one: whole days before are left out."""
+        """Skip so many runs without counting them one by one: whole days before are left out."""
         newest_first = next(iter(self.queryset.query.order_by), "") != "started_at"
         day, left = self.counts.find_page_start(max(skipped, 0), newest_first=newest_first)
         runs: QuerySet[Any] = self.queryset
@@ -132,7 +132,7 @@ def _build_search_condition(found: SearchMatch | None, *, counting: bool) -> Q:
 
 
 def _read_page(page: QuerySet[AgentRun]) -> list[AgentRun]:
-    """A damaged row is shown as such, among the others."""
+    """Read one page of runs. A damaged row is shown as such, among the others."""
     try:
         return [run if _is_valid(run) else _build_damaged_row(run.pk) for run in page]
     except READ_ERRORS:
@@ -148,7 +148,7 @@ def _read_one(key: UUID) -> AgentRun:
 
 
 def _is_valid(run: AgentRun) -> bool:
-    """SQLite keeps whatever it is given, in any column."""
+    """Check a row: SQLite keeps whatever it is given, in any column."""
     began: object = run.started_at
     numbers = [getattr(run, name) for name in NUMBER_COLUMNS]
     took = 0 if run.duration_ms is None else run.duration_ms

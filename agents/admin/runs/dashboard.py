@@ -167,7 +167,7 @@ class Dashboard:
         return sorted(found, key=lambda model: (-model.tokens, model.name))
 
     def _iter_model_reasons(self) -> Iterator[tuple[Any, ...]]:
-        """Models with reasons: how many runs, and their tokens."""
+        """Yield models with reasons: how many runs, and their tokens."""
         if self.all_runs:
             columns = ("day", "reason", "outcome", "model")  # as the index by day has them
             grouped = self._runs.order_by(*columns).values_list(*columns)

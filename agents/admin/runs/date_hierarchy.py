@@ -28,7 +28,7 @@ class DateHierarchy:
 def build_date_hierarchy(
     days: Sequence[date], chosen: str, query_string: Callable[[dict[str, Any]], str]
 ) -> DateHierarchy | None:
-    """Years, or the months of the only year, or the days of the only month."""
+    """Return years, or the months of the only year, or the days of the only month."""
 
     def choice(title: str, value: str | None) -> DateLink:
         return DateLink(title, query_string({"when": value}))

@@ -30,8 +30,8 @@ FORMULA_START = re.compile(r"[\s\"']*[=+\-@\t\r＝＋－＠]")  # noqa: RUF001  
 
 
 def iter_rows(runs: QuerySet[Any]) -> Iterator[dict[str, Any]]:
-    """The newest first. Each piece is a query of its own, which begins where the last one ended:
-    nothing is held open while somebody downloads slowly."""
+    """Yield the newest first. Each piece is a query of its own, which begins where the last one
+    ended: nothing is held open while somebody downloads slowly."""
     paths = [_PATHS.get(name, name) for name in COLUMNS]
     ordered = runs.order_by("-started_at", "id")
     after = Q()
@@ -43,7 +43,7 @@ def iter_rows(runs: QuerySet[Any]) -> Iterator[dict[str, Any]]:
 
 
 def as_csv(found: Iterable[dict[str, Any]]) -> Iterator[str]:
-    """Limits are columns of their own."""
+    """Yield lines of CSV; limits are columns of their own."""
     limits = [f"limit_{name}" for name in LIMITS]
     yield _format_csv_line([*COLUMNS[:-1], *limits])
     for row in found:
@@ -60,7 +60,7 @@ def as_json_lines(found: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 
 def escape_cell(value: Any) -> Any:
-    """A value that no spreadsheet calculates. Numbers are numbers."""
+    """Return a value that no spreadsheet calculates. Numbers are numbers."""
     if value is None or isinstance(value, bool | int | float):
         return value
     text = " ".join(map(str, value)) if isinstance(value, list) else _to_text(value)

@@ -32,7 +32,7 @@ class RunFilter(SimpleListFilter):
     template = "admin/agents/_filter.html"
 
     def clean(self, text: str) -> Any:
-        """What a value of the address means; ValueError: nothing."""
+        """Return what a value of the address means; ValueError: nothing."""
         if "\0" in text or len(text) > 200:
             raise ValueError(text)
         return text
@@ -55,7 +55,7 @@ class RunFilter(SimpleListFilter):
         return bool(self.lookup_choices) or self.value() is not None
 
     def get_facet_queryset(self, changelist: Any) -> dict[str, int]:
-        """How many runs each choice would show, beside what else is chosen."""
+        """Return how many runs each choice would show, beside what else is chosen."""
         counts = dict(self._count_by_value(changelist.for_counting(without=self)))
         return {
             f"{at}__c": counts.get(self._clean_or_raise(str(value)), 0)
@@ -63,7 +63,7 @@ class RunFilter(SimpleListFilter):
         }
 
     def _count_by_value(self, runs: QuerySet[Any]) -> QuerySet[Any]:
-        """By the index of its own, unless there is something else to look at."""
+        """Count by the index of its own, unless there is something else to look at."""
         column = NoIndex(F(self.field)) if runs.query.where else F(self.field)
         named: QuerySet[Any] = runs.annotate(value=column).values_list("value")
         grouped: QuerySet[Any] = named.annotate(number=Count("*"))
@@ -147,7 +147,7 @@ class DateFilter(RunFilter):
         return [("today", "Today"), ("7", "Past 7 days"), ("30", "Past 30 days")]
 
     def clean(self, text: str) -> tuple[date, date]:
-        """The first and the last day."""
+        """Return the first and the last day."""
         if (days := self.DAYS.get(text)) is not None:
             today = timezone.now().astimezone(UTC).date()
             return today - timedelta(days=days - 1), today
@@ -182,7 +182,7 @@ FILTERS: tuple[type[RunFilter], ...] = (
 
 
 def distinct_values(field: str) -> list[str]:
-    """The values of an indexed column, jumping from each to the next one: nothing is scanned."""
+    """Return the values of an indexed column, jumping from one to the next: no scan."""
     table = connection.ops.quote_name(AgentRun._meta.db_table)
     column = connection.ops.quote_name(field)  # all of these are called like their columns
     query = (
@@ -196,7 +196,7 @@ def distinct_values(field: str) -> list[str]:
 
 
 def with_runs(rows: QuerySet[Any], name: str) -> QuerySet[Any]:
-    """Those that have runs: each is looked up in the index that begins with it."""
+    """Return those that have runs: each is looked up in the index that begins with it."""
     return rows.filter(Exists(AgentRun.objects.filter(**{name: OuterRef("pk")})))
 
 

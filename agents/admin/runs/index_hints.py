@@ -21,7 +21,7 @@ class NoIndex(Func):
 
 
 def equals(name: str, value: Any, *, counting: bool) -> Q:
-    """Rows that have this value (None: none). `counting`: all of them are read, not a page."""
+    """Match rows that have this value (None: none). `counting`: all are read, not a page."""
     if not counting:
         return Q(**({f"{name}__isnull": True} if value is None else {name: value}))
     column = NoIndex(F(name))
@@ -29,7 +29,7 @@ def equals(name: str, value: Any, *, counting: bool) -> Q:
 
 
 def is_in(name: str, values: list[Any], *, counting: bool) -> Q:
-    """Rows that have one of these values; one alone is in order in its index."""
+    """Match rows that have one of these values; one alone is in order in its index."""
     if len(values) == 1:
         return equals(name, values[0], counting=counting)
     return Q(In(NoIndex(F(name)), values)) if counting else Q(**{f"{name}__in": values})

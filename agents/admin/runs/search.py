@@ -40,7 +40,7 @@ class SearchMatch:
 
 
 def search(term: str, *, titles: bool) -> SearchMatch | None:
-    """None: nothing is asked for."""
+    """Return the matches, or None if nothing is asked for."""
     if not (term := term.strip()):
         return None
     people = User.objects.filter(username__icontains=term).values_list("pk", flat=True)
@@ -52,13 +52,13 @@ def search(term: str, *, titles: bool) -> SearchMatch | None:
 
 
 def get_titles(keys: set[UUID]) -> dict[UUID, str]:
-    """Titles of conversations that are not deleted."""
+    """Return titles of conversations that are not deleted."""
     found = _all_conversations().filter(pk__in=keys).exclude(title="")
     return dict(found.values_list("pk", "title"))
 
 
 def _find_ids(term: str) -> tuple[UUID, ...]:
-    """Ids between the first and the last one that begin so: a range of the index."""
+    """Return ids between the first and the last one that begin so: a range of the index."""
     digits = re.sub(r"[-{}\s]", "", term).lower()
     if not re.fullmatch(rf"[0-9a-f]{{{MIN_ID_LENGTH},32}}", digits):
         return ()
@@ -73,5 +73,5 @@ def _find_conversations(term: str) -> tuple[UUID, ...]:
 
 
 def _all_conversations() -> Any:
-    """By name, because the agents know of no chat."""
+    """Return the manager, by name: the agents know of no chat."""
     return apps.get_model("chat", "Conversation")._default_manager.all()

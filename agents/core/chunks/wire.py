@@ -25,7 +25,7 @@ _NESTED: dict[str, type[Any]] = {"tool_call": CallView, "source": SourceRef}
 
 
 def to_dict(chunk: OracleStreamChunk) -> dict[str, Any]:
-    """The chunk as JSON-ready data: `type`, `seq`, `at` in ISO 8601, then its own fields."""
+    """Return the chunk as JSON-ready data: `type`, `seq`, `at` in ISO 8601, then its own fields."""
     data = {
         WIRE_NAMES.get(name, name): _to_plain(getattr(chunk, name))
         for name in _FIELD_NAMES[type(chunk)]
@@ -37,7 +37,7 @@ def to_dict(chunk: OracleStreamChunk) -> dict[str, Any]:
 
 
 def from_dict(data: Mapping[str, Any]) -> OracleStreamChunk | None:
-    """The chunk that `to_dict` wrote, or None for a type this version does not know."""
+    """Return the chunk that `to_dict` wrote, or None for a type this version does not know."""
     cls = CHUNK_TYPES.get(data["type"])
     if cls is None:
         return None
@@ -60,7 +60,7 @@ def from_dict(data: Mapping[str, Any]) -> OracleStreamChunk | None:
 
 
 def _build_nested(cls: type[Any], data: Mapping[str, Any]) -> Any:
-    """A nested value without the fields that this version does not know."""
+    """Return a nested value without the fields that this version does not know."""
     return cls(**{name: data[name] for name in _FIELD_NAMES[cls] if name in data})
 
 

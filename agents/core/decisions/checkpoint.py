@@ -15,7 +15,7 @@ WRAP_UP = "wrap_up"
 
 
 def decide(guard: TreeGuard, state: AgentState, checkpoint: str) -> tuple[bool, str]:
-    """Whether the run goes on, else why not: ask the tree, then hold it to what none can change."""
+    """Return whether the run goes on, else why not: the tree's word, as far as it may say."""
     goes_on, reason = guard.should_continue(state)
     if state.cancelled:
         return False, "user_cancelled"
@@ -31,7 +31,7 @@ def decide(guard: TreeGuard, state: AgentState, checkpoint: str) -> tuple[bool, 
 def wrap_up_reason(
     state: AgentState, checkpoint: str, goes_on: bool, reason: str, fits: Callable[[], bool]
 ) -> str | None:
-    """Why the turn to come is the wrap-up, or None. `fits` says whether there is room for one."""
+    """Return why the turn to come is the wrap-up, or None; `fits` says whether there is room."""
     if goes_on:
         return "max_iterations" if state.turns_left == 1 else None
     has_answered = state.finish_reason == "stop"
@@ -41,7 +41,7 @@ def wrap_up_reason(
 
 
 def start_turn_state(guard: TreeGuard, state: AgentState, wrap_up: str | None) -> AgentState:
-    """The state at the start of a turn, as the tree wants it."""
+    """Return the state at the start of a turn, as the tree wants it."""
     if state.wrap_up_reason != wrap_up:
         state = state.replace(wrap_up_reason=wrap_up)
     return guard.on_turn_start(state)

@@ -47,7 +47,7 @@ class TreeGuard:
         return next((name for name, known in TREES if known is cls), cls.__name__)
 
     def overrides(self, method: str) -> bool:
-        """Whether the tree does something else in a method than the default tree does."""
+        """Return whether the tree does something else in a method than the default tree does."""
         own = getattr(getattr(self._tree, method), "__func__", None)
         return own is not getattr(DefaultDecisionTree, method)
 
@@ -87,7 +87,7 @@ class TreeGuard:
         call: Callable[[], AgentState],
         before: AgentState | None = None,
     ) -> AgentState:
-        """A tree's new state, with the facts as in `state`: a tree cannot change what happened.
+        """Return a tree's new state, with the facts as in `state`: no tree changes those.
 
         `before` is what the tree was given, where that is not `state` already.
         """
@@ -125,7 +125,7 @@ class TreeGuard:
 
 
 def _may_stop(given: AgentState, after: AgentState) -> bool:
-    """Whether the tree asks for an end, with a reason that is a tree's to give."""
+    """Return whether the tree asks for an end, with a reason that is a tree's to give."""
     reason = after.termination_reason
     return (
         given.termination_reason is None and reason is not None and reason not in RESERVED_REASONS

@@ -114,7 +114,7 @@ def context_warning(state: AgentState) -> Notice:
 
 
 def repetition_warnings(state: AgentState) -> list[Notice]:
-    """What there is to say of an action that was done before: to the model, then to the user."""
+    """Return what to say of an action that was done before: to the model, then to the user."""
     track, due = state.progress, []
     action = track.recent[-1] if track.recent else ""
     if action and track.same_results >= 2:
@@ -236,8 +236,8 @@ def limit_notice(reason: str, state: AgentState) -> Notice:
 
 
 def _is_context_full(state: AgentState) -> bool:
-    """Whether the model's context ends the run, not its budget: as was said when the last answer
-    began, whatever that answer has filled or used since."""
+    """Return whether the model's context ends the run, not its budget: as was said when the last
+    answer began, whatever that answer has filled or used since."""
     if told := state.fired & {_BUDGET_WRAP_UP, _CONTEXT_WRAP_UP}:
         return _CONTEXT_WRAP_UP in told
     return not (state.fits_window or _is_used_up(state))
@@ -289,7 +289,7 @@ def _build_limit_notice(reason: str, message: str, metadata: Mapping[str, Any]) 
 
 
 def attribute_to_tree(notice: Notice, tree: str) -> Notice:
-    """The notice of a limit that a tree stopped the run short of: it was not reached, nor near."""
+    """Return the notice of a limit that a tree stopped the run short of: it was not reached."""
     if not tree:
         return notice
     about, used = notice.metadata, ""

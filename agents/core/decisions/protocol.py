@@ -28,7 +28,7 @@ class DecisionTree(Protocol):
         duration_ms, order, batch_size."""
 
     def get_config(self) -> AgentConfig:
-        """The limits this tree wants. It can only tighten what the user allows."""
+        """Return the limits this tree wants. It can only tighten what the user allows."""
 
 
 TREES: Registry[type[DecisionTree]] = Registry("decision tree")

@@ -19,14 +19,14 @@ LOOP_KEY_PREFIXES = ("repeated:", "wrap_up:", "reached:")
 
 
 def add_due_warnings(state: AgentState) -> AgentState:
-    """The state with every warning that is due and was not given yet. Safe to call twice."""
+    """Return the state with every warning that is due and was not given yet. Safe to call twice."""
     for notice in due_warnings(state):
         state = state.with_notice(notice)
     return state
 
 
 def mark_notices_given(state: AgentState) -> AgentState:
-    """The state once everything that is due, and everything a tree wanted said, was given."""
+    """Return the state once all that is due, and all that a tree wanted said, was given."""
     keys = {notice.key for notice in due_warnings(state)}
     keys.update(notice.key for notice in state.notices if not is_warning(notice))
     if not state.notices and keys <= state.fired:
@@ -35,12 +35,12 @@ def mark_notices_given(state: AgentState) -> AgentState:
 
 
 def is_warning(notice: Notice) -> bool:
-    """Whether a notice is, or passes for, one about a limit: those are the loop's."""
+    """Return whether a notice is, or passes for, one about a limit: those are the loop's."""
     return notice.key in WARNING_KEYS or notice.key.startswith(LOOP_KEY_PREFIXES)
 
 
 def due_warnings(state: AgentState) -> list[Notice]:
-    """Every warning that is due. One that was given is not made again, repetitions apart."""
+    """Return every warning that is due. One that was given is not made again, repetitions apart."""
     due = [
         warning(state)
         for key, (is_due, warning) in _WARNINGS.items()
@@ -50,7 +50,7 @@ def due_warnings(state: AgentState) -> list[Notice]:
 
 
 def _turns_are_short(state: AgentState) -> bool:
-    """With two iterations or one there is no time to act: only the last answer is announced."""
+    """Return whether turns run out. With one or two, only the last answer is announced."""
     limit = state.config.max_iterations
     return limit > 2 and state.warn_at_turn <= state.turn < limit
 

@@ -63,7 +63,7 @@ class MinimumBudgets:
 
 
 def minimum_budgets(prompt_chars: int, tool_chars: int, window: int) -> MinimumBudgets:
-    """What the loop will ask of a run that begins with a prompt and tools of these sizes."""
+    """Return what the loop will ask of a run that begins with a prompt and tools of these sizes."""
     meter = TokenBudget(0, window, 0)
     answer = wrap_up_tokens(meter, prompt_chars)
     offered = meter.estimate(prompt_chars + tool_chars) + MIN_ANSWER_TOKENS
@@ -122,12 +122,12 @@ class RunContext:
     # -- chunks -----------------------------------------------------------------------------------
 
     def emit(self, chunk: Callable[..., C], **fields: Any) -> C:
-        """A chunk with this run's next number and the time."""
+        """Return a chunk with this run's next number and the time."""
         self.seq += 1
         return chunk(seq=self.seq, at=self.clock.time(), **fields)
 
     def relay(self, chunk: Any, parent: str) -> Any:
-        """A subagent's chunk as one of this run's."""
+        """Return a subagent's chunk as one of this run's."""
         self.seq += 1
         parent = qualify_call_id(parent, chunk.parent) if chunk.parent else parent
         return replace(chunk, seq=self.seq, at=self.clock.time(), parent=parent)
@@ -173,7 +173,7 @@ class RunContext:
     # -- waiting ----------------------------------------------------------------------------------
 
     def open_inbox(self) -> Inbox[Any]:
-        """A new inbox: what the writers of an earlier one still send is of no interest."""
+        """Return a new inbox: what the writers of an earlier one still send is of no interest."""
         self.inbox.close()
         self.inbox = Inbox(self.clock, self.cancellation)
         return self.inbox
@@ -224,7 +224,7 @@ class RunContext:
         return self._get_offered_tools()[1]
 
     def _get_offered_tools(self) -> tuple[tuple[ToolSchema, ...], int]:
-        """The tools that are not withheld, and their size; made anew only when that changes."""
+        """Return the tools that are not withheld, and their size; cached until that changes."""
         withheld = self.state.withheld_tools
         if self._offered_cache is None or self._offered_cache[0] != withheld:
             offered = tuple(
@@ -236,7 +236,7 @@ class RunContext:
         return self._offered_cache[1], self._offered_cache[2]
 
     def result_chars(self, results: int) -> int:
-        """How long each of a turn's results may be.
+        """Return how long each of a turn's results may be.
 
         A wrap-up must fit after them. As long as the token warning was not given, so must a
         working turn: the model is to hear the warning while it can still act on it.
@@ -250,15 +250,15 @@ class RunContext:
         return min(longest, room) if room >= MIN_RESULT_LENGTH else longest
 
     def wrap_up_tokens(self) -> int:
-        """What a tool-free request and a short answer are forecast to take."""
+        """Return what a tool-free request and a short answer are forecast to take."""
         return wrap_up_tokens(self.budget, self.prompt.chars)
 
     def spare_tokens(self) -> int:
-        """What is left beyond the wrap-up."""
+        """Return what is left beyond the wrap-up."""
         return max(0, self.budget.left - self.wrap_up_tokens())
 
     def wrap_up_fits(self) -> bool:
-        """Whether one more tool-free request fits in turns, tokens, window and time."""
+        """Return whether one more tool-free request fits in turns, tokens, window and time."""
         return (
             self.state.turns_left >= 1
             and self.budget.has_room_for(self.prompt.chars + WRAP_UP_NOTE_CHARS)

@@ -32,7 +32,7 @@ class RunTally:
 
 
 def build_explanation(reason: str, state: AgentState, run_tally: RunTally) -> str:
-    """Which limit, what was used of each, what was done, what was not, and what to do now."""
+    """Say which limit, what was used of each, what was done, what was not, and what to do now."""
     entry = REASONS.get(reason)
     why = (
         f"The decision tree {run_tally.tree} stopped the run." if run_tally.tree else entry.sentence
@@ -103,7 +103,7 @@ def _format_bullets(lines: Sequence[str]) -> str:
 
 
 def _format_inline_code(text: str) -> str:
-    """Words of a model or a tool inside ours: as code, so that they cannot look like ours."""
+    """Format words of a model or a tool as code, so that they cannot look like ours."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence, space = "`" * (longest + 1), " " if longest else ""
     return f"{fence}{space}{text}{space}{fence}"

@@ -40,7 +40,7 @@ class Inbox(Generic[T]):
             self._release_reader()
 
     def put_threadsafe(self, item: T) -> None:
-        """As `put`, also from another thread than the reader's."""
+        """Do as `put`, also from another thread than the reader's."""
         if threading.get_ident() == self._thread:
             self.put(item)
         else:
@@ -62,7 +62,7 @@ class Inbox(Generic[T]):
             self._timers[when] = self._clock.call_at(when, self.wake)
 
     async def get(self) -> T | None:
-        """The next item, or None for a wake-up. Wake-ups come first: they are urgent."""
+        """Return the next item, or None for a wake-up. Wake-ups come first: they are urgent."""
         while not (self._woken or self._items):
             self._reader = self._loop.create_future()
             await self._reader
@@ -72,7 +72,7 @@ class Inbox(Generic[T]):
         return self._pop()
 
     def pop_if(self, kind: type[K]) -> K | None:
-        """The next item, if it is here already and of this type, and nothing is more urgent."""
+        """Return the next item, if it is here already, of this type, and nothing is more urgent."""
         if self._woken or not self._items or type(self._items[0]) is not kind:
             return None
         return self._pop()  # type: ignore[return-value]  # it is of that type
@@ -84,7 +84,7 @@ class Inbox(Generic[T]):
         return item
 
     def drain(self) -> list[T]:
-        """Whatever has arrived and was not read."""
+        """Return whatever has arrived and was not read."""
         items = list(self._items)
         self._items.clear()
         self._release_writers()
@@ -104,7 +104,7 @@ class Inbox(Generic[T]):
         self._timers.clear()
 
     def _on_cancel(self) -> None:
-        """Cancellation may be asked for in any thread."""
+        """Wake the reader. Cancellation may be asked for in any thread."""
         if threading.get_ident() == self._thread:
             self.wake()
         else:

@@ -78,7 +78,7 @@ class _StreamEnd:
 
 
 def build_request(ctx: RunContext, answer: ModelReply, until: float) -> ModelRequest:
-    """The next request. A wrap-up withholds tools; it still shows them when calls were made,
+    """Return the next request. A wrap-up withholds tools; it still shows them when calls were made,
     because providers refuse a history with calls and no tools."""
     wrap_up = ctx.state.wrap_up_reason is not None
     tools, size = ctx.tool_schemas(), ctx.prompt.chars + ctx.tool_chars()
@@ -98,7 +98,7 @@ def build_request(ctx: RunContext, answer: ModelReply, until: float) -> ModelReq
 
 
 def _reply_deadline(ctx: RunContext) -> float:
-    """When the answer is of no use any more."""
+    """Return when the answer is of no use any more."""
     reason = ctx.state.wrap_up_reason
     if reason is None or reason in INSIDE_LIMIT:
         return ctx.deadline
@@ -152,7 +152,7 @@ async def call_model(
 
 
 def _merge_queued_text(item: Any, inbox: Inbox[Any], max_chars: float) -> Any:
-    """A piece of text with what has arrived of it meanwhile: a flood costs fewer chunks."""
+    """Return a piece of text with what has arrived of it meanwhile: a flood costs fewer chunks."""
     kind, texts, size = type(item), [item.text], len(item.text)
     while size <= max_chars and (more := inbox.pop_if(kind)) is not None:
         texts.append(more.text)

@@ -33,7 +33,7 @@ def bound_names(
 
 
 def _take_fitting(title: str, names: Sequence[str], limit: int) -> tuple[tuple[str, ...], int]:
-    """As many whole names as fit below a title, and how long that is."""
+    """Take as many whole names as fit below a title; return them and their length."""
     taken: list[str] = []
     size = len(title) + 1
     for name in map(_to_single_line, names):
@@ -45,12 +45,12 @@ def _take_fitting(title: str, names: Sequence[str], limit: int) -> tuple[tuple[s
 
 
 def _to_single_line(text: str) -> str:
-    """A name as one line, so that no note title can add a paragraph to the prompt."""
+    """Return a name as one line, so that no note title can add a paragraph to the prompt."""
     return neutralise_system_notes(" ".join(replace_unstorable(text).split()))[:200]
 
 
 def wrap_up_note(reason: str) -> str:
-    """What the model is told on the wrap-up turn."""
+    """Return what the model is told on the wrap-up turn."""
     length = "" if reason in INSIDE_LIMIT else " in two or three sentences"
     return (
         f"{REASONS.get(reason).sentence} This is your last reply in this run and tools are "

@@ -167,8 +167,8 @@ class _Loop:
     def _handle_model_error(
         self, error: ModelError, wrap_up: str | None
     ) -> Iterator[OracleStreamChunk]:
-        """The endpoint failed for good. A wrap-up that failed keeps the run's reason, unless the
-        model has never answered at all: then the failure is what the user must know."""
+        """End after the endpoint failed for good. A wrap-up that failed keeps the run's reason,
+        unless the model has never answered at all: then the failure is what the user must know."""
         ctx = self.ctx
         if wrap_up is None or ctx.state.turn == 0:
             ctx.refresh()
@@ -226,7 +226,7 @@ class _Loop:
             ctx.prompt = conversation.build_prompt([])
 
     def _record_required_budget(self) -> None:
-        """Not even the bare question fitted: what stands in its way, and what would do."""
+        """Record what stands in the way of the bare question, and what would do."""
         needed = self.ctx.wrap_up_tokens()
         if needed > self.ctx.budget.window:
             self.ctx.tally.beyond_window = self.ctx.budget.window
@@ -234,7 +234,7 @@ class _Loop:
             self.ctx.tally.minimum_budget = max(1_000, -(-needed // 100) * 100)
 
     def emit_ending(self) -> Iterator[OracleStreamChunk]:
-        """The run's last chunks, whatever ended it."""
+        """Yield the run's last chunks, whatever ended it."""
         ctx, entry = self.ctx, REASONS.get(self.reason)
         ctx.tick()
         ctx.state = replace(ctx.state, termination_reason=self.reason)

@@ -191,7 +191,7 @@ async def _run_call(ctx: RunContext, batch: ToolBatch, entry: PlannedCall) -> No
 
 
 def _check_outcome(outcome: object) -> None:
-    """A runner that breaks its port is a failed call, not a failed run."""
+    """Refuse a bad outcome: a runner that breaks its port is a failed call, not a failed run."""
     match outcome:
         case ToolOutcome(content=str(), sources=tuple() as sources) if all(
             isinstance(source, SourceRef) for source in sources
@@ -256,7 +256,7 @@ def finish_pending_calls(
 
 
 def _build_cut_outcome(entry: PlannedCall, why: str) -> ToolOutcome:
-    """The outcome of a call that was given up. One that had begun may have taken effect."""
+    """Return the outcome of a call that was given up. One that had begun may have taken effect."""
     if entry.started is None:
         return ToolOutcome(ok=False, content=f"Not run: {why}.", refused=True)
     text = f"{OUTCOME_UNKNOWN} the call was cut because {why}. It may have taken effect."
@@ -264,7 +264,7 @@ def _build_cut_outcome(entry: PlannedCall, why: str) -> ToolOutcome:
 
 
 def _deliver_results(ctx: RunContext, batch: ToolBatch) -> None:
-    """Results to the model and to the tree, in call order."""
+    """Deliver results to the model and to the tree, in call order."""
     for entry in batch.entries:
         outcome = entry.outcome
         if outcome is None:
@@ -304,7 +304,7 @@ def _emit_call(ctx: RunContext, entry: PlannedCall, status: str) -> OracleStream
 def _emit_result(
     ctx: RunContext, batch: ToolBatch, entry: PlannedCall, outcome: ToolOutcome
 ) -> OracleStreamChunk:
-    """The call's one result, cut to what the model may be given, and the chunk that shows it."""
+    """Return the call's one result, cut to what the model may get, and the chunk that shows it."""
     content = truncate_result(
         neutralise_system_notes(replace_unstorable(outcome.content)), batch.result_chars
     )

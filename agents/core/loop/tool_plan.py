@@ -65,7 +65,7 @@ def plan_calls(
     withheld: frozenset[str] = frozenset(),
     ending: str = "",
 ) -> list[PlannedCall]:
-    """The turn's calls in order. Those with an outcome already will not be run.
+    """Return the turn's calls in order. Those with an outcome already will not be run.
 
     `ending` is why nothing may run any more, on a wrap-up turn.
     """
@@ -106,7 +106,7 @@ def _parse_call(order: int, call: RawCall, ids: CallIds) -> PlannedCall:
 
 
 def parse_arguments(text: str) -> tuple[Mapping[str, Any] | str, str]:
-    """The arguments as an object and no problem, or the text itself and what is wrong with it."""
+    """Return the arguments as an object and no problem, or the text and what is wrong with it."""
     if not text.strip():
         return {}, ""
     try:
@@ -121,7 +121,7 @@ def parse_arguments(text: str) -> tuple[Mapping[str, Any] | str, str]:
 
 
 def _sanitize_json(value: Any) -> Any:
-    """JSON data without what no database or socket takes: half characters and NULs."""
+    """Return JSON data without what no database or socket takes: half characters and NULs."""
     match value:
         case str():
             return replace_unstorable(value)
@@ -144,7 +144,7 @@ def _reject_constant(name: str) -> None:
 
 
 def assistant_message(text: str, entries: Iterable[PlannedCall]) -> Message:
-    """The model's turn as it goes into the history: always valid, whatever the model wrote.
+    """Return the model's turn as it goes into the history: always valid, whatever the model wrote.
 
     Arguments that were not a JSON object are sent back as {}, because providers refuse a history
     that holds anything else; the call's result tells the model what it had written.
@@ -165,7 +165,7 @@ def assistant_message(text: str, entries: Iterable[PlannedCall]) -> Message:
 
 
 def _sanitize_name(name: str) -> str:
-    """A name that providers accept, for a tool that a model made up."""
+    """Return a name that providers accept, for a tool that a model made up."""
     return _INVALID_NAME_CHARS.sub("_", name)[:64] or "unknown"
 
 
@@ -174,7 +174,7 @@ def _encode_arguments(arguments: Mapping[str, Any] | str) -> str:
 
 
 def all_calls_failed(entries: Iterable[PlannedCall]) -> bool | None:
-    """True when every call that was not refused failed, None when all were refused."""
+    """Return whether every call that was not refused failed; None when all were refused."""
     outcomes = [e.outcome.ok for e in entries if e.outcome is not None and not e.outcome.refused]
     return not any(outcomes) if outcomes else None
 

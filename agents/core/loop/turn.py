@@ -40,7 +40,7 @@ def begin_turn(ctx: RunContext, wrap_up: str | None) -> Iterator[OracleStreamChu
 
 
 def _collect_notes(ctx: RunContext, wrap_up: str | None) -> list[str]:
-    """What is put into the conversation; on a wrap-up turn, no more than was forecast."""
+    """Return what is put into the conversation; on a wrap-up turn, no more than was forecast."""
     notes, ctx.hints = ctx.hints, []
     if ctx.state.finish_reason == "empty":
         notes.append(EMPTY_NOTE)
@@ -58,7 +58,7 @@ def _collect_notes(ctx: RunContext, wrap_up: str | None) -> list[str]:
 async def run_turn(
     ctx: RunContext, turn: TurnInProgress
 ) -> AsyncGenerator[OracleStreamChunk, None]:
-    """One request and the calls it asks for, folded into the state."""
+    """Yield one request and the calls it asks for, folded into the state."""
     answer, before = turn.answer, ctx.prompt.chars
     async with aclosing(call_model(ctx, answer)) as chunks:
         async for chunk in chunks:
@@ -83,7 +83,7 @@ def abort_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamCh
 
 
 def _build_turn_action(ctx: RunContext, batch: ToolBatch) -> TurnAction:
-    """What the turn did. A wrap-up turn runs nothing, whatever it asks for."""
+    """Return what the turn did. A wrap-up turn runs nothing, whatever it asks for."""
     done = [] if ctx.state.wrap_up_reason else batch.entries
     return build_action(
         [(entry.signature, entry.outcome.content) for entry in done if entry.outcome is not None],
@@ -119,7 +119,7 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
 
 
 def _finish_reason(ctx: RunContext, answer: ModelReply) -> str:
-    """How the answer ended. One that is empty ends a run that has written its answer before."""
+    """Return how the answer ended. An empty one ends a run that has written its answer before."""
     reason = answer.finish_reason
     is_end = reason == "empty" and ctx.tally.wrote_text and ctx.state.wrap_up_reason is None
     return "stop" if is_end else reason

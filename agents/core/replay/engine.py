@@ -117,7 +117,7 @@ class _Replay:
         return self.state.token_limit < self.old.token_budget
 
     def _is_nearly_spent(self, reason: str) -> bool:
-        """Whether a warning that the recorded run did not have may have used the last tokens."""
+        """Return whether a warning that was not recorded may have used the last tokens."""
         state, requests = self.state, self.warned_requests
         if not requests or reason in _UNAFFECTED_BY_TOKENS:
             return False
@@ -162,7 +162,7 @@ class _Replay:
         )
 
     def _wrap_up_fits(self, seen: CheckpointState) -> bool:
-        """Whether there is room for a wrap-up. Where the recorded run stopped as well, it knew."""
+        """Return whether a wrap-up fits. Where the recorded run stopped as well, it knew."""
         state, old, new = self.state, self.old, self.state.config
         needed = min(seen.last_request, self.cut_answer or seen.last_request)
         in_tokens = needed <= min(state.tokens_left, state.context_window or needed)
@@ -177,7 +177,7 @@ class _Replay:
         return state.turns_left >= 1 and in_tokens and in_time
 
     def _wrap_up_tokens(self, seen: CheckpointState) -> int:
-        """What a wrap-up was forecast to take; after calls it shows the tools if they fit."""
+        """Return the forecast of a wrap-up; after calls it shows the tools if they fit."""
         state, with_tools = self.state, seen.context_tokens + MIN_ANSWER_TOKENS
         fits = with_tools <= min(state.tokens_left, state.context_window or with_tools)
         return with_tools if self.has_calls and fits else seen.last_request
@@ -222,7 +222,7 @@ class _Replay:
         return after
 
     def _would_cut_results(self, turn: Turn, after: CheckpointState | None) -> bool:
-        """Whether the results would have been cut so that the token warning comes in time."""
+        """Return whether results would have been cut so that the token warning is in time."""
         state = self.state
         left = state.tokens_left - turn_tokens(turn)
         return (
@@ -233,7 +233,7 @@ class _Replay:
         )
 
     def _find_divergence(self, step: RecordedTurn) -> Verdict | None:
-        """The verdict when this turn would not have been, or not have stayed, as recorded."""
+        """Return the verdict if this turn would not have been, or stayed, as recorded."""
         if step.used and not self.recording.has_content and self.guard.overrides("on_tool_result"):
             return self._verdict_unknown(NO_CONTENT)
         if step.used or step.refused:
@@ -255,7 +255,7 @@ class _Replay:
     def _leave_record(
         self, seen: CheckpointState, step: RecordedTurn | None, wrap_up: str | None
     ) -> Verdict:
-        """The run would have left its record here: for one last answer, or for what nobody knows.
+        """Return the verdict that the run leaves its record here: to answer, or for the unknown.
 
         What happened to it from outside in the turn that follows happens all the same.
         """

@@ -42,7 +42,7 @@ class LabelledRun:
     success: bool | None = None
 
     def count_wasted_turns(self, limit: int, *, by_rules: bool) -> int:
-        """Turns after the one from which it was stuck, under a limit and, if asked, the rules."""
+        """Count the turns after the one it was stuck from, under a limit and perhaps the rules."""
         ends = min(self.turns, limit, self.fired or limit) if by_rules else min(self.turns, limit)
         return max(0, ends - self.stuck_from)
 
@@ -50,7 +50,7 @@ class LabelledRun:
 def build_labelled_run(
     run: Mapping[str, Any], recording: Recording, rules: StuckRules = DEFAULT_STUCK_RULES
 ) -> LabelledRun:
-    """A line of a file of recorded runs, with what the rules say of its recording."""
+    """Return a line of a file of recorded runs, with what the rules say of its recording."""
     stuck_from = run.get("stuck_from")
     if run.get("label") == "stuck" and type(stuck_from) is not int:
         raise InvalidTrace("a stuck run needs a whole number as 'stuck_from'")
@@ -67,7 +67,7 @@ def build_labelled_run(
 
 
 def find_stuck_turn(recording: Recording, rules: StuckRules) -> int | None:
-    """The first turn, counted from 1, at which a stuck rule fires."""
+    """Return the first turn, counted from 1, at which a stuck rule fires."""
     track = ProgressTracker(rules=rules)
     for number, step in enumerate(recording.steps, start=1):
         turn = step.turn
@@ -80,7 +80,7 @@ def find_stuck_turn(recording: Recording, rules: StuckRules) -> int | None:
 
 
 def hits_error_limit(recording: Recording, *, by_turn: bool = False) -> bool:
-    """Whether tool errors in a row end the run: call by call, or by failing turns as before."""
+    """Return whether tool errors in a row end the run: call by call, or by failing turns."""
     streak = 0
     for step in recording.steps:
         turn = replace(step.turn, errors=None) if by_turn else step.turn

@@ -33,13 +33,13 @@ class InvalidEvent(ValueError):
 
 
 def parse_action(data: Mapping[str, Any]) -> Any:
-    """What a recorded turn did: the digest, which outlives erasure, or else the action itself."""
+    """Return what a recorded turn did: the digest, which outlives erasure, or else the action."""
     return data.get("action_digest") or data.get("action", "")
 
 
 def build_recording(events: Iterable[Mapping[str, Any]], **known: Any) -> Recording:
-    """The recording of a run, `known` being what its events do not say. Never an exception: a run
-    whose events are missing or damaged is a recording that says so."""
+    """Return the recording of a run, `known` being what its events do not say. Never an exception:
+    a run whose events are missing or damaged is a recording that says so."""
     reader = RecordingBuilder()
     try:
         for event in events:
@@ -91,7 +91,7 @@ class RecordingBuilder:
                 self.context_window = _check_count(event["max_context_tokens"])
 
     def build(self, **known: Any) -> Recording:
-        """All that was taken in, with what is known beside it."""
+        """Return all that was taken in, with what is known beside it."""
         if self._turn is not None:
             self._append_turn(None)
             self._checkpoint = None
@@ -157,7 +157,7 @@ class RecordingBuilder:
         self._checkpoint = seen
 
     def _forecast(self, needed: int, is_last: bool) -> tuple[int, int]:
-        """Tokens of one more working turn with its wrap-up, and of a wrap-up alone.
+        """Return tokens of one more working turn with its wrap-up, and of a wrap-up alone.
 
         One of them is recorded, and both at the start; the other follows from it nearly.
         """
@@ -171,7 +171,7 @@ class RecordingBuilder:
         return needed, max(0, needed - self._overhead) // 2
 
     def _estimate_context_tokens(self, working: int, check: Mapping[str, Any]) -> int:
-        """How full the model's context was: as forecast, and as full as the rule had found it."""
+        """Return how full the context was: as forecast, and as full as the rule found it."""
         tokens, room = (
             working - MIN_ANSWER_TOKENS - TURN_TOKENS,
             self.context_window - MIN_ANSWER_TOKENS,
@@ -220,7 +220,7 @@ class RecordingBuilder:
 
 
 def parse_turn(data: Mapping[str, Any]) -> Turn:
-    """The chunk of a turn's end, without what a newer version may have added to it."""
+    """Return the chunk of a turn's end, without what a newer version may have added to it."""
     values = {name: data[name] for name in _TURN_FIELDS if name in data}
     values["action"], values["seq"], values["at"] = parse_action(data), 0, 0.0
     turn = Turn(**values)
@@ -234,7 +234,7 @@ def parse_turn(data: Mapping[str, Any]) -> Turn:
 
 
 def _parse_elapsed(check: Mapping[str, Any]) -> float:
-    """Seconds, on the side of the limit where the rule had found them before they were rounded."""
+    """Return seconds, on the side of the limit where the rule found them before rounding."""
     value, limit = float(check["value"]), float(check["limit"])
     if not 0 <= value < math.inf:
         raise InvalidEvent("not a time")

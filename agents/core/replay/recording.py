@@ -100,7 +100,7 @@ def turn_tokens(turn: Turn) -> int:
 def apply_tighter_limits(
     step: RecordedTurn, before: CheckpointState, state: AgentState, old: AgentConfig
 ) -> tuple[Turn, CheckpointState | None]:
-    """A turn as tighter limits would have left it: its answer or its tools cut."""
+    """Return a turn as tighter limits would have left it: its answer or its tools cut."""
     turn, after = step.turn, step.after
     has_less_budget = state.token_limit < old.token_budget
     if (
@@ -121,7 +121,7 @@ def apply_tighter_limits(
 
 
 def was_cut_by_limit(step: RecordedTurn, state: AgentState, old: AgentConfig) -> bool:
-    """Whether a limit that is looser now had cut this turn."""
+    """Return whether a limit that is looser now had cut this turn."""
     turn, after = step.turn, step.after
     if after is None or after.cancelled:
         return False
@@ -138,7 +138,7 @@ _ENDINGS = {"stop": "completed", "limit": "limit", "unknown": "unknown"}
 
 
 def from_trace(run: Mapping[str, Any]) -> Recording:
-    """A recording from one line of a file of recorded runs, or InvalidTrace.
+    """Return a recording from one line of a file of recorded runs, or InvalidTrace.
 
     Such runs were made by other agents, under no limits of ours: they are taken to have had the
     default ones. Tokens and times are not known, so limits of those are not applied. A turn of
@@ -186,7 +186,7 @@ def _turn_from_trace(number: int, turn: Mapping[str, Any]) -> RecordedTurn:
 
 
 def _collect_oks(calls: Iterable[Mapping[str, Any]]) -> list[bool]:
-    """Whether each call went well, identical calls that only read once, as they are run."""
+    """Return whether each call went well, identical calls that only read once, as they are run."""
     seen: set[tuple[str, str]] = set()
     oks = []
     for call in calls:

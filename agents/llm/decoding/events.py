@@ -98,7 +98,7 @@ class EventAssembler:
         return events
 
     def flush(self) -> list[ModelEvent]:
-        """The stream has ended: the rest of the text, and Finished if it ended properly."""
+        """End the stream: return the rest of the text, and Finished if it ended properly."""
         self.fault = self._find_end_fault()
         if self.fault:
             return self.flush_raw()
@@ -109,7 +109,7 @@ class EventAssembler:
         return events
 
     def flush_raw(self) -> list[ModelEvent]:
-        """What is still held back, as it was written."""
+        """Return what is still held back, as it was written."""
         events: list[ModelEvent] = []
         self._consume_split_text(self._splitter.flush(), events)
         if self._pending_text:
@@ -129,7 +129,7 @@ class EventAssembler:
     # -- one payload ------------------------------------------------------------------------------
 
     def _consume_irregular(self, payload: str, events: list[ModelEvent]) -> None:
-        """A payload that is not just JSON: the end, white space, several documents, garbage."""
+        """Take a payload that is not just JSON: the end, several documents, garbage."""
         pos = 0
         while not (self.done or self.fault):
             while pos < len(payload) and payload[pos].isspace():
@@ -234,7 +234,7 @@ class EventAssembler:
             events.append(self._kind(text))
 
     def _end_text(self, events: list[ModelEvent]) -> None:
-        """Text of the present kind has ended: no call goes on in text of another kind."""
+        """End text of the present kind: no call goes on in text of another kind."""
         if self._pending_text:
             self._emit_text(events, last=True)
         scanner = self._scanners.get(self._kind)
@@ -250,7 +250,7 @@ _Kind = type[TextDelta] | type[ReasoningDelta]
 
 
 def _extract_text(value: object) -> str:
-    """Text, or the text of a list of parts."""
+    """Return text, or the text of a list of parts."""
     if isinstance(value, str):
         return value
     if not isinstance(value, list):

@@ -50,7 +50,7 @@ class ResponseDecoder:
             return []
 
     def flush(self) -> list[ModelEvent]:
-        """The response has ended: the last events, Finished among them if all is well."""
+        """End the response: return the last events, Finished among them if all is well."""
         events: list[ModelEvent] = []
         fault = self.fault
         if not fault:
@@ -62,5 +62,5 @@ class ResponseDecoder:
         return events + self._assembler.flush()
 
     def flush_raw(self) -> list[ModelEvent]:
-        """What is still held back, as it was written."""
+        """Return what is still held back, as it was written."""
         return self._assembler.flush_raw()

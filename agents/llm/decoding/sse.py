@@ -40,7 +40,7 @@ class SSEDecoder:
         return self._consume(text)
 
     def flush(self) -> list[str]:
-        """The stream has ended: the last event may lack its blank line."""
+        """End the stream: the last event may lack its blank line."""
         if self.fault:
             return []
         if self._bytes:

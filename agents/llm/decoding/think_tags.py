@@ -43,12 +43,12 @@ class ThinkTagSplitter:
         return pieces
 
     def flush(self) -> list[tuple[bool, str]]:
-        """The text has ended: what was held back, as what it then is."""
+        """End the text: return what was held back, as what it then is."""
         held, self._held = self._held, ""
         return [(self._position is _Position.INSIDE, held)] if held else []
 
     def _skip_open_tag(self, text: str) -> str:
-        """Past the opening tag, if there is one; what may become one is held."""
+        """Skip the opening tag, if there is one; what may become one is held."""
         begun = text.lstrip()
         if begun.startswith(OPEN):
             self._position = _Position.INSIDE
@@ -60,7 +60,7 @@ class ThinkTagSplitter:
         return text
 
     def _split_at_close_tag(self, text: str, pieces: list[tuple[bool, str]]) -> str:
-        """Up to the closing tag; what may become one is held."""
+        """Split at the closing tag; what may become one is held."""
         thought, close, rest = text.partition(CLOSE)
         if not close:
             keep = _overlap(text)
@@ -73,5 +73,5 @@ class ThinkTagSplitter:
 
 
 def _overlap(text: str) -> int:
-    """How many characters at the end of a text may be the beginning of the closing tag."""
+    """Return how many characters at the end of a text may be the beginning of the closing tag."""
     return next(size for size in range(len(CLOSE) - 1, -1, -1) if text.endswith(CLOSE[:size]))

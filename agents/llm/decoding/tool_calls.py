@@ -96,7 +96,7 @@ class ToolCallAssembler:
     def _call_for(
         self, index: object, call_id: str, seen: list[_PartialCall]
     ) -> _PartialCall | None:
-        """The call that a piece goes on with, as far as index and id tell."""
+        """Return the call that a piece goes on with, as far as index and id tell."""
         if isinstance(index, int):
             return self._by_index.get(index)
         calls = [call for call in self._calls if not call.written]
@@ -106,7 +106,7 @@ class ToolCallAssembler:
 
 
 def _begins_another(call: _PartialCall, call_id: str, name: str, arguments: object) -> bool:
-    """Whether a piece is of a new call although its index, or the lack of one, says otherwise."""
+    """Return whether a piece is of a new call although index, or the lack of it, denies it."""
     if not name:
         return False
     if call_id and call.id:

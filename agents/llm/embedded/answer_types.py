@@ -109,7 +109,7 @@ def _may_be_name(word: str, common: Container[str]) -> bool:
 
 
 def _quantity(text: str, question: Question) -> float:
-    """A number, and the right one: money for how much it costs, a span of time for how long."""
+    """Score a number, and the right one: money for a cost, a span of time for how long."""
     asked = question.folded
     often = re.search(r"how often|how frequently|wie oft", asked)
     if often:
@@ -130,7 +130,7 @@ def _quantity(text: str, question: Question) -> float:
 
 
 def _counted(text: str, question: Question) -> bool:
-    """Whether a number stands close before something that was asked about."""
+    """Return whether a number stands close before something that was asked about."""
     words = WORD_PATTERN.findall(text)
     wanted = {stem(fold(word)) for word in question.words}
     for at, word in enumerate(words):

@@ -23,7 +23,7 @@ _REFERS = re.compile(r"\b(?:it|he|she|they|them|this|these|that|es|sie|er|ihn|ih
 def compose(
     questions: Sequence[Question], material: Material, room: int, *, can_search: bool
 ) -> str:
-    """The whole answer in at most `room` characters, where that is possible."""
+    """Return the whole answer in at most `room` characters, where that is possible."""
     said = phrases(any(question.german for question in questions))
     blocks: list[str] = []
     for question in questions:
@@ -40,7 +40,7 @@ def compose(
 
 
 def _unsaid(found: Sequence[str], blocks: Sequence[str]) -> list[str]:
-    """Blocks without the bullets that an earlier part of the answer has."""
+    """Return blocks without the bullets that an earlier part of the answer has."""
     said = {line for block in blocks for line in block.split("\n") if line.startswith("- ")}
     left = ("\n".join(ln for ln in block.split("\n") if ln not in said) for block in found)
     return [block for block in left if block.strip() and block not in blocks]
@@ -144,7 +144,7 @@ def _picked(question: Question, weighed: Sequence[Weighed]) -> list[Unit]:
 
 
 def _continues(first: Unit, unit: Unit) -> bool:
-    """Whether a sentence is one of the two after the first, in its paragraph."""
+    """Return whether a sentence is one of the two after the first, in its paragraph."""
     before = unit.before
     near = before is not None and (before == first or before.before == first)
     return near and bool(_REFERS.search(unit.text))

@@ -55,6 +55,6 @@ class Material:
         return [str(query) for step in searches for query in step.arguments.get("queries", ())]
 
     def result(self, name: str, **arguments: str) -> str:
-        """What another tool returned for just these arguments."""
+        """Return what another tool returned for just these arguments."""
         steps = self.talk.results(name)
         return next((step.result for step in steps if step.arguments == arguments), "")

@@ -47,7 +47,7 @@ def _line(unit: Unit, numbered: bool, alone: bool, within: bool) -> str:
 
 
 def _tables(rows: Sequence[Unit]) -> Iterable[str]:
-    """Rows below the head of their table, each table with its citations."""
+    """Return rows below the head of their table, each table with its citations."""
     by_table: dict[tuple[str, str], list[Unit]] = {}
     for row in rows:
         by_table.setdefault((row.path, row.lead), []).append(row)
@@ -58,7 +58,7 @@ def _tables(rows: Sequence[Unit]) -> Iterable[str]:
 
 
 def as_text(text: str) -> str:
-    """Text of a note as text: tags and images are shown, not obeyed."""
+    """Return text of a note as text: tags and images are shown, not obeyed."""
     if len(text) > _MOST_CHARS:
         head = text[:_MOST_CHARS]
         text = f"{head.rpartition(' ')[0] or head} …"

@@ -26,7 +26,7 @@ class Block:
 def best_lists(
     question: Question, scale: Scale, material: Sequence[Unit]
 ) -> list[tuple[str, list[Unit]]]:
-    """The lists that answer, each under its heading; none if prose fits better."""
+    """Return the lists that answer, each under its heading; none if prose fits better."""
     blocks = sorted(
         (_weighed(question, scale, units) for units in _blocks(question, material)),
         key=lambda block: (-block.worth, block.units[0].place),
@@ -72,7 +72,7 @@ def _weighed(question: Question, scale: Scale, units: tuple[Unit, ...]) -> Block
 
 
 def _entries(question: Question, block: Block) -> list[Unit]:
-    """Those entries that have what the surroundings do not say; all when there is no such word."""
+    """Return entries that have what the surroundings do not say; all if no word is such."""
     narrowing = block.inside - block.around
     if question.kind is Kind.HOW or not narrowing:
         return list(block.units)

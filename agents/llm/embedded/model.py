@@ -65,7 +65,7 @@ class OfflineStream:
 
 
 def reply(request: ModelRequest) -> tuple[str, tuple[RawCall, ...], bool]:
-    """The answer or the calls that follow from a request, and whether the answer had to be cut."""
+    """Return the answer or calls that follow from a request, and whether it was cut."""
     talk = read_talk(request)
     questions = analyse_all(talk.question, talk.earlier)
     offered = {str(tool["function"]["name"]) for tool in request.tools}

@@ -64,7 +64,7 @@ class Unit:
 
 
 def sentences(text: str) -> Iterator[tuple[int, str]]:
-    """The sentences of a paragraph, each with where it starts."""
+    """Yield the sentences of a paragraph, each with where it starts."""
     start = 0
     for end in _END.finditer(text):
         head = text[max(start, end.end() - _NO_END_CHARS) : end.end()]
@@ -81,7 +81,7 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
 
 
 def units(path: str, lines: Iterable[tuple[int, str]]) -> list[Unit]:
-    """The units of a note, from its numbered lines."""
+    """Return the units of a note, from its numbered lines."""
     return _Reader(path).read(list(lines))
 
 
@@ -104,7 +104,7 @@ class _Reader:
         return unit
 
     def _front(self, lines: Lines) -> int:
-        """Title and facts of the frontmatter; returns the line after it."""
+        """Add title and facts of the frontmatter; return the line after it."""
         if not lines or lines[0][1].strip() != "---":
             return 0
         end = next((at for at, (_, text) in enumerate(lines[1:], 1) if text.strip() == "---"), 0)
@@ -169,7 +169,7 @@ class _Reader:
         return at
 
     def _lead(self) -> str:
-        """The sentence that introduces what follows, if the last one does."""
+        """Return the sentence that introduces what follows, if the last one does."""
         last = self.found[-1] if self.found else None
         fits = last and last.kind == "sentence" and last.heading == self.heading
         return last.text if last and fits and last.text.endswith(":") else ""
@@ -190,7 +190,7 @@ class _Reader:
 
 
 def _is_rule(text: str) -> bool:
-    """Whether a line only draws: a rule, or what stands below a table's head."""
+    """Return whether a line only draws: a rule, or what stands below a table's head."""
     return "-" in text and not text.strip(" \t|:-")
 
 

@@ -30,14 +30,14 @@ _FOLDER = re.compile(
 def next_calls(
     talk: Talk, questions: Sequence[Question], offered: Collection[str], material: Material
 ) -> list[Call]:
-    """The calls of the next turn, none of them made before; empty when it is time to answer."""
+    """Return the calls of the next turn, none made before; empty when it is time to answer."""
     first = [call for question in questions for call in _first(question, offered)]
     calls = _new(first, talk, offered) or _new(_then(talk, questions, material), talk, offered)
     return calls[: talk.cap]
 
 
 def _new(calls: Sequence[Call], talk: Talk, offered: Collection[str]) -> list[Call]:
-    """Calls that can be made and were not, each once."""
+    """Return calls that can be made and were not, each once."""
     found: list[Call] = []
     for call in calls:
         if call not in found and call[0] in offered and not talk.made(*call):
@@ -46,7 +46,7 @@ def _new(calls: Sequence[Call], talk: Talk, offered: Collection[str]) -> list[Ca
 
 
 def _first(question: Question, offered: Collection[str]) -> list[Call]:
-    """What a question needs before anything else."""
+    """Return what a question needs before anything else."""
     match question.kind:
         case Kind.TALK:
             return []
@@ -104,7 +104,7 @@ def _turns(talk: Talk, name: str) -> list[int]:
 
 
 def _reading(questions: Sequence[Question], material: Material) -> list[Call]:
-    """The notes most worth reading, for each question in turn."""
+    """Return the notes most worth reading, for each question in turn."""
     paths: dict[str, None] = {}
     tried = {str(step.arguments.get("path")) for step in material.talk.results("vault_read")}
     unread = [hit for hit in material.hits if hit.path not in tried]
@@ -115,7 +115,7 @@ def _reading(questions: Sequence[Question], material: Material) -> list[Call]:
 
 
 def _promising(question: Question, unread: Sequence[Hit]) -> list[Hit]:
-    """Hits by what the search says of the note and what its best line says to the question."""
+    """Sort hits by what the search says of the note and its best line of the question."""
     shown = {hit.path: snippet_units(hit) for hit in unread}
     scale = Scale(question, [unit for units in shown.values() for unit in units])
     total = sum(question.weights.values()) or 1.0
@@ -134,7 +134,7 @@ def _promising(question: Question, unread: Sequence[Hit]) -> list[Hit]:
 
 
 def _sure(questions: Sequence[Question], material: Material) -> bool:
-    """Whether every question has a passage that looks like its answer."""
+    """Return whether every question has a passage that looks like its answer."""
     for question in questions:
         if question.kind in (Kind.NOTES, Kind.MENTION, Kind.COMPARE, Kind.SUMMARY):
             continue
@@ -148,7 +148,7 @@ def _sure(questions: Sequence[Question], material: Material) -> bool:
 
 
 def _searches_again(questions: Sequence[Question]) -> list[Call]:
-    """The same in other words."""
+    """Return the same in other words."""
     found = []
     for question in questions:
         others = in_other_words(question.words)

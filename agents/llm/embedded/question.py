@@ -136,7 +136,7 @@ class Question:
 
 
 def analyse_all(text: str, earlier: Sequence[Exchange] = ()) -> list[Question]:
-    """The questions in a message, at most three; a later one may lean on the one before it."""
+    """Return the questions in a message, at most three; a later one may lean on an earlier."""
     parts = [part.strip(" ,;") for part in _PARTS.split(" ".join(text.split())[:_MAX_CHARS])]
     parts = [part for part in parts if part][:_MAX_PARTS] or [text]
     found: list[Question] = []
@@ -170,7 +170,7 @@ def _kind(folded: str) -> Kind:
 
 
 def _sum_in(text: str) -> str:
-    """The first piece of arithmetic in a text; dates and telephone numbers are none."""
+    """Return the first piece of arithmetic in a text; dates and telephone numbers are none."""
     for found in _SUM.finditer(text):
         expression = found[0].rstrip(" .+*/(%-")
         if _SUM_INSIDE.search(expression):
@@ -184,7 +184,7 @@ def _sides(text: str) -> tuple[str, ...]:
 
 
 def _leans(question: Question) -> bool:
-    """Whether it can only be understood with what was said before."""
+    """Return whether it can only be understood with what was said before."""
     if question.kind in (Kind.TALK, Kind.CALCULATE, Kind.TIME, Kind.NOTES):
         return False
     if not question.words:
@@ -229,6 +229,6 @@ def _resolved(question: Question, earlier: Sequence[Exchange]) -> Question:
 
 
 def _names(quotes: Sequence[str]) -> list[str]:
-    """Names in the first thing that was quoted: what a pronoun most likely stands for."""
+    """Return names in the first thing that was quoted: what a pronoun most likely stands for."""
     first = quotes[0] if quotes else ""
     return [w for w in telling(first) if w[0].isupper() and WORD_PATTERN.match(w)][:4]

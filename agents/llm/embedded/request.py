@@ -69,7 +69,7 @@ class Talk:
         return [step for step in self.steps if step.name == name and not step.over_cap]
 
     def made(self, name: str, arguments: dict[str, Any]) -> bool:
-        """Whether this call was run, or refused for good."""
+        """Return whether this call was run, or refused for good."""
         same = (name, arguments)
         return any((s.name, s.arguments) == same and not s.over_cap for s in self.steps)
 
@@ -104,7 +104,7 @@ def read_talk(request: ModelRequest) -> Talk:
 
 
 def _next_question(talk: Talk, question: str, answer: str) -> Talk:
-    """A new exchange; being asked to go on is the old one, with what it had found."""
+    """Return a new exchange; being asked to go on is the old one, with what it had found."""
     if talk.question and _GO_ON.fullmatch(question):
         return Talk(talk.question, talk.earlier, talk.steps, talk.turns)
     earlier = [*talk.earlier, Exchange(talk.question, answer)] if talk.question else []
@@ -131,7 +131,7 @@ def _calls(message: Message) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 def hits(result: str) -> list[Hit] | None:
-    """The hits of a search, none if nothing matched, or None if the search failed."""
+    """Return the hits of a search, none if nothing matched, or None if the search failed."""
     found: list[Hit] = []
     lines = result.split("\n")
     for line, snippet in zip(lines, [*lines[1:], ""], strict=True):
@@ -144,14 +144,14 @@ def hits(result: str) -> list[Hit] | None:
 
 
 def read_units(step: Step) -> list[Unit]:
-    """The units of a note that was read; none if it could not be."""
+    """Return the units of a note that was read; none if it could not be."""
     lines = (_LINE.fullmatch(line) for line in step.result.split("\n"))
     path = str(step.arguments.get("path", ""))
     return units(path, [(int(line[1]), line[2]) for line in lines if line])
 
 
 def snippet_units(hit: Hit) -> list[Unit]:
-    """The whole sentences of a hit, for when its note was not read."""
+    """Return the whole sentences of a hit, for when its note was not read."""
     found = units(hit.path, [(hit.line, hit.snippet)])
     cut_head, cut_tail = hit.snippet.startswith("…"), hit.snippet.endswith("…")
     whole = found[cut_head : len(found) - cut_tail] if cut_head or cut_tail else found
@@ -162,13 +162,13 @@ def snippet_units(hit: Hit) -> list[Unit]:
 
 
 def listed(result: str) -> list[tuple[str, str]]:
-    """Path and title of each note of a listing."""
+    """Return path and title of each note of a listing."""
     found = (_LISTED.fullmatch(line) for line in result.split("\n"))
     return [(match[1], match[2]) for match in found if match]
 
 
 def quoted(answer: str) -> list[str]:
-    """What an earlier answer of ours quoted, in its order, without marks and citations."""
+    """Return what an earlier answer of ours quoted, in its order, without marks and citations."""
     found = []
     lines = answer.split("\n")
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
@@ -182,5 +182,5 @@ def quoted(answer: str) -> list[str]:
 
 
 def cited(answers: Sequence[str]) -> list[str]:
-    """The paths that answers cite, each once."""
+    """Return the paths that answers cite, each once."""
     return list(dict.fromkeys(m[1] for answer in answers for m in CITATION.finditer(answer)))

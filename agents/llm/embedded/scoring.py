@@ -73,7 +73,7 @@ class Scale:
         return Weighed(unit, coverage, own, fits, score * self._prior(unit))
 
     def _named(self, unit: Unit) -> float:
-        """What the title of its note is worth: more below the heading that was asked for."""
+        """Return what the title of its note is worth: more below the heading that was asked for."""
         fits = self.question.kind is Kind.WHY and reasons_below(unit.heading)
         return _AROUND if fits else _NAMED
 
@@ -101,7 +101,7 @@ class Scale:
         return prior
 
     def _beside(self, unit: Unit) -> float:
-        """The share of the question's neighbouring words that are neighbours here as well."""
+        """Return the share of the question's neighbouring words that are neighbours here."""
         return len(self._pairs & {*pairwise(stems(unit.text))}) / max(1, len(self._pairs))
 
     def best(self, material: Iterable[Unit]) -> list[Weighed]:
@@ -118,7 +118,7 @@ def _inside(word: str, unit: Unit) -> float:
 
 
 def _outside(word: str, unit: Unit, named: float) -> float:
-    """What the heading, the title or the sentence before says is understood here."""
+    """Return how much of it heading, title or the sentence before says: understood here."""
     words = {word} | agreeing(word)
     if words & unit.around:
         return _AROUND
@@ -128,7 +128,7 @@ def _outside(word: str, unit: Unit, named: float) -> float:
 
 
 def _is_part(word: str, found: frozenset[str]) -> bool:
-    """Compounds: `radar` in `radarkopf`, and the other way round for long words."""
+    """Return whether one is part of the other: `radar` in `radarkopf`, for long words."""
     if len(word) < 5:
         return False
     return any(
@@ -143,7 +143,7 @@ def _is_part(word: str, found: frozenset[str]) -> bool:
 
 
 def same_fact(first: Unit, second: Unit) -> bool:
-    """Whether two units say nearly the same."""
+    """Return whether two units say nearly the same."""
     if first.text == second.text:
         return True
     small, large = sorted((first.stems, second.stems), key=len)
@@ -151,13 +151,13 @@ def same_fact(first: Unit, second: Unit) -> bool:
 
 
 def dangling(unit: Unit) -> bool:
-    """Whether a unit cannot be understood without the sentence before it."""
+    """Return whether a unit cannot be understood without the sentence before it."""
     short = len(unit.text) < 60 and bool(_REFERS_BACK.search(unit.text))
     return unit.before is not None and (short or bool(_DANGLING.match(unit.text)))
 
 
 def chosen(question: Question, weighed: Sequence[Weighed], most: int) -> list[Weighed]:
-    """The best, and what comes close to it and is not said yet."""
+    """Return the best, and what comes close to it and is not said yet."""
     if not weighed:
         return []
     best = weighed[0]

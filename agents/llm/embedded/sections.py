@@ -17,7 +17,7 @@ _CONDITION = re.compile(r"(?:when|if|wenn|falls)\b", re.IGNORECASE)
 
 
 def asked_for(question: Question, scale: Scale, material: Material) -> Group | None:
-    """The section whose heading says what the question says."""
+    """Return the section whose heading says what the question says."""
     if question.is_fact or question.kind is Kind.LIST:
         return None
     for units in material.notes.values():
@@ -32,7 +32,7 @@ def asked_for(question: Question, scale: Scale, material: Material) -> Group | N
 
 
 def reasons(question: Question, scale: Scale, material: Material, best: Weighed) -> Group | None:
-    """A section of reasons in the note that is asked about, unless one sentence says it all."""
+    """Return a section of reasons in the note asked about, unless one sentence says it all."""
     if question.kind is not Kind.WHY or (best.own >= 0.8 and best.cue == 1.0):
         return None
     worths: list[tuple[float, Group]] = []
@@ -49,7 +49,7 @@ def reasons(question: Question, scale: Scale, material: Material, best: Weighed)
 
 
 def summary(question: Question, material: Material, weighed: Sequence[Weighed]) -> list[Group]:
-    """The first sentence of each section of the note that is named, or of those that fit."""
+    """Return the first sentence of each section of the note that is named, or of those that fit."""
     named = {
         path: sum(weight for word, weight in question.weights.items() if word in units[0].named)
         for path, units in material.notes.items()

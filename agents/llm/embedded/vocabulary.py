@@ -81,7 +81,7 @@ SOFT = frozenset(_SOFT_TEXT.split())
 
 
 def telling(text: str) -> list[str]:
-    """The words of a text that carry it, as they are written, once each."""
+    """Return the words of a text that carry it, as they are written, once each."""
     found: dict[str, str] = {}
     for match in WORD_PATTERN.finditer(text):
         word, folded = match[0], fold(match[0])
@@ -107,7 +107,7 @@ _GROUPS = _groups()
 
 
 def agreeing(word: str) -> frozenset[str]:
-    """Stems that say about the same as a stem, without itself."""
+    """Return stems that say about the same as a stem, without itself."""
     return _GROUPS.get(word, frozenset()) - {word}
 
 

@@ -62,7 +62,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         port: int,
         timeout: float | None,  # noqa: ASYNC109  # as above
     ) -> socket.socket:
-        """By the first of its addresses that answers; each has its share of the time."""
+        """Connect to the first of its addresses that answers; each has its share of the time."""
         addresses = await self._resolve(host, port)
         if self._permits is not None:
             addresses = [one for one in addresses if self._permits(host, port, one)]
@@ -89,7 +89,7 @@ async def _connect_address(address: str, port: int) -> socket.socket:
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """The IP addresses of a host, in the order in which the system would try them."""
+    """Return the IP addresses of a host, in the order in which the system would try them."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(info[4][0]) for info in found))[:MAX_ADDRESSES]

@@ -43,7 +43,7 @@ class PacedStream(ByteStream):
         """Whether what comes next may be read a little later."""
 
     async def read_paced(self, max_bytes: int) -> bytes | None:
-        """What is there after a rest, if anything. Nothing at all is the end."""
+        """Return what is there after a rest, if anything. Nothing at all is the end."""
         if self.may_delay and not (self._is_flooded or self._has_delayed):
             self._has_delayed = True
             await asyncio.sleep(_seconds_to_next_read())

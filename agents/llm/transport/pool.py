@@ -104,7 +104,7 @@ class _BodyStream(httpx.AsyncByteStream):
 
 
 def get_paced_stream(response: httpx.Response) -> PacedStream | None:
-    """What a response is read from, if it came by a connection of ours."""
+    """Return what a response is read from, if it came by a connection of ours."""
     stream = response.extensions.get("network_stream")
     found: PacedStream | None = stream and stream.get_extra_info("paced_stream")
     return found

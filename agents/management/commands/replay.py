@@ -94,7 +94,7 @@ class Command(BaseCommand):
         )
 
     def _report(self, verdicts: Iterable[Verdict], *, as_json: bool, scores: Any = ()) -> None:
-        """What was found, in words, or as JSON: a line for every run, then the sums."""
+        """Print what was found, in words, or as JSON: a line for every run, then the sums."""
         if as_json:
             found = summarize(self._write_json_lines(verdicts))
             for data in filter(None, (serialize_summary(found), scores)):
@@ -123,7 +123,7 @@ def _get_effective_config(config: AgentConfig, tree: str) -> AgentConfig:
 
 
 def _load_recordings(options: dict[str, Any], tree: str | None) -> Iterator[Recording]:
-    """The runs that were named, or those that have ended and pass the filters."""
+    """Return the runs that were named, or those that have ended and pass the filters."""
     if options["run"]:
         if any(options[name] is not None for name in FILTERS):
             raise CommandError("Name runs, or filter them, not both.")
@@ -146,7 +146,7 @@ def _filter_runs(options: dict[str, Any]) -> "QuerySet[AgentRun]":
 
 
 def _parse_moment(text: str) -> datetime:
-    """A day or a moment in ISO 8601; UTC unless it says otherwise."""
+    """Return a day or a moment in ISO 8601; UTC unless it says otherwise."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

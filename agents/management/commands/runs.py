@@ -42,7 +42,7 @@ def _format_run(run: AgentRun) -> str:
 
 
 def find_run(name: str) -> AgentRun:
-    """The run of that id. The beginning of an id will do while it is the only one."""
+    """Return the run of that id. The beginning of an id will do while it is the only one."""
     try:
         found = list(AgentRun.objects.filter(pk=UUID(name)))
     except ValueError:

@@ -88,7 +88,7 @@ class Command(BaseCommand):
 
 
 def _prepare_run(options: dict[str, Any]) -> PreparedRun:
-    """The question, ready to be started where the options say."""
+    """Return the question, ready to be started where the options say."""
     user, question = find_user(options["user"]), options["question"]
     tree = parse_tree(options["tree"]) if options["tree"] is not None else None
     run_options = RunOptions(tree=tree, overrides=parse_integers("--set", options["set"]))
@@ -114,7 +114,7 @@ def _prepare_run(options: dict[str, Any]) -> PreparedRun:
 
 
 def _get_conversation(name: str | None, user: User) -> Conversation | None:
-    """The conversation to ask in, of this user."""
+    """Return the conversation to ask in, of this user."""
     if name is None:
         return None
     try:
@@ -128,7 +128,7 @@ def _get_conversation(name: str | None, user: User) -> Conversation | None:
 
 
 def _get_earlier_run(name: str | None, user: User) -> AgentRun | None:
-    """The ended run to go on from."""
+    """Return the ended run to go on from."""
     if name is None:
         return None
     try:

@@ -23,7 +23,7 @@ RECENT_COUNT = 6
 @login_required
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
-    """The library of the project that one works in."""
+    """Show the library of the project that one works in."""
     project = get_current_project(request)
     return redirect("library", project.slug) if project else redirect("projects")
 
@@ -31,7 +31,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_GET
 @library_page()
 def folder(request: HttpRequest, project: Project) -> HttpResponse:
-    """What lies in a folder, a page at a time."""
+    """Show what lies in a folder, a page at a time."""
     shown = request.GET.get("folder", "").strip().strip("/")
     entries = list_entries(project.pk, shown)
     page = Paginator(entries, PAGE_SIZE).get_page(request.GET.get("page"))

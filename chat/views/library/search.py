@@ -18,7 +18,7 @@ MAX_HITS = 20
 @require_GET
 @library_page()
 def search(request: HtmxRequest, project: Project) -> HttpResponse:
-    """The hits; for htmx without the page around them."""
+    """Show the hits; for htmx without the page around them."""
     query, tag, folder = (_clean(request.GET.get(name, "")) for name in ("q", "tag", "in"))
     context: dict[str, Any] = {"query": query, "tag": tag, "in_folder": folder}
     if query:

@@ -74,7 +74,7 @@ class Command(BaseCommand):
         self.stdout.flush()
 
     def _find_sign_in_user(self) -> User | None:
-        """Whom to print a link for. Asked before serving: the loop's thread asks no database."""
+        """Return whom to print a link for, before serving: the loop's thread asks no database."""
         if settings.HTTPS and not settings.ORIGINS:
             self._warn(
                 "Pages are for HTTPS only. To use them on this machine without, set "
@@ -89,7 +89,7 @@ class Command(BaseCommand):
             connection.close()
 
     def _public_url(self, address: str) -> str:
-        """Where people find this server: the first origin, unless the port was left to chance."""
+        """Return where people find this server: the first origin, unless the port is by chance."""
         return settings.ORIGINS[0] if settings.ORIGINS and self._port else address
 
     def _warn(self, text: str) -> None:
@@ -110,7 +110,7 @@ def _refuse_old_database() -> None:
 
 
 def _refuse_unwritable_database() -> None:
-    """A server that can keep nothing should not begin to answer."""
+    """Refuse to serve if nothing can be stored."""
     if trouble := try_to_write():
         raise CommandError(_unusable_message(trouble))
 

@@ -69,7 +69,7 @@ class TextCursor:
         return option
 
     def peek(self, *options: str) -> Parse[str]:
-        """Which of some literals comes next; none of them begins another."""
+        """Return which of some literals comes next; none of them begins another."""
         longest = max(map(len, options))
         while True:
             text = self.text[self.pos : self.pos + longest]
@@ -120,7 +120,7 @@ class TextCursor:
 
 
 def parse_json_object(text: str) -> dict[str, Any]:
-    """Like a model's JSON: line breaks inside strings are forgiven."""
+    """Parse a model's JSON: line breaks inside strings are forgiven."""
     try:
         value = json.loads(text, strict=False, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -131,7 +131,7 @@ def parse_json_object(text: str) -> dict[str, Any]:
 
 
 def parse_parameter(text: str) -> object:
-    """A parameter's value: JSON if that makes it more than a string, else as it is written."""
+    """Return a parameter's value: JSON if that is more than a string, else as written."""
     if text.startswith("\n"):
         text = text[1:].removesuffix("\n")
     try:

@@ -29,7 +29,7 @@ class Hermes:
 
 
 def _parse_call(value: dict[str, Any]) -> TextCall:
-    """`parameters` is how Llama spells `arguments`."""
+    """Parse one call; `parameters` is how Llama spells `arguments`."""
     name = value.get("name")
     arguments = value.get("arguments", value.get("parameters"))
     if not isinstance(name, str) or not name:

@@ -33,12 +33,12 @@ class OpenerIndex:
         self.opener = re.compile("|".join((*map(re.escape, tags), word)))
 
     def family_at(self, text: str, pos: int) -> Family | None:
-        """The family whose complete opener is at `pos`."""
+        """Return the family whose complete opener is at `pos`."""
         match = self.opener.match(text, pos)
         return self.families[match[0]] if match else None
 
     def may_begin(self, text: str, pos: int) -> bool:
-        """Whether the text from `pos` on is the beginning of a tag that opens a call."""
+        """Return whether the text from `pos` on is the beginning of a tag that opens a call."""
         return len(text) - pos < self._max_tag_length and text[pos:] in self._tag_prefixes
 
     def find_last_word(self, text: str, pos: int) -> int:

@@ -29,7 +29,7 @@ class CallAttempt:
         self._parse = family.parse(self.cursor)
 
     def read(self, text: str, final: bool) -> list[TextCall] | None:
-        """The calls, none if the text is not a call after all, None if more text is needed."""
+        """Return the calls, none if the text is not a call, None if more text is needed."""
         self.cursor.text = text
         try:
             next(self._parse)
@@ -61,7 +61,7 @@ class TextCallScanner:
         return self._scan(final=False)
 
     def flush(self) -> ScanResult:
-        """The text has ended: what is still open is no call."""
+        """End the text: what is still open is no call."""
         return self._scan(final=True)
 
     def flush_raw(self) -> str:
@@ -70,7 +70,7 @@ class TextCallScanner:
         return held
 
     def _is_plain(self, text: str) -> bool:
-        """Whether no call begins, ends or may begin in `text`. Cheap, as prose is the rule."""
+        """Return whether no call begins, ends or may begin in `text`. Cheap: prose is the rule."""
         if self._code:
             return "`" not in text and (self._code > 2 or "\n" not in text)
         if _SPECIAL.search(text):
