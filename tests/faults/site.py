@@ -1,6 +1,6 @@
 """A site to be broken: a database, and server processes on it that are killed, stopped, restarted.
 
-The processes are `manage.py serve`, as in production, with the doors of `doors.py` beside the
+The processes are `manage.py serve`, as in production, with the doors of `backdoors.py` beside the
 pages. All of them are our children and die with us, whatever happens.
 """
 

@@ -4,7 +4,7 @@
     Script([Fault("status_503"), say("Second try.")])
     Script([], then=when_tool_free(say("Wrapping up."), otherwise=call("look", page=1)))
 
-Scripts are values: the players in `player.py` keep the place.
+Scripts are values: the players in `script_player.py` keep the place.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The loop: whatever a tool, a model or a reader does, a run ends properly.
 
-That it keeps its limits is in `test_limits.py`, trees are in `test_loop_trees.py`.
+That it keeps its limits is in `test_limits.py`, trees are in `test_trees.py`.
 """
 
 import asyncio
