@@ -393,7 +393,7 @@ def test_a_question_during_a_run_is_answered_with_a_sentence(visitor: Visitor, a
     ada.plays(held("So far ", "and done.", gate))
     tab = visitor.enters(ada).ask("A long story, please.").shows("So far")
     tab.send("And another?")
-    expect(tab.page.locator("#flash")).to_contain_text("has a run going")
+    expect(tab.page.locator("#flash")).to_contain_text("already in progress")
     expect(tab.question).to_have_value("And another?")
     gate.open()
     tab.ended()

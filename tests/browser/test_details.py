@@ -77,7 +77,7 @@ def test_the_line_that_a_run_is_going_leaves_with_the_run(visitor: Visitor, ada:
     tab = visitor.enters(ada).ask("First?").shows("One and")
     tab.send("Second?")
     flash = tab.page.locator("#flash")
-    expect(flash).to_contain_text("has a run going")
+    expect(flash).to_contain_text("already in progress")
     gate.open()
     tab.ended()
     expect(flash).to_be_empty()

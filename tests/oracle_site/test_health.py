@@ -180,7 +180,7 @@ def test_a_disk_that_takes_nothing_is_told_and_forgotten_when_it_does(server: Se
         assert "disk" in becomes(server, 503).text
         page = sign_in(server)
         assert page.status_code == 503
-        assert "disk of the server" in page.text
+        assert "The server&#x27;s disk" in page.text
         assert httpx.get(f"{server.address}/healthz", trust_env=False).status_code == 200
         assert httpx.get(f"{server.address}/sign-in/", trust_env=False).status_code == 200
     becomes(server, 200)

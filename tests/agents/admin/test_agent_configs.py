@@ -62,7 +62,7 @@ def test_a_person_s_page_says_what_was_changed_when_and_by_whom(ada: User) -> No
 
 def test_whoever_set_nothing_has_a_page_with_the_defaults(ada: User) -> None:
     text = Page(shown(auditor(), f"{ada.pk}/change/")).text()
-    assert "Nothing was ever changed" in text
+    assert "Nothing has been changed" in text
     assert "Changes None." in text
 
 

@@ -100,7 +100,7 @@ def test_a_project_has_so_many_open_links_at_most(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(invitations, "MAX_OPEN", 1)
     team = Team()
     token = link(team)
-    with pytest.raises(ProjectRefused, match="Take one back"):
+    with pytest.raises(ProjectRefused, match="Revoke one"):
         link(team)
     invitations.accept_invitation(token, team.eve)
     assert link(team)

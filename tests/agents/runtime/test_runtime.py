@@ -125,7 +125,7 @@ async def test_a_conversation_has_one_run_at_a_time_and_the_others_are_told_so()
     request = await asked(conversation_key=uuid.uuid4())
     async with Runtime(ScriptedRunFactory(ScriptedModel([call("wait")]), waiting())) as runtime:
         row = await runtime.start(request)
-        with pytest.raises(RunRefused, match="has a run going"):
+        with pytest.raises(RunRefused, match="already in progress"):
             await runtime.start(request)
         await runtime.cancel(row.pk)
         await followed(runtime, row.pk)

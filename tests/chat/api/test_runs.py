@@ -176,7 +176,7 @@ async def test_a_second_question_in_a_conversation_waits_for_the_first(ada: Call
     run = await until_started()
     body = {"question": "Two?", "conversation_id": str(run.conversation_key)}
     (problem,) = refusal(await ada("POST", "oracle", json=body), 409)
-    assert "has a run going" in problem["msg"]
+    assert "already in progress" in problem["msg"]
     valve.open()
     assert (await first).json()["answer"] == "slow"
 

@@ -63,7 +63,7 @@ async def test_a_question_while_another_is_answered_is_refused_in_words() -> Non
         page = await here.socket(uuid4())
         await here.started(page)
         await page.says("submit", question="And?", client_message_id="m2")
-        assert "has a run going" in await page.told()
+        assert "already in progress" in await page.told()
         await page.says("stop")
 
 

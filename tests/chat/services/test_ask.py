@@ -49,7 +49,7 @@ def test_the_id_of_a_new_conversation_may_be_chosen_but_not_taken_over() -> None
         if name == "bob":
             user, project = member(name)
         again = ask.start_conversation(user, project.pk, "Mine?", conversation_id=key)
-        with pytest.raises(StaleHead, match="begun already"):
+        with pytest.raises(StaleHead, match="already exists"):
             started(again)
     assert AgentRun.objects.count() == Exchange.objects.count() == 1
 

@@ -93,7 +93,7 @@ def test_a_run_that_goes_on_is_not_undone(client: Client, exchange: Exchange) ->
     answer = client.post(
         address("undo-changes", exchange), headers=HTMX, secure=True
     ).content.decode()
-    assert "still going on" in answer
+    assert "still in progress" in answer
     assert len(texts()) == 2
 
 

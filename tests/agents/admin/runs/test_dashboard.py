@@ -150,7 +150,7 @@ def test_what_is_not_counted_in_full_is_said(
     now = timezone.now()
     saved(*(ended(*people, model=f"m{n}", at=now - timedelta(days=n)) for n in range(3)))
     page = seen()
-    assert "those of the newest 2 of these runs" in page.text()
+    assert "cover the newest 2 of these runs" in page.text()
     assert "m2" not in page.text("th")
 
 
