@@ -215,5 +215,5 @@ def test_a_server_says_at_its_start_that_nothing_can_be_stored(folder: Path) -> 
         preexec_fn=lambda: setrlimit(RLIMIT_FSIZE, (0, RLIM_INFINITY)),
     )
     assert done.returncode == 1
-    assert "Cannot serve: nothing can be stored. The disk" in done.stderr
+    assert "Cannot serve: nothing can be stored. The server's disk" in done.stderr
     assert "Traceback" not in done.stderr

@@ -126,5 +126,5 @@ def test_undo_gives_a_deleted_project_back_to_everybody() -> None:
 def test_a_purged_project_cannot_be_restored() -> None:
     team = Team()
     Project.objects.filter(pk=team.project.pk).update(name="", deleted_at=timezone.now())
-    with pytest.raises(ProjectRefused, match="gone for good"):
+    with pytest.raises(ProjectRefused, match="deleted for good"):
         services.restore_project(team.project, by=team.ada)

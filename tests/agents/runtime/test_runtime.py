@@ -136,7 +136,7 @@ async def test_a_user_may_have_only_so_many_runs_going() -> None:
     model = ScriptedModel([], then=call("wait"))
     async with Runtime(ScriptedRunFactory(model, waiting())) as runtime:
         rows = [await runtime.start(request) for _ in range(5)]
-        with pytest.raises(RunRefused, match="5 runs going"):
+        with pytest.raises(RunRefused, match="5 runs in progress"):
             await runtime.start(request)
         for row in rows:
             await runtime.cancel(row.pk)

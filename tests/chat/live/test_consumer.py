@@ -251,7 +251,7 @@ async def test_what_belongs_to_somebody_else_cannot_be_touched(
         named = {"exchange": theirs.pk, "run": theirs.run_id, "unknown": uuid4()}[which]
         page = await here.socket(await key_of(mine))
         await page.sends(json.dumps(verb).replace('"X"', f'"{named}"'))
-        assert "There is no such exchange" in await page.told()
+        assert "no such exchange" in await page.told()
         head = (await Conversation.objects.aget(pk=await key_of(mine))).head_id
         assert head == mine.exchange.pk
         assert await AgentRun.objects.acount() == 2

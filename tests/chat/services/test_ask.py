@@ -161,9 +161,9 @@ def test_a_limit_out_of_bounds_is_refused_with_what_is_in_force() -> None:
         (" \n\t", RunOptions(), "is empty"),
         ("x" * 16_001, RunOptions(), "16,001 characters; 16,000 are allowed"),
         ("?", RunOptions(tree="unheard of"), "no mode 'unheard of'. Known: default"),
-        ("?", RunOptions(client_message_id="x" * 65), "1 to 64 characters"),
-        ("?", RunOptions(client_message_id=""), "1 to 64 characters"),
-        ("?", RunOptions(client_message_id="a\x00"), "1 to 64 characters"),
+        ("?", RunOptions(client_message_id="x" * 65), "1 to 64 visible characters"),
+        ("?", RunOptions(client_message_id=""), "1 to 64 visible characters"),
+        ("?", RunOptions(client_message_id="a\x00"), "1 to 64 visible characters"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_words(
@@ -226,7 +226,7 @@ def test_a_question_at_head_is_refused_once_head_has_moved() -> None:
     talk = Talk()
     late = ask.ask(talk.user, "late", conversation_id=talk.id)
     talk.ask("early")
-    with pytest.raises(StaleHead, match="just now"):
+    with pytest.raises(StaleHead, match="was just asked"):
         started(late)
     assert not AgentRun.objects.filter(question="late").exists()
 

@@ -158,7 +158,7 @@ async def test_a_refused_first_question_leaves_no_empty_conversation() -> None:
         ]
         for one in ready[:5]:
             await chat.start(one)
-        with pytest.raises(RunRefused, match="5 runs going"):
+        with pytest.raises(RunRefused, match="5 runs in progress"):
             await chat.start(ready[5])
     assert await Conversation.all_objects.acount() == 5
 

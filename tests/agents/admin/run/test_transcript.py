@@ -43,7 +43,7 @@ def opened(run: AgentRun, user: User, **data: object) -> str:
 def test_opening_asks_first_and_shows_nothing(rita: User) -> None:
     run = run_with("Yes.")
     html = browser(rita).get(f"{LIST}{run.pk}/transcript/").content.decode()
-    assert "is recorded" in html
+    assert "are recorded" in html
     assert SECRET not in html
     assert not AuditEntry.objects.exclude(verb="close").exists()
 
