@@ -123,9 +123,9 @@ def let_the_agent_write_and_undo(tab: Tab, ada: Person) -> None:
 
 def invite_a_reader(page: Page, address: str, slug: str) -> str:
     page.goto(f"{address}/p/{slug}/settings/")
-    links = page.locator("section", has=page.get_by_role("button", name="Make a link"))
+    links = page.locator("section", has=page.get_by_role("button", name="Create a link"))
     links.get_by_label("Role").select_option("reader")
-    links.get_by_role("button", name="Make a link").click()
+    links.get_by_role("button", name="Create a link").click()
     return page.locator("#link").input_value()
 
 
@@ -135,7 +135,7 @@ def become_a_reader_who_cannot_write(tab: Tab, site: Site, link: str, slug: str)
     page.get_by_label("Name", exact=True).or_(page.get_by_label("Username")).fill(name)
     for field in page.locator('input[type="password"]').all():
         field.fill(PASSWORD)
-    page.get_by_role("button", name="Make the account and join").click()
+    page.get_by_role("button", name="Create account and join").click()
     expect(page.locator("#question")).to_be_visible()
     site.stage.play(DEFAULT_MODEL, Script([say("It says: buy slowly.")]))
     tab.go("/new/").ask("What does the vault say?").ended()

@@ -26,7 +26,7 @@ def join(page: Page, link: str, name: str) -> None:
     page.get_by_label("Username").fill(name)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_label("Password confirmation").fill(PASSWORD)
-    page.get_by_role("button", name="Make the account and join").click()
+    page.get_by_role("button", name="Create account and join").click()
 
 
 @pytest.mark.ci
@@ -49,7 +49,7 @@ def test_a_stranger_comes_in_by_a_link_asks_and_is_shown_out_when_removed(
         owner.page.get_by_role("button", name="Project: Tidewatch").click()
         owner.page.get_by_role("link", name="People and settings").click()
         owner.page.get_by_label("Role", exact=True).last.select_option("reader")
-        owner.page.get_by_role("button", name="Make a link").click()
+        owner.page.get_by_role("button", name="Create a link").click()
         link = owner.page.get_by_label("The new link").input_value()
 
         stranger = Tab(strangers.new_page(), server.address, watch)
@@ -67,6 +67,6 @@ def test_a_stranger_comes_in_by_a_link_asks_and_is_shown_out_when_removed(
         owner.page.get_by_role("button", name="Remove nia").click()
         expect(stranger.page.locator("#flash")).to_contain_text("not in this project any more")
         stranger.page.goto(server.address)
-        expect(stranger.page.locator("main")).to_contain_text("You are in no project yet")
+        expect(stranger.page.locator("main")).to_contain_text("You are not in any project yet")
         assert "Traceback" not in server.log.read_text()
     assert watch.problems == []

@@ -226,7 +226,7 @@ async def test_nobody_begins_a_conversation_in_a_project_of_others() -> None:
         eve, _ = await sync_to_async(member)("eve")
         page = await here.socket(uuid4(), session=await signed_in(eve))
         await page.says("submit", question="Why?", client_message_id="m1")
-        assert await page.told() == "You are not a member of such a project."
+        assert await page.told() == "You have no such project."
         assert await page.closed() == 4403
         assert await AgentRun.objects.acount() == 0
 
