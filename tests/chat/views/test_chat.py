@@ -49,6 +49,8 @@ MINE = {
     "run",
     "call",
     "rest",
+    "run-changes",
+    "undo-changes",
 }
 """The owner's alone."""
 OURS = {"note", "project", "project-open", "project-leave"}
@@ -58,10 +60,10 @@ OWNERS = {
     "member-add", "member-role", "member-remove", "link-create", "link-revoke",
 }  # fmt: skip
 """Of the owners of the project; tests/chat/views/test_projects.py says what others are told."""
-POSTED = {"outline-action", "delete", "restore", "project-create", "project-sample"} | {
-    *OWNERS,
-    "project-leave",
-}
+POSTED = OWNERS | {
+    "outline-action", "delete", "restore", "undo-changes",
+    "project-create", "project-sample", "project-leave",
+}  # fmt: skip
 
 
 REDIRECTED = {"home", "export", "exchange-redirect", "run", "project-open"}
@@ -119,6 +121,8 @@ def address(name: str, talk: Talk) -> str:
         "export": [talk.id, "md"],
         "run": [talk.first.run_id],
         "call": [talk.first.run_id, 0],
+        "run-changes": [talk.first.run_id],
+        "undo-changes": [talk.first.run_id],
         "rest": [talk.first.run_id, 1, 1],
         "note": [talk.project.pk, NOTE],
         "home": [], "new": [], "conversation-list": [], "search": [], "runs": [], "password": [],

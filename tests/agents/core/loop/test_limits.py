@@ -9,12 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Content, Done, OracleStreamChunk, SystemMessage, ToolCalled, Turn
 from agents.core.messages import TokenUsage, ToolCall, ToolOutcome
 from agents.core.ports import ToolContext
+from agents.llm import OpenAIChatModel
 from tests.support.payloads import payloads
 from tests.support.runs import FastClock, Ran, drive, served
 from tests.support.script import Call, Fault, Reply, Script, call, calls, say, when_tool_free
@@ -27,6 +29,8 @@ from tests.support.tools import (
     swallows_cancellation,
     with_context,
 )
+from tests.support.transport import ScriptedTransport
+from tests.support.virtual import VirtualClock, virtual_time
 
 
 def pages() -> Callable[[dict[str, Any]], Reply]:
@@ -46,6 +50,16 @@ def looking() -> FakeTools:
         return ToolOutcome(ok=True, content=f"page {call.arguments.get('page')}: nothing new")
 
     return FakeTools({"look": with_context(look)})
+
+
+async def drive_virtually(script: Script, **options: Any) -> tuple[Ran, int]:
+    """A run in virtual time, and how many of its requests were cut: for bounds in seconds, which
+    a busy machine would break."""
+    clock = VirtualClock()
+    async with ScriptedTransport(script) as transport:
+        http = httpx.AsyncClient(transport=transport)
+        model = OpenAIChatModel(http, transport.base_url, "scripted", clock=clock)
+        return await drive(model, looking(), clock=clock, **options), transport.aborted
 
 
 def cancel_on(
@@ -294,8 +308,8 @@ async def test_the_iteration_warning_comes_at_7_of_10_to_the_user_and_to_the_mod
 async def test_the_token_warning_comes_at_its_percent() -> None:
     script = Script(
         [
-            replace(call("look", page=1), usage=TokenUsage(300, 7_800)),
-            say("That is all.", usage=TokenUsage(400, 20)),
+            replace(call("look", page=1), usage=TokenUsage(100, 8_000)),
+            say("That is all.", usage=TokenUsage(200, 20)),
         ]
     )
     async with served(script) as bench:
@@ -446,15 +460,14 @@ async def test_a_wrap_up_that_fails_keeps_its_reason(name: str) -> None:
     assert_sound(ran)
 
 
+@virtual_time
 async def test_a_wrap_up_of_a_stuck_run_that_stays_silent_is_abandoned_after_4_seconds() -> None:
-    clock = FastClock()
     silent = Reply(fault=Fault("hang"))
     script = Script(then=when_tool_free(silent, otherwise=call("look", page=1)))
-    async with served(script, clock=clock) as bench:
-        ran = await drive(bench.model(), looking(), clock=clock)
-        await bench.endpoint.until(lambda: bench.endpoint.aborted == 1)
+    ran, aborted = await drive_virtually(script)
+    assert aborted == 1
     assert ran.reason == "no_progress"
-    assert ran.seconds < 10
+    assert 4 <= ran.seconds < 4.5
     assert "No answer was written" in ran.explanation
 
 
@@ -690,15 +703,14 @@ async def test_a_second_cancel_and_a_cancel_before_the_start_are_harmless() -> N
 # -- time -----------------------------------------------------------------------------------------
 
 
+@virtual_time
 async def test_a_model_that_drips_is_cut_at_the_deadline_with_its_text_kept() -> None:
-    clock = FastClock()
-    drips = say("slow " * 200, piece_delay=0.05)
-    async with served(Script([drips]), clock=clock) as bench:
-        ran = await drive(bench.model(), looking(), clock=clock, config={"timeout_seconds": 10})
-        await bench.endpoint.until(lambda: bench.endpoint.aborted == 1)
+    drips = say("slow " * 200, piece_delay=1)
+    ran, aborted = await drive_virtually(Script([drips]), config={"timeout_seconds": 10})
+    assert aborted == 1
     assert (ran.outcome, ran.reason) == ("limited", "timeout")
     assert ran.answer.startswith("slow slow")
-    assert 10 <= ran.seconds < 15
+    assert 10 <= ran.seconds < 10.5
 
 
 async def test_a_model_that_never_answers_is_cut_at_the_deadline() -> None:
