@@ -1,6 +1,8 @@
 """Who may: tokens, scopes, what is somebody else's."""
 
+import re
 from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -9,7 +11,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from agents.models import ApiToken, Membership, Project
+from agents.models import ApiToken, Invitation, Membership, Project
+from agents.models.api_tokens import Scope
+from agents.projects.invitations import create_invitation
 from chat.api import runs
 from chat.api.urls import ENDPOINTS
 from tests.chat.api.api_client import CONFIG, Caller, refusal
@@ -19,10 +23,30 @@ pytestmark = pytest.mark.django_db(transaction=True)
 GUARDED = [each for each in ENDPOINTS if each.scopes]
 
 
-def address(path: str, run: object = None, conversation: object = None) -> str:
-    run, conversation = run or uuid4(), conversation or uuid4()
-    path = path.replace("<uuid:run_id>", str(run))
-    return path.replace("<uuid:conversation_id>", str(conversation))
+BODIES = {
+    "add_member": {"username": "eve", "role": "owner"},
+    "change_role": {"role": "owner"},
+    "change_project": {"name": "x"},
+    "create_invitation": {"role": "owner"},
+    "rename_conversation": {"title": "x"},
+}
+"""What is sent to addresses of one thing that take a body."""
+
+
+def address(path: str, **known: object) -> str:
+    """Of known things; of things that do not exist where none is known."""
+    nothing = {"uuid": str(uuid4()), "int": "999999"}
+    return re.sub(r"<(\w+):(\w+)>", lambda at: str(known.get(at[2], nothing[at[1]])), path)
+
+
+def invite(project_id: str) -> Invitation:
+    project = Project.objects.get(pk=project_id)
+    return create_invitation(project, Membership.Role.READER, by=None)[0]
+
+
+def list_project_rows() -> list[Any]:
+    """Everything about projects that a request could have changed."""
+    return [list(rows.objects.values()) for rows in (Project, Membership, Invitation)]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +75,7 @@ async def test_a_token_of_somebody_who_was_deactivated_is_none(ada: Caller) -> N
 
 
 async def test_a_token_may_do_what_its_scopes_say_and_nothing_else(ada: Caller) -> None:
-    for scope in ("ask", "read", "settings"):
+    for scope in Scope.values:
         less = await ada.as_scopes(scope)
         for each in GUARDED:
             response = await less(each.method, address(each.path))
@@ -83,12 +107,20 @@ async def test_what_is_somebody_elses_is_as_what_does_not_exist(ada: Caller) -> 
     made = (await ada("POST", "oracle", json={"question": "What is it?"})).json()
     eve, _ = await sync_to_async(member)("eve")
     stranger = await ada.as_user(eve)
-    before = await ada.stored()
+    invitation = await sync_to_async(invite)(made["project_id"])
+    before, project_rows = await ada.stored(), await sync_to_async(list_project_rows)()
+    ids = {
+        "run_id": made["id"],
+        "conversation_id": made["conversation_id"],
+        "project_id": made["project_id"],
+        "user_id": ada.user.pk,
+        "invitation_id": invitation.pk,
+    }
     for each in GUARDED:
         if "<" not in each.path:
             continue
-        body = {"json": {"title": "x"}} if each.takes else {}
-        theirs = address(each.path, made["id"], made["conversation_id"])
+        body = {"json": BODIES[each.name]} if each.takes else {}
+        theirs = address(each.path, **ids)
         got = await stranger(each.method, theirs, **body)
         nothing = await stranger(each.method, address(each.path), **body)
         assert refusal(got, 404) == refusal(nothing, 404)
@@ -98,6 +130,7 @@ async def test_what_is_somebody_elses_is_as_what_does_not_exist(ada: Caller) -> 
             asked = {"question": "Theirs?", name: known}
             refusal(await stranger("POST", "oracle", json=asked), 404)
     assert await ada.stored() == before
+    assert await sync_to_async(list_project_rows)() == project_rows
     assert (await stranger.stored())[2:] == [[], []]
 
 
