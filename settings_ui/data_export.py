@@ -6,8 +6,9 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from agents.models import AgentRun, ApiToken, Appearance, ModelSettings, SettingChange
+from agents.models import ApiToken, Appearance, ModelSettings, SettingChange
 from agents.models.settings import UserAgentConfig, UserSettings
+from agents.projects.queries import runs_for
 from agents.run_serializer import ENDING_FIELDS, TIME_FIELDS, TOKEN_FIELDS, serialize_run
 from agents.web.formatting import format_timestamp
 
@@ -74,7 +75,7 @@ def iter_tokens(user: User) -> Iterator[dict[str, Any]]:
 
 def iter_runs(user: User) -> Iterator[dict[str, Any]]:
     """Also those of the terminal and of programs, which no conversation has."""
-    own = AgentRun.objects.filter(user=user)
+    own = runs_for(user)
     for batch in _iter_batches(list(own.order_by("started_at", "pk").values_list("pk", flat=True))):
         rows = own.in_bulk(batch)
         yield from (serialize_run(rows[pk], RUN_FIELDS) for pk in batch if pk in rows)

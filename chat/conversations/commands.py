@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from agents.core.sanitize import replace_unstorable
 from agents.models import AgentRun
+from agents.projects.queries import projects_for
 from chat.conversations.queries import get
 from chat.conversations.titles import make_title
 from chat.conversations.tree import lock_conversation
@@ -37,6 +38,7 @@ def delete(conversation: Conversation) -> list[UUID]:
 
 def restore(user: User, conversation_id: UUID) -> Conversation:
     """Undo a deletion."""
-    deleted = Conversation.all_objects.filter(user=user, pk=conversation_id)
+    reachable = projects_for(user).values("pk")
+    deleted = Conversation.all_objects.filter(user=user, pk=conversation_id, project__in=reachable)
     deleted.update(deleted_at=None)
     return get(user, conversation_id)
