@@ -101,6 +101,26 @@ def check_can_ask(user: User, project_id: UUID) -> None:
         raise ProjectRefused(ARCHIVED_MESSAGE)
 
 
+def can_read_by_id(user_id: int, project_id: UUID) -> bool:
+    """Whether a person can open a project at this moment."""
+    return bool(filter_members({(user_id, project_id)}))
+
+
+def hold_write_access(user_id: int, project_id: UUID) -> bool:
+    """Whether a person may change a project at this moment. To be called in the transaction of the
+    change: until that is over, they cannot be removed, nor become a reader."""
+    place = Membership.objects.filter(
+        user=user_id,
+        project=project_id,
+        project__deleted_at__isnull=True,
+        project__archived_at__isnull=True,
+        role__in=(Role.MEMBER, Role.OWNER),
+    )
+    if connection.features.has_select_for_update:
+        place = place.select_for_update(no_key=True, of=("self",))
+    return place.exists()
+
+
 def filter_members(places: set[tuple[int, UUID]]) -> set[tuple[int, UUID]]:
     """Of (user id, project id), return those where the person can open the project."""
     people = {user_id for user_id, _ in places}

@@ -1,11 +1,15 @@
 """The notes of one project, as the tools of a run use them."""
 
 import builtins
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from uuid import UUID
 
+from django.db import transaction
+
 from agents.models import Note
+from agents.projects.queries import can_read_by_id, hold_write_access
 from agents.vault import listing, moves, notes
 from agents.vault.author import Author
 from agents.vault.diffs import TextDiff, diff_texts
@@ -24,7 +28,8 @@ MAX_DIFF_LINES = 40
 class ProjectNotes(Notes):
     """Notes in rows, for one run. Without an author they can only be read.
 
-    It remembers which version of each note was read: what changed since is not overwritten.
+    It remembers which version of each note was read: what changed since is not overwritten. The
+    rights of the person whose run it is are looked at again with every call.
     """
 
     def __init__(self, project_id: UUID, author: Author | None = None) -> None:
@@ -35,27 +40,31 @@ class ProjectNotes(Notes):
     def search(
         self, queries: Sequence[str], limit: int, *, folder: str = "", tag: str = ""
     ) -> NoteSearchResult:
+        self._check_can_read()
         return search_notes(self.project_id, queries, limit=limit, folder=folder, tag=tag)
 
     def read(self, path: str) -> str:
+        self._check_can_read()
         note = notes.get_note(self.project_id, path)
         self._seen[note.key] = note.version
         return note.text.removeprefix(BYTE_ORDER_MARK)
 
     def list(self, folder: str = "") -> builtins.list[NoteEntry]:
+        self._check_can_read()
         return listing.list_notes(self.project_id, folder)
 
     def list_recent(self, limit: int) -> builtins.list[str]:
+        self._check_can_read()
         return listing.list_recent(self.project_id, limit)
 
     def write(self, path: str, body: str, title: str = "", *, call_id: str = "") -> NoteWrite:
-        author = self._require_author(call_id)
         validate_note_path(path)
         text = set_property(body, "title", title) if title.strip() else body
-        before = notes.find_note(self.project_id, path)
-        if before is None:
-            return self._create(path, text, author)
-        return self._replace(before, text, author, self._seen.get(before.key))
+        with self._hold_author(call_id) as author:
+            before = notes.find_note(self.project_id, path)
+            if before is None:
+                return self._create(path, text, author)
+            return self._replace(before, text, author, self._seen.get(before.key))
 
     def _create(self, path: str, text: str, author: Author) -> NoteWrite:
         note = notes.create_note(self.project_id, path, text, author)
@@ -82,8 +91,8 @@ class ProjectNotes(Notes):
         return NoteWrite(note.path, note.version, diff.added, diff.removed)
 
     def move(self, old_path: str, new_path: str, *, call_id: str = "") -> NoteMove:
-        author = self._require_author(call_id)
-        report = moves.move(self.project_id, old_path, new_path, author)
+        with self._hold_author(call_id) as author:
+            report = moves.move(self.project_id, old_path, new_path, author)
         self._forget_moved([old_path, *report.rewritten])
         return NoteMove(report.paths, report.rewritten, report.link_count)
 
@@ -95,9 +104,14 @@ class ProjectNotes(Notes):
     def create_index(
         self, folder: str, title: str, summaries: Mapping[str, str], *, call_id: str = ""
     ) -> NoteWrite:
-        author = self._require_author(call_id)
-        prefix = listing.normalise_folder(folder)
-        path = f"{prefix}{INDEX_NAME}"
+        with self._hold_author(call_id) as author:
+            path = f"{listing.normalise_folder(folder)}{INDEX_NAME}"
+            text = self._compose_index(folder, path, title, summaries)
+            return self._write_index(path, text, author)
+
+    def _compose_index(
+        self, folder: str, path: str, title: str, summaries: Mapping[str, str]
+    ) -> str:
         listed = [n for n in self.list(folder) if make_key(n.path) != make_key(path)]
         unknown = {make_key(each): each for each in summaries}
         for note in listed:
@@ -106,7 +120,9 @@ class ProjectNotes(Notes):
             raise NoteRefused(f"There is no note {next(iter(unknown.values()))!r} in this folder.")
         if not listed:
             raise NoteRefused(f"There are no notes in {folder!r} to list.")
-        text = build_index(prefix, title, listed, summaries)
+        return build_index(listing.normalise_folder(folder), title, listed, summaries)
+
+    def _write_index(self, path: str, text: str, author: Author) -> NoteWrite:
         before = notes.find_note(self.project_id, path)
         if before is None:
             return self._create(path, text, author)
@@ -117,10 +133,23 @@ class ProjectNotes(Notes):
         expected = self._seen.get(before.key, before.version)
         return self._replace(before, text, author, expected)
 
-    def _require_author(self, call_id: str) -> Author:
-        if self._author is None:
+    def _check_can_read(self) -> None:
+        user_id = self._author.user_id if self._author else None
+        if user_id is not None and not can_read_by_id(user_id, self.project_id):
+            raise NoteRefused("The person who asked is no longer in this project.")
+
+    @contextmanager
+    def _hold_author(self, call_id: str) -> Iterator[Author]:
+        """Who writes. Until it is written, nobody can take the right to do so from them."""
+        author = self._author
+        if author is None:
             raise NoteRefused("These notes can only be read; put what you found into the answer.")
-        return replace(self._author, call_id=call_id[:MAX_CALL_ID])
+        with transaction.atomic():
+            if author.user_id is not None and not hold_write_access(
+                author.user_id, self.project_id
+            ):
+                raise NoteRefused("The person who asked may not change this project any more.")
+            yield replace(author, call_id=call_id[:MAX_CALL_ID])
 
 
 def _describe_diff(diff: TextDiff) -> str:

@@ -1,8 +1,9 @@
 """Notes as the tools of a run use them: nothing is overwritten that was not read as it is."""
 
 import pytest
+from django.contrib.auth.models import User
 
-from agents.models import Note, NoteVersion, Project
+from agents.models import Membership, Note, NoteVersion, Project
 from agents.vault import notes
 from agents.vault.author import Author
 from agents.vault.errors import NoteExists, NoteRefused, NoteUnavailable
@@ -11,6 +12,7 @@ from agents.vault.project_notes import ProjectNotes
 
 @pytest.fixture
 def vault(project: Project, author: Author) -> ProjectNotes:
+    Membership.objects.create(project=project, user=User.objects.get(username="ada"))
     return ProjectNotes(project.pk, author)
 
 
