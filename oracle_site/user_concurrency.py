@@ -13,7 +13,7 @@ from django.conf import settings
 from django.http.cookie import parse_cookie
 
 MAX_CONCURRENT = 2
-PATH_PREFIXES = ("/c/", "/notes/", "/runs/")
+PATH_PREFIXES = ("/c/", "/library/", "/notes/", "/runs/")
 """Pages that show what people and models wrote."""
 
 Message = dict[str, Any]
