@@ -1,0 +1,175 @@
+"""Every address of the site besides the admin's: who may ask for it. The admin's own table is in
+`tests/agents/admin/test_admin_permissions.py`."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from django.urls import URLResolver, get_resolver
+
+from tests.access.scene import Scene
+
+
+class Access(StrEnum):
+    PUBLIC = "whoever comes, and it shows nobody's"
+    OWN = "the signed-in, who see their own"
+    AUTHOR = "the one who asked, while in the project"
+    READ = "readers, members and owners"
+    WRITE = "members and owners, of a project that is not archived"
+    MANAGE = "owners"
+    UNDELETE = "owners, also of a deleted project"
+    INVITED = "whoever has the link"
+
+
+@dataclass(frozen=True)
+class Address:
+    access: Access
+    post: bool = False
+    """Whether it is asked for by POST; else by GET."""
+    given: Mapping[str, str] = field(default_factory=dict)
+    """Of the form, or of the query."""
+
+
+def _get(access: Access, **given: str) -> Address:
+    return Address(access, given=given)
+
+
+def _post(access: Access, **given: str) -> Address:
+    return Address(access, post=True, given=given)
+
+
+ADDRESSES: dict[str, Address] = {
+    "healthz": _get(Access.PUBLIC),
+    "readyz": _get(Access.PUBLIC),
+    "sign-in/": _get(Access.PUBLIC),
+    "sign-in/<str:uidb64>/<str:token>/": _get(Access.PUBLIC),
+    "sign-out/": _post(Access.PUBLIC),
+    "invite/<str:token>/": _get(Access.INVITED),
+    # one's own: settings, lists, what begins something new
+    "": _get(Access.OWN),
+    "new/": _get(Access.OWN, project="{project}"),
+    "conversations/": _get(Access.OWN, project="{project}"),
+    "search/": _get(Access.OWN, q="tide"),
+    "runs/": _get(Access.OWN),
+    "usage/": _get(Access.OWN),
+    "password/": _get(Access.OWN),
+    "library/": _get(Access.OWN),
+    "projects/": _get(Access.OWN),
+    "projects/create/": _post(Access.OWN, name="New one"),
+    "projects/sample/": _post(Access.OWN),
+    "projects/deleted/": _get(Access.OWN),
+    "settings/": _get(Access.OWN),
+    "settings/reset/": _post(Access.OWN),
+    "settings/limits/<slug:name>/": _get(Access.OWN),
+    "settings/limits/<slug:name>/reset/": _post(Access.OWN),
+    "settings/appearance/": _get(Access.OWN),
+    "settings/data/": _get(Access.OWN),
+    "settings/data/export.json": _get(Access.OWN),
+    "settings/tokens/": _get(Access.OWN),
+    "settings/tokens/<int:number>/revoke/": _post(Access.OWN),
+    "settings/changes/": _get(Access.OWN),
+    "settings/models/": _get(Access.OWN),
+    "settings/models/key/": _get(Access.OWN),
+    "settings/models/list/": _get(Access.OWN),
+    "settings/models/test/": _post(Access.OWN),
+    "settings/models/<slug:name>/": _get(Access.OWN),
+    "settings/models/<slug:name>/reset/": _post(Access.OWN),
+    # conversations and runs
+    "c/<uuid:conversation_id>/": _get(Access.AUTHOR),
+    "c/<uuid:conversation_id>/earlier/<uuid:exchange_id>/": _get(Access.AUTHOR),
+    "c/<uuid:conversation_id>/at/<uuid:exchange_id>/": _get(Access.AUTHOR),
+    "c/<uuid:conversation_id>/outline/": _get(Access.AUTHOR),
+    "c/<uuid:conversation_id>/tend/": _post(Access.AUTHOR, do="label", exchange="{exchange}"),
+    "c/<uuid:conversation_id>/export.<str:form>": _get(Access.AUTHOR),
+    "c/<uuid:conversation_id>/delete/": _post(Access.AUTHOR),
+    "c/<uuid:conversation_id>/restore/": _post(Access.AUTHOR),
+    "runs/<uuid:run_id>/": _get(Access.AUTHOR),
+    "runs/<uuid:run_id>/calls/<int:number>/": _get(Access.AUTHOR),
+    "runs/<uuid:run_id>/changes/": _get(Access.AUTHOR),
+    "runs/<uuid:run_id>/undo/": _post(Access.AUTHOR),
+    "runs/<uuid:run_id>/rest/<int:part>/<int:block>/": _get(Access.AUTHOR),
+    # projects
+    "p/<slug:slug>/": _get(Access.READ),
+    "p/<slug:slug>/settings/": _get(Access.READ),
+    "p/<slug:slug>/leave/": _post(Access.READ),
+    "p/<slug:slug>/rename/": _post(Access.MANAGE, name="Another"),
+    "p/<slug:slug>/archive/": _post(Access.MANAGE),
+    "p/<slug:slug>/unarchive/": _post(Access.MANAGE),
+    "p/<slug:slug>/delete/": _post(Access.MANAGE),
+    "p/<slug:slug>/restore/": _post(Access.UNDELETE),
+    "p/<slug:slug>/members/add/": _post(Access.MANAGE, name="former", role="owner"),
+    "p/<slug:slug>/members/role/": _post(Access.MANAGE, person="{guest}", role="owner"),
+    "p/<slug:slug>/members/remove/": _post(Access.MANAGE, person="{guest}"),
+    "p/<slug:slug>/links/create/": _post(Access.MANAGE, role="owner"),
+    "p/<slug:slug>/links/revoke/": _post(Access.MANAGE, link="{invitation}"),
+    # notes
+    "notes/<uuid:project_id>/<path:path>": _get(Access.READ),
+    "library/<slug:slug>/": _get(Access.READ),
+    "library/<slug:slug>/search/": _get(Access.READ, q="tide"),
+    "library/<slug:slug>/notes/<path:path>": _get(Access.READ),
+    "library/<slug:slug>/history/<path:path>": _get(Access.READ),
+    "library/<slug:slug>/versions/<int:number>/<path:path>": _get(Access.READ),
+    "library/<slug:slug>/trash/": _get(Access.READ),
+    "library/<slug:slug>/tags/": _get(Access.READ),
+    "library/<slug:slug>/files/<path:path>": _get(Access.READ),
+    "library/<slug:slug>/download/": _get(Access.READ),
+    "library/<slug:slug>/upload/": _post(Access.WRITE, folder="up"),
+    "library/<slug:slug>/upload/piece/": _post(Access.WRITE, path="p.md", last="yes"),
+    "library/<slug:slug>/new/": _post(Access.WRITE, path="x.md", text="x"),
+    "library/<slug:slug>/preview/": _post(Access.WRITE, text="x"),
+    "library/<slug:slug>/edit/<path:path>": _post(Access.WRITE, text="x", version="2"),
+    "library/<slug:slug>/move/<path:path>": _post(Access.WRITE, new_path="y.md"),
+    "library/<slug:slug>/delete/<path:path>": _post(Access.WRITE, version="2"),
+    "library/<slug:slug>/restore/<int:number>/<path:path>": _post(Access.WRITE, version="2"),
+    "library/<slug:slug>/trash/<int:note_id>/": _post(Access.WRITE),
+}
+
+
+OF_A_PROJECT = (Access.AUTHOR, Access.READ, Access.WRITE, Access.MANAGE, Access.UNDELETE)
+CASES = [
+    *((access, state) for access in Access for state in ("open", "deleted")),
+    *((access, "archived") for access in OF_A_PROJECT),
+]
+"""Who may, and in which state the project is."""
+
+
+def list_routes(resolver: URLResolver | None = None, before: str = "") -> Iterator[str]:
+    """Yield every address of the site as it is declared."""
+    for pattern in (resolver or get_resolver()).url_patterns:
+        route = before + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from list_routes(pattern, route)
+        else:
+            yield route
+
+
+def get_values(scene: Scene, who: str, route: str) -> dict[str, str]:
+    """What stands in addresses and forms when somebody asks for what is in the harbour."""
+    talk = scene.talk(who, deleted="restore" in route)
+    path = scene.file.path if "/files/" in route else scene.note.path
+    names = {
+        "str:uidb64": "MQ", "str:token": scene.secret, "slug:name": "max_iterations",
+        "int:number": "0", "int:part": "0", "int:block": "0", "str:form": "md",
+        "path:path": path, "slug:slug": scene.project.slug,
+    }  # fmt: skip
+    rows = {
+        "uuid:conversation_id": talk.conversation_id,
+        "uuid:exchange_id": talk.pk,
+        "uuid:run_id": talk.run_id,
+        "uuid:project_id": scene.project.pk,
+        "int:note_id": scene.trashed.pk,
+        "int:user_id": scene.guest.pk,
+        "int:invitation_id": scene.invitation.pk,
+        "project": scene.project.pk,
+        "exchange": talk.pk,
+        "guest": scene.guest.pk,
+        "invitation": scene.invitation.pk,
+    }
+    return {**names, **{name: str(value) for name, value in rows.items()}}
+
+
+def fill(text: str, values: Mapping[str, str], marks: str = "<>") -> str:
+    """Put values where their names stand between marks."""
+    for name, value in values.items():
+        text = text.replace(f"{marks[0]}{name}{marks[1]}", value)
+    return text

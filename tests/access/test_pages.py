@@ -1,0 +1,82 @@
+"""Every page, asked for by everybody in every state of its project: nothing leaks, nothing changes.
+
+An address that is new has to be classified in `addresses.py`.
+"""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from tests.access.addresses import ADDRESSES, CASES, Access, fill, get_values, list_routes
+from tests.access.responses import FINE, REFUSED, expect, may_change, read
+from tests.access.scene import HARBOUR, NAMES, OWN_TABLES, PEOPLE, TABLES, Scene, list_models
+
+WHO = ("anonymous", *PEOPLE)
+
+
+def test_every_address_is_classified() -> None:
+    """Those of the API and the admin have tables of their own."""
+    found = [each for each in list_routes() if not each.startswith(("admin/", "api/"))]
+    assert set(found) - set(ADDRESSES) == set(), "say in addresses.py who may ask for it"
+    assert set(ADDRESSES) - set(found) == set(), "not there any more"
+
+
+def test_every_table_is_classified() -> None:
+    """Either of a project, and then nobody else's request changes its rows; or of a person."""
+    models = list_models()
+    with_project = {model._meta.label for model in models if hasattr(model, "project_id")}
+    assert {model._meta.label for model in models} == with_project | set(TABLES) | OWN_TABLES
+
+
+def ask(scene: Scene, route: str, who: str, method: str) -> Any:
+    address, values = ADDRESSES[route], get_values(scene, who, route)
+    there = "/" + fill(route, values).replace("versions/0", "versions/2").replace(
+        "restore/0", "restore/1"
+    )
+    given: dict[str, Any] = {
+        name: fill(value, values, "{}") for name, value in address.given.items()
+    }
+    if "upload" in route and method == "post":
+        files = {"files": SimpleUploadedFile("u.md", b"u"), "piece": SimpleUploadedFile("p", b"p")}
+        given = {**given, **files, "id": str(uuid4()), "offset": "0"}
+    return getattr(scene.browser(who), method)(there, given)
+
+
+@pytest.mark.parametrize(("access", "state"), CASES)
+def test_nobody_gets_or_changes_what_is_not_theirs(
+    scene: Scene, access: Access, state: str
+) -> None:
+    problems = []
+    with scene.in_state(state):
+        before = scene.digest()
+        for route in (each for each in ADDRESSES if ADDRESSES[each].access is access):
+            for who in WHO:
+                problems += list(find_problems(scene, route, who, state))
+            if scene.digest() != before:
+                problems.append(f"{route} changes rows")
+                before = scene.digest()
+    assert problems == []
+
+
+def find_problems(scene: Scene, route: str, who: str, state: str) -> Iterator[str]:
+    """What is wrong with the answers that somebody gets from an address."""
+    address = ADDRESSES[route]
+    expected = expect(address.access, who, state)
+    is_undone = may_change(address.access, expected)
+    own_method = "post" if address.post else "get"
+    for method in ("get", "post") if state == "open" else (own_method,):
+        with scene.undone() if is_undone else nullcontext():
+            response = ask(scene, route, who, method)
+            text = read(response)
+        otherwise = {*expected, *FINE, *REFUSED, 405}
+        allowed = expected if method == own_method else otherwise
+        if response.status_code not in allowed:
+            yield f"{who} {method} {route}: {response.status_code}"
+        shown = NAMES[HARBOUR] if address.access is Access.INVITED else ""
+        for word in scene.forbidden(who, state):
+            if word in text and word != shown:
+                yield f"{who} {method} {route}: reads {word}"
