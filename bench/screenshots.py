@@ -72,6 +72,20 @@ def take_pictures(browser: Browser, server: Server, site: Path) -> None:
             shown.locator("article").last.evaluate("e => e.scrollIntoView()")
         shown.screenshot(path=FOLDER / f"{name}.png", animations="disabled")
     take_audit_picture(browser, page)
+    take_library_picture(browser, page)
+
+
+def take_library_picture(browser: Browser, page: Page) -> None:
+    """A note of the sample project, with what links to it."""
+    context = browser.new_context(
+        storage_state=page.context.storage_state(), viewport={"width": 1200, "height": 800}
+    )
+    shown = context.new_page()
+    shown.goto(f"{page.url.split('/c/')[0]}/library/")
+    shown.get_by_role("link", name="hardware").click()
+    shown.get_by_role("link", name="The gauge").click()
+    shown.wait_for_selector("#backlinks")
+    shown.screenshot(path=FOLDER / "library.png", animations="disabled")
 
 
 def take_audit_picture(browser: Browser, page: Page) -> None:

@@ -25,6 +25,13 @@ from chat.library.note_page import MAX_LISTED, build_note_page, list_backlinks
 from chat.rendering import quota
 from chat.views.library.helpers import get_author, library_page, parse_number, render_page
 
+MAX_EDITABLE_BYTES = 800_000
+"""The server takes no request of more than 1 MiB, and a form sends more than the text."""
+TOO_LONG_MESSAGE = (
+    "This note is too long to be edited here. Download it, change it and upload it again: "
+    "the change becomes a version of it."
+)
+
 
 @never_cache
 @login_required
@@ -101,6 +108,8 @@ def _add_suffix(path: str) -> str:
 def edit(request: HttpRequest, project: Project, path: str) -> HttpResponse:
     """Change a note's text. The form carries the version that it began with."""
     shown = get_note(project.pk, path)
+    if shown.size > MAX_EDITABLE_BYTES:
+        raise NoteRefused(TOO_LONG_MESSAGE)
     context: dict[str, Any] = {"text": make_editable(shown.text), "version": shown.version}
     if request.method != "POST":
         return _render_editor(request, project, shown, context)

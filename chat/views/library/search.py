@@ -9,6 +9,7 @@ from agents.models import Project
 from agents.vault.errors import NoteRefused
 from agents.vault.note_search import search_notes
 from agents.web.requests import HtmxRequest
+from chat.library.note_syntax import make_anchor
 from chat.views.library.helpers import library_page, render_page
 
 MAX_QUERY_LENGTH = 300
@@ -23,9 +24,9 @@ def search(request: HtmxRequest, project: Project) -> HttpResponse:
     context: dict[str, Any] = {"query": query, "tag": tag, "in_folder": folder}
     if query:
         try:
-            context["found"] = search_notes(
-                project.pk, [query], limit=MAX_HITS, tag=tag, folder=folder
-            )
+            found = search_notes(project.pk, [query], limit=MAX_HITS, tag=tag, folder=folder)
+            hits = [(hit, _make_anchor(hit.heading)) for hit in found.hits]
+            context |= {"found": found, "hits": hits}
         except NoteRefused as error:
             context["refusal"] = str(error)
     name = "chat/library/partials/_hits.html" if request.htmx else "chat/library/search.html"
@@ -34,3 +35,8 @@ def search(request: HtmxRequest, project: Project) -> HttpResponse:
 
 def _clean(given: str) -> str:
     return given.replace("\0", "").strip()[:MAX_QUERY_LENGTH]
+
+
+def _make_anchor(headings: str) -> str:
+    """Where on the page of a note the last of these headings is."""
+    return make_anchor(headings.rpartition(" > ")[2]) if headings else ""

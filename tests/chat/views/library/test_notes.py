@@ -117,3 +117,10 @@ def test_a_note_that_cannot_be_there_is_refused_with_its_text(shelf: Shelf, path
 def test_a_text_is_shown_before_it_is_saved(shelf: Shelf) -> None:
     html = shelf.ada.post(shelf.address("preview/"), {"text": "so *it* is"}).content.decode()
     assert "<em>it</em>" in html
+
+
+def test_a_note_that_no_form_can_send_is_not_offered_to_be_edited(shelf: Shelf) -> None:
+    add_note(shelf.project, "long.md", "words and words\n" * 60_000)
+    response = shelf.ada.get(shelf.address("edit/long.md"))
+    assert response.status_code == 400
+    assert "too long to be edited here" in response.content.decode()

@@ -3,16 +3,19 @@
 import pytest
 
 from tests.chat.views.library.conftest import Shelf
+from tests.support.notes import add_note
 from tests.support.pages import Page, problems
 
 HTMX = {"HX-Request": "true"}
 
 
-def test_hits_lead_to_the_line_that_has_the_words(shelf: Shelf) -> None:
-    html = shelf.rea.get(shelf.address("search/"), {"q": "long quay"}).content.decode()
+def test_hits_lead_to_the_heading_that_has_the_words(shelf: Shelf) -> None:
+    add_note(shelf.project, "Deep.md", "# Sea\n\nwide\n\n## How deep\n\nA fathom of zinc.\n")
+    html = shelf.rea.get(shelf.address("search/"), {"q": "fathom zinc quay"}).content.decode()
     assert problems(html) == []
     links = [a["href"] for a in Page(html).all("a")]
-    assert shelf.address("notes/Harbour.md?line=1#L1") in links
+    assert shelf.address("notes/Deep.md?at=h-how-deep#h-how-deep") in links
+    assert shelf.address("notes/Harbour.md") in links
 
 
 def test_words_that_no_note_has_are_named(shelf: Shelf) -> None:

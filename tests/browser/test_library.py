@@ -1,0 +1,62 @@
+"""The library in a browser: bring notes in, find one, change it in two tabs, follow a citation."""
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.site import Person
+from tests.browser.tabs import Visitor
+from tests.support.script import say
+
+CONFLICT = re.compile(r"status of 409")
+"""What Chromium itself writes about a form that was not saved."""
+
+
+def test_files_are_uploaded_found_and_changed_in_two_tabs(
+    visitor: Visitor, ada: Person, tmp_path: Path
+) -> None:
+    vault = tmp_path / "Vault"
+    (vault / "harbour").mkdir(parents=True)
+    (vault / ".obsidian").mkdir()
+    (vault / ".obsidian" / "app.json").write_text("{}")
+    (vault / "harbour" / "Quay.md").write_text("# The quay\n\nIt is long.\n\nIt is old.\n")
+    (vault / "map.png").write_bytes(b"\x89PNG" + bytes(1_500_000))  # more than one request takes
+    tab = visitor.enters(ada)
+    page = tab.page
+    page.goto(f"{tab.address}/library/")
+    page.get_by_role("link", name="Upload", exact=True).click()
+    page.locator("#folder").set_input_files(vault)
+    expect(page.locator("#report")).to_contain_text("1 new notes, 0 changed, 1 other files")
+
+    page.locator("#library-search").press_sequentially("long quay")
+    hit = page.locator("#hits").get_by_role("link", name="The quay")
+    expect(hit).to_be_visible()
+    hit.click()
+    expect(page.locator(".prose")).to_contain_text("It is long.")
+    page.get_by_role("link", name="Edit").click()
+    page.fill("#text", "# The quay\n\nIt is ==short==.\n\nIt is old.\n")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#preview mark")).to_have_text("short")
+
+    second = page.context.new_page()
+    second.goto(page.url)
+    second.fill("#text", "# The quay\n\nIt is long.\n\nIt is new.\n")
+    second.get_by_role("button", name="Save").click()
+    expect(second.locator("main")).to_contain_text("It is new.")
+    tab.watch.allowed.append(CONFLICT)
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("nothing is lost")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".prose")).to_contain_text("It is short.")
+    expect(page.locator(".prose")).to_contain_text("It is new.")
+
+
+def test_a_citation_leads_to_its_line_in_the_library(visitor: Visitor, ada: Person) -> None:
+    ada.note("plan.md", "# Plan\n\nFirst this.\n\nThen that.\n")
+    ada.plays(say("It is so [plan.md:5]."))
+    tab = visitor.enters(ada).ask("What is it?").ended()
+    tab.last.locator(".prose a.cite").click()
+    expect(tab.page.locator("#L5")).to_be_in_viewport()
+    expect(tab.page.locator("#L5")).to_have_text("Then that.")
+    expect(tab.page.get_by_role("link", name="Edit")).to_be_visible()
