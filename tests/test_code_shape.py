@@ -95,6 +95,26 @@ def test_a_class_name_means_one_thing() -> None:
     assert len(TWO_MEANINGS) <= 5
 
 
+def modules_naming(name: str) -> set[str]:
+    return {
+        str(path)
+        for path, module in modules().items()
+        for node in ast.walk(module)
+        if name in (getattr(node, "id", ""), getattr(node, "attr", ""))
+    }
+
+
+def test_events_are_rows_of_the_ledger_and_the_audit_alone() -> None:
+    """So that they can be kept elsewhere: CONTRIBUTING says which files that touches."""
+    readers = {str(Path(path).parent) for path in modules_naming("RunEvent")}
+    assert readers <= {"agents/ledger", "agents/audit", "agents/models"}
+
+
+def test_one_function_says_which_limits_somebody_has() -> None:
+    """So that limits of groups and the like have one place. The API shows what one set oneself."""
+    assert modules_naming("to_config") == {"agents/settings_service.py", "chat/api/settings.py"}
+
+
 def has_test(path: Path) -> bool:
     """Of its own, or of its package, in the same folder below tests/."""
     folder = ROOT / "tests" / path.parent

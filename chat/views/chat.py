@@ -17,6 +17,7 @@ from agents.core.config import LIMITS
 from agents.core.decisions.protocol import TREES
 from agents.models import AgentRun, ModelSettings, UserAgentConfig
 from agents.projects.queries import projects_for, runs_for
+from agents.settings_service import effective_config
 from agents.web.requests import get_user
 from chat import close_codes
 from chat.conversations import queries, tree
@@ -108,8 +109,9 @@ def _composer_context(user: User, last: AgentRun | None) -> dict[str, Any]:
     The model stays that of the last answer; each answer names the one that gave it.
     """
     row = UserAgentConfig.for_user(user)
-    limits = [(limit.label, getattr(row, name)) for name, limit in LIMITS.items()]
-    main_limits = [(words, getattr(row, name)) for name, words in MAIN_LIMITS.items()]
+    config = effective_config(user, row)
+    limits = [(limit.label, getattr(config, name)) for name, limit in LIMITS.items()]
+    main_limits = [(words, getattr(config, name)) for name, words in MAIN_LIMITS.items()]
     own = ModelSettings.for_user(user)
     models, none = own.models, "Embedded model" if own.is_embedded else "No model chosen"
     model = last.model if last and last.model in models else next(iter(models), none)

@@ -12,9 +12,13 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
 from agents.core.config import AgentConfig, ConfigError
-from agents.models import UserAgentConfig
 from agents.models.settings import UserSettings
-from agents.settings_service import SettingConflict, update_limits, update_settings
+from agents.settings_service import (
+    SettingConflict,
+    effective_config,
+    update_limits,
+    update_settings,
+)
 from agents.web.form_fields import WholeNumberField
 from settings_ui.setting_effects import SettingEffect
 
@@ -89,7 +93,7 @@ class NumberSetting(SettingField, WholeNumberField):
 
     def describe_refusal(self, user: User) -> str:
         try:
-            AgentConfig.build({self.name: None}, UserAgentConfig.for_user(user).to_config())
+            AgentConfig.build({self.name: None}, effective_config(user))
         except ConfigError as refused:
             return refused.problems[self.name]
         raise AssertionError(f"{self.name} may be left out")
