@@ -14,6 +14,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from agents.models import Attachment
@@ -99,6 +100,25 @@ def delete_attachment(attachment: Attachment) -> None:
     """Move an attachment to the trash."""
     attachment.deleted_at = timezone.now()
     attachment.save(update_fields=["deleted_at"])
+
+
+def trashed_attachments_for(project_id: UUID) -> QuerySet[Attachment]:
+    """Return the files in the trash, newest first."""
+    trashed = Attachment.objects.filter(project=project_id, deleted_at__isnull=False)
+    return trashed.order_by("-deleted_at", "-pk")
+
+
+def restore_attachment(project_id: UUID, attachment_id: int) -> Attachment:
+    """Bring a file back from the trash; raise NoteExists if something is at its path."""
+    with transaction.atomic():
+        rows = trashed_attachments_for(project_id).select_for_update()
+        row = rows.filter(pk=attachment_id).first()
+        if row is None:
+            raise NoteUnavailable("This file is not in the trash.")
+        refuse_taken_path(project_id, row.path)
+        row.deleted_at = None
+        row.save(update_fields=["deleted_at"])
+    return row
 
 
 def iterate_chunks(attachment: Attachment, chunk_bytes: int = 1024 * 1024) -> Iterator[bytes]:

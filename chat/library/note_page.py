@@ -65,6 +65,8 @@ class NotePage:
     lines: list[tuple[int, str]]
     line: int | None
     earlier: int | None
+    title_anchor: str
+    """The id of the heading that says the title once more, and so is not shown twice."""
     headings: list[PageHeading]
     properties: list[NoteProperty]
     missing: list[MissingLink]
@@ -93,18 +95,20 @@ def build_note_page(
     blocks = _cache.get_or_create(
         embeds.describe(shown), lambda: _render_blocks(shown, text, links, budget)
     )
+    title_anchor = _find_title(blocks, shown.parsed.title)
     starts = _find_page_starts(blocks)
     block = _find_anchor(blocks, starts, anchor) if anchor else block
     end = find_page_end(blocks, block, PAGE_CHARS)
     first = max(0, min(line, len(shown.lines)) - 1) // NOTE_LINES * NOTE_LINES
     last = first + NOTE_LINES
     return NotePage(
-        blocks=blocks[block:end],
+        blocks=blocks[max(block, 1 if title_anchor else 0) : end],
         block=end if end < len(blocks) else None,
         lines=list(enumerate(shown.lines[first:last], first + 1)),
         line=last + 1 if last < len(shown.lines) else None,
         earlier=first + 1 - NOTE_LINES if first else None,
-        headings=_list_headings(blocks, is_paged=len(starts) > 1),
+        title_anchor=title_anchor,
+        headings=_list_headings(blocks[bool(title_anchor) :], is_paged=len(starts) > 1),
         properties=_list_properties(shown, links),
         missing=_list_missing(shown, links),
     )
@@ -120,6 +124,16 @@ def _render_blocks(
     blocks = render_note(lines, links, budget)
     quota.add_cost(budget.spent)
     return blocks
+
+
+def _find_title(blocks: list[str], title: str) -> str:
+    """Return the id of the first block, if it is a heading that is the note's title."""
+    found = _HEADING.fullmatch(blocks[0].strip()) if blocks else None
+    return found[2] if found and _read_words(found[3]) == title else ""
+
+
+def _read_words(html: str) -> str:
+    return " ".join(unescape(_TAG.sub("", html)).split())
 
 
 def _find_page_starts(blocks: list[str]) -> list[int]:
@@ -141,7 +155,7 @@ def _list_headings(blocks: list[str], *, is_paged: bool) -> list[PageHeading]:
     for html in blocks:
         for level, anchor, inner in _HEADING.findall(html):
             href = f"?at={anchor}#{anchor}" if is_paged else f"#{anchor}"
-            found.append(PageHeading(int(level), unescape(_TAG.sub("", inner)).strip(), href))
+            found.append(PageHeading(int(level), _read_words(inner), href))
         if len(found) >= MAX_HEADINGS:
             break
     return found

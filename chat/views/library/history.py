@@ -1,4 +1,4 @@
-"""The history of a note, and the trash."""
+"""The history of a note."""
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -7,8 +7,8 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from agents.models import Project
-from agents.vault.errors import NoteChanged, NoteExists
-from agents.vault.notes import delete_note, get_note, restore_note, trash_for
+from agents.vault.errors import NoteChanged
+from agents.vault.notes import get_note
 from agents.vault.paths import get_folder
 from agents.vault.versions import diff_versions, get_version, history_for, restore_version
 from agents.web.requests import get_user
@@ -64,40 +64,4 @@ def restore(request: HttpRequest, project: Project, number: int, path: str) -> H
         messages.error(request, CHANGED_MESSAGE)
         return redirect("library-history", project.slug, note.path)
     messages.success(request, f"The text of version {number} is back, as a new version.")
-    return redirect("library-note", project.slug, note.path)
-
-
-@require_POST
-@library_page(writes=True)
-def delete(request: HttpRequest, project: Project, path: str) -> HttpResponse:
-    """Move a note to the trash."""
-    expected = parse_number(request.POST.get("version"))
-    try:
-        gone = delete_note(project.pk, path, get_author(request), expected_version=expected)
-    except NoteChanged:
-        messages.error(request, CHANGED_MESSAGE)
-        return redirect("library-note", project.slug, path)
-    messages.success(request, f"{gone.path} is in the trash. It can be restored from there.")
-    return redirect("library-trash", project.slug)
-
-
-@require_GET
-@library_page()
-def trash(request: HttpRequest, project: Project) -> HttpResponse:
-    """What was deleted, newest first."""
-    deleted = trash_for(project.pk).defer("text")
-    page = Paginator(deleted, PAGE_SIZE).get_page(request.GET.get("page"))
-    return render_page(request, project, "chat/library/trash.html", {"page": page})
-
-
-@require_POST
-@library_page(writes=True)
-def restore_deleted(request: HttpRequest, project: Project, note_id: int) -> HttpResponse:
-    """Bring a note back from the trash."""
-    try:
-        note = restore_note(project.pk, note_id, get_author(request))
-    except NoteExists:
-        messages.error(request, "Another note has its path now. Move that one, then restore this.")
-        return redirect("library-trash", project.slug)
-    messages.success(request, f"{note.path} is back.")
     return redirect("library-note", project.slug, note.path)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from chat.views.library import files, folders, history, moves, notes, search, tags
+from chat.views.library import files, folders, history, moves, notes, search, tags, trash
 
 urlpatterns = [
     path("", folders.home, name="library-home"),
@@ -13,12 +13,16 @@ urlpatterns = [
     path("<slug:slug>/notes/<path:path>", notes.note, name="library-note"),
     path("<slug:slug>/edit/<path:path>", notes.edit, name="library-edit"),
     path("<slug:slug>/move/<path:path>", moves.move, name="library-move"),
-    path("<slug:slug>/delete/<path:path>", history.delete, name="library-delete"),
+    path("<slug:slug>/delete/<path:path>", trash.delete, name="library-delete"),
     path("<slug:slug>/history/<path:path>", history.history, name="library-history"),
     path("<slug:slug>/versions/<int:number>/<path:path>", history.version, name="library-version"),
     path("<slug:slug>/restore/<int:number>/<path:path>", history.restore, name="library-restore"),
-    path("<slug:slug>/trash/", history.trash, name="library-trash"),
-    path("<slug:slug>/trash/<int:note_id>/", history.restore_deleted, name="library-undelete"),
+    path("<slug:slug>/trash/", trash.trash, name="library-trash"),
+    path("<slug:slug>/trash/<int:note_id>/", trash.restore_deleted, name="library-undelete"),
+    path("<slug:slug>/delete-file/<path:path>", trash.delete_file, name="library-delete-file"),
+    path(
+        "<slug:slug>/trash/files/<int:file_id>/", trash.restore_file, name="library-undelete-file"
+    ),
     path("<slug:slug>/tags/", tags.tags, name="library-tags"),
     path("<slug:slug>/files/<path:path>", files.attachment, name="library-file"),
     path("<slug:slug>/download/", files.download, name="library-download"),

@@ -19,11 +19,19 @@ def test_properties_are_a_table_with_links(show: Show) -> None:
 
 
 def test_headings_lead_to_their_place(show: Show) -> None:
-    page = show("# One *two*\n\n### Three\n")
+    page = show("Words.\n\n# One *two*\n\n### Three\n")
     assert [(h.level, h.text, h.href) for h in page.headings] == [
         (3, "One two", "#h-one-two"),
         (4, "Three", "#h-three"),
     ]
+
+
+def test_a_heading_that_is_the_title_is_not_shown_twice(show: Show) -> None:
+    page = show("# Title & all\n\nWords.\n")
+    assert (page.title_anchor, page.blocks) == ("h-title-all", ["<p>Words.</p>\n"])
+    assert page.headings == []
+    assert show("---\ntitle: Other\n---\n# Title\n").title_anchor == ""
+    assert show("## Deep\n", block=5).blocks == []
 
 
 def test_in_a_long_note_an_anchor_leads_to_its_page(
@@ -32,7 +40,7 @@ def test_in_a_long_note_an_anchor_leads_to_its_page(
     monkeypatch.setattr(note_page, "PAGE_CHARS", 40)
     text = "".join(f"# Head {number}\n\nText {number}.\n\n" for number in range(10))
     page = show(text, anchor="h-head-7")
-    assert page.headings[7].href == "?at=h-head-7#h-head-7"
+    assert page.headings[6].href == "?at=h-head-7#h-head-7"
     assert any('id="h-head-7"' in html for html in page.blocks)
     assert len(page.blocks) < 5
     assert show(text, anchor="h-nothing").blocks == show(text).blocks

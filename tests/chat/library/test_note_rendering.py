@@ -141,7 +141,7 @@ def test_marks_within_a_line(show: Show, text: str, html: str) -> None:
 
 
 def test_headings_have_ids_of_their_own(show: Show) -> None:
-    html = "".join(show("# A b\n\n## A b\n\n# Ä!\n").blocks)
+    html = "".join(show("Words.\n\n# A b\n\n## A b\n\n# Ä!\n").blocks)
     assert [f'id="{each}"' in html for each in ("h-a-b", "h-a-b-2", "h-ä")] == [True] * 3
 
 

@@ -28,6 +28,8 @@ WRITE = {
     "library-delete": "delete/Harbour.md",
     "library-restore": "restore/1/Harbour.md",
     "library-undelete": "trash/1/",
+    "library-delete-file": "delete-file/plan.pdf",
+    "library-undelete-file": "trash/files/1/",
     "library-upload": "upload/",
     "library-upload-piece": "upload/piece/",
 }
@@ -84,7 +86,7 @@ def test_nothing_can_be_changed_in_an_archived_project(shelf: Shelf, name: str) 
 @pytest.mark.parametrize("name", sorted(READ.keys() - {"library-file", "library-download"}))
 def test_an_archived_project_and_a_reader_have_no_buttons(shelf: Shelf, name: str) -> None:
     ways = [shelf.address(rest.partition("/")[0]) + "/" for rest in WRITE.values()]
-    ways.remove(shelf.address("trash/"))  # the trash itself may be seen
+    ways = [way for way in ways if way != shelf.address("trash/")]  # that may be seen
 
     def offers(html: str) -> list[str]:
         page = Page(html)

@@ -1,4 +1,4 @@
-"""The history of notes, and the trash."""
+"""The history of notes."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -7,7 +7,7 @@ from agents.models import AgentRun, Note
 from agents.vault.author import Author
 from agents.vault.notes import find_note, save_note
 from chat.library.note_history import describe_versions
-from tests.chat.factories import Talk, browser
+from tests.chat.factories import Talk
 from tests.chat.views.library.conftest import Shelf
 from tests.support.notes import add_note
 from tests.support.pages import Page, problems
@@ -58,33 +58,6 @@ def test_a_version_that_is_not_there_is_not_found(shelf: Shelf) -> None:
     assert shelf.ada.get(shelf.address("versions/9/Harbour.md")).status_code == 404
     assert shelf.ada.get(shelf.address("versions/0/Harbour.md")).status_code == 404
     assert shelf.ada.get(shelf.address(f"versions/{10**25}/Harbour.md")).status_code == 404
-
-
-def test_a_deleted_note_lies_in_the_trash_until_it_is_restored(shelf: Shelf) -> None:
-    response = shelf.ada.post(shelf.address("delete/Harbour.md"), {"version": "1"})
-    html = shelf.ada.get(response["Location"]).content.decode()
-    assert problems(html) == []
-    assert shelf.ada.get(shelf.address("notes/Harbour.md")).status_code == 404
-    (there,) = (f["action"] for f in Page(html).all("form") if "/trash/" in f.get("action", ""))
-    shelf.ada.post(there)
-    assert shelf.ada.get(shelf.address("notes/Harbour.md")).status_code == 200
-
-
-def test_a_note_whose_path_is_taken_stays_in_the_trash(shelf: Shelf) -> None:
-    shelf.ada.post(shelf.address("delete/Harbour.md"), {"version": "1"})
-    add_note(shelf.project, "harbour.md", "another")
-    gone = Note.objects.get(project=shelf.project, deleted_at__isnull=False)
-    response = shelf.ada.post(shelf.address(f"trash/{gone.pk}/"))
-    assert response["Location"] == shelf.address("trash/")
-    gone.refresh_from_db()
-    assert gone.deleted_at is not None
-
-
-def test_a_note_of_another_project_is_not_restored(shelf: Shelf) -> None:
-    talk = Talk(name="bob")
-    note = add_note(talk.project, "x.md", "x")
-    browser(talk.user).post(f"/library/{talk.project.slug}/delete/x.md", {"version": "1"})
-    assert shelf.ada.post(shelf.address(f"trash/{note.pk}/")).status_code == 404
 
 
 def test_only_whoever_asked_is_led_to_the_conversation_of_a_run(shelf: Shelf) -> None:

@@ -1,0 +1,80 @@
+"""Names, tags, queries and texts that others collected to break pages."""
+
+from collections.abc import Iterable
+
+import pytest
+from django.utils.http import urlencode
+
+from agents.core.sanitize import replace_unstorable
+from agents.vault.errors import NoteRefused
+from agents.vault.paths import validate_path
+from tests.chat.views.library.conftest import Shelf
+from tests.support.hostile import COLLECTIONS, OURS, lines
+from tests.support.notes import add_note
+from tests.support.pages import Page, problems
+
+
+def as_name(payload: str) -> str:
+    """A name as hostile as notes may have; without what no system can hold."""
+    shown = "".join(c for c in replace_unstorable(payload) if c.isprintable() and c not in "\\:/")
+    return shown.encode()[:120].decode(errors="ignore").strip(" .~") + ".md"
+
+
+def check_pages(shelf: Shelf, payload: str) -> None:
+    """Open every page that shows it: whatever it says, it is text."""
+    name = as_name(payload)
+    try:
+        validate_path(f"x/{name}")
+    except NoteRefused:
+        return
+    text = replace_unstorable(payload).replace("\0", "")
+    note = add_note(
+        shelf.project, f"x/{name}", f"---\ntitle: {text}\ntags: [{text}]\n---\n{text}\n"
+    )
+    pages = ["?folder=x", "tags/", "search/?" + urlencode({"q": text, "tag": "", "in": text})]
+    pages += [
+        "tags/?" + urlencode({"tag": text}),
+        "new/?" + urlencode({"path": text, "folder": text}),
+    ]
+    for address in pages:
+        check_page(shelf, address)
+    shown = urlencode({"p": note.path}).removeprefix("p=").replace("+", "%20")
+    for address in (f"notes/{shown}", f"edit/{shown}", f"history/{shown}", f"move/{shown}"):
+        check_page(shelf, address)
+    note.delete()
+
+
+def check_page(shelf: Shelf, address: str) -> None:
+    response = shelf.ada.get(shelf.address(address))
+    html = response.content.decode()
+    assert response.status_code in (200, 400)
+    assert problems(html) == []
+    for tag, attributes in Page(html).elements:
+        assert not [name for name in attributes if name.startswith("on")]
+        assert tag != "script" or "src" in attributes
+        assert not attributes.get("href", "").lower().startswith(("javascript:", "data:"))
+
+
+@pytest.mark.parametrize("payload", OURS)
+def test_whatever_is_written_it_is_text_on_every_page(shelf: Shelf, payload: str) -> None:
+    check_pages(shelf, payload)
+
+
+def sample(payloads: Iterable[str]) -> list[str]:
+    return list(payloads)[::25]
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("name", sorted(COLLECTIONS))
+def test_whatever_others_collected_it_is_text_on_every_page(shelf: Shelf, name: str) -> None:
+    for payload in sample(COLLECTIONS[name]()):
+        check_pages(shelf, payload)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("name", ["traversal.txt", "traversal_deep.txt"])
+@pytest.mark.parametrize("page", ["notes", "files", "history", "edit", "move"])
+def test_no_way_leads_out_of_the_library(shelf: Shelf, name: str, page: str) -> None:
+    for line in lines(name)[::3]:
+        there = shelf.address(f"{page}/{line.replace('?', '%3F').replace('#', '%23')}")
+        assert shelf.ada.get(there).status_code in (400, 404), line
