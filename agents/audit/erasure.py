@@ -61,6 +61,6 @@ def _subagent_events(run_id: UUID, call: str) -> QuerySet[RunEvent]:
 
 
 def erase_user_content(user: User) -> None:
-    """Before a person is deleted: their runs stay, without what was said in them."""
+    """Erase what was said in a person's runs, before they are deleted: the runs stay."""
     own = AgentRun.objects.filter(user=user, outcome__isnull=False).exclude(question="")
     erase(list(own.values_list("pk", flat=True)), why="user deleted")

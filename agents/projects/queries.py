@@ -102,13 +102,13 @@ def check_can_ask(user: User, project_id: UUID) -> None:
 
 
 def can_read_by_id(user_id: int, project_id: UUID) -> bool:
-    """Whether a person can open a project at this moment."""
+    """Return whether a person can open a project at this moment."""
     return bool(filter_members({(user_id, project_id)}))
 
 
 def hold_write_access(user_id: int, project_id: UUID) -> bool:
-    """Whether a person may change a project at this moment. To be called in the transaction of the
-    change: until that is over, they cannot be removed, nor become a reader."""
+    """Return whether a person may change a project at this moment. To be called in the transaction
+    of the change: until that is over, they cannot be removed, nor become a reader."""
     place = Membership.objects.filter(
         user=user_id,
         project=project_id,

@@ -292,7 +292,7 @@ class Runtime:
                 self._on_committed(dict.fromkeys(settled, 0))
 
     async def _checkpoint_periodically(self) -> None:
-        """While runs are written. What fails here fails for who writes, too, and is said there."""
+        """Checkpoint while runs are written. What fails here fails for who writes, too."""
         while True:
             await self._has_written.wait()
             await asyncio.sleep(CHECKPOINT_SECONDS)

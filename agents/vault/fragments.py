@@ -30,12 +30,12 @@ def find_fragment(lines: Sequence[str], parsed: ParsedNote, fragment: str) -> Li
 
 
 def _fold(heading: str) -> str:
-    """A heading as links write it: they leave out marks that would end them."""
+    """Return a heading as links write it: they leave out marks that would end them."""
     return make_key(" ".join("".join(" " if c in "#^|[]:" else c for c in heading).split()))
 
 
 def _has_parents(headings: Sequence[Heading], number: int, wanted: list[str]) -> bool:
-    """Whether a heading stands below all the others that were named, in their order."""
+    """Return whether a heading stands below all the others that were named, in their order."""
     level, missing = headings[number].level, wanted[:-1]
     for heading in reversed(headings[:number]):
         if not missing:
@@ -48,7 +48,7 @@ def _has_parents(headings: Sequence[Heading], number: int, wanted: list[str]) ->
 
 
 def _find_block(lines: Sequence[str], parsed: ParsedNote, name: str) -> LineRange | None:
-    """The paragraph that ends with the name of a block; a name alone means what is before it."""
+    """Return the paragraph that ends with a block's name; a name alone means what is before."""
     last = parsed.blocks.get(name)
     if last is None:
         return None
@@ -63,6 +63,6 @@ def _find_block(lines: Sequence[str], parsed: ParsedNote, name: str) -> LineRang
 
 
 def _continues(lines: Sequence[str], number: int) -> bool:
-    """Whether a line belongs to the one before it."""
+    """Return whether a line belongs to the one before it."""
     is_item = lines[number].lstrip().startswith(("-", "*", "+"))
     return bool(lines[number - 1].strip()) and not is_item and lines[number][:1] != "#"

@@ -236,7 +236,7 @@ def _read_destination(line: str, start: int) -> tuple[str, int]:
 
 
 def _find_label_start(line: str, place: int) -> int:
-    """Where the label before `](` begins; it may hold a picture, which has brackets too."""
+    """Return where the label before `](` begins; it may hold a picture, which has brackets too."""
     first = max(0, place - _LABEL_WINDOW)
     start = line.rfind("[", first, place)
     for _ in range(_MAX_NESTED_LABELS):

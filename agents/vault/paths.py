@@ -30,7 +30,7 @@ def validate_path(path: str) -> str:
     """Return the path if every system can hold it within a folder; else raise NoteRefused."""
     if not path or _FORBIDDEN_CHARACTERS.search(path) or not _has_allowed_length(path):
         raise NoteRefused(
-            f"{path[:80]!r} is no path of a note; pass a short path relative to the root, "
+            f"{path[:80]!r} is not the path of a note; pass a short path relative to the root, "
             "with slashes and without colons, such as plan/roadmap.md."
         )
     parts = path.split("/")

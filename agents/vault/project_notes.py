@@ -97,7 +97,7 @@ class ProjectNotes(Notes):
         return NoteMove(report.paths, report.rewritten, report.link_count)
 
     def _forget_moved(self, paths: Sequence[str]) -> None:
-        """What a move rewrote is no longer what was read."""
+        """Forget what a move rewrote: it is no longer what was read."""
         for path in paths:
             self._seen.pop(make_key(path), None)
 
@@ -140,7 +140,7 @@ class ProjectNotes(Notes):
 
     @contextmanager
     def _hold_author(self, call_id: str) -> Iterator[Author]:
-        """Who writes. Until it is written, nobody can take the right to do so from them."""
+        """Yield who writes. Until it is written, nobody can take the right to do so from them."""
         author = self._author
         if author is None:
             raise NoteRefused("These notes can only be read; put what you found into the answer.")
@@ -148,7 +148,7 @@ class ProjectNotes(Notes):
             if author.user_id is not None and not hold_write_access(
                 author.user_id, self.project_id
             ):
-                raise NoteRefused("The person who asked may not change this project any more.")
+                raise NoteRefused("The person who asked may no longer change this project.")
             yield replace(author, call_id=call_id[:MAX_CALL_ID])
 
 

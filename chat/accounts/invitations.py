@@ -25,7 +25,7 @@ TOO_MANY_MESSAGE = "Too many attempts with this link. Wait five minutes, then tr
 @sensitive_post_parameters("password1", "password2")
 @require_http_methods(["GET", "POST"])
 def invitation(request: HttpRequest, token: str) -> HttpResponse:
-    """Whatever is wrong with a link, the answer is the same.
+    """Answer the same, whatever is wrong with a link.
 
     The address is a secret. No other site is told it, as none is of any page; this one is, because
     a browser that tells it to nobody sends no origin with the form either.

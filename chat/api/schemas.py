@@ -70,12 +70,12 @@ def _limit_field_args(limit: AgentConfigBounds) -> dict[str, Any]:
 
 
 def without_default(schema: dict[str, Any]) -> None:
-    """What is left out is left as it is; there is no default to show."""
+    """Drop the default: what is left out is left as it is."""
     schema.pop("default", None)
 
 
 def _coerce_whole(value: Any) -> Any:
-    """JSON has one kind of number: 15.0 is 15."""
+    """Turn 15.0 into 15: JSON has one kind of number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -45,7 +45,7 @@ class SearchHit:
 def search_conversations(
     user: User, query: str, limit: int = MAX_HITS, project_id: UUID | None = None
 ) -> list[SearchHit]:
-    """Titles first, then exchanges, each newest first; of one project, or of all."""
+    """Return titles first, then exchanges, each newest first; of one project, or of all."""
     words = replace_unstorable(query[:MAX_QUERY_LENGTH]).split()[:MAX_WORDS]
     if not words:
         return []
@@ -77,7 +77,7 @@ def _search_exchanges(
 
 
 def _all_words_filter(words: list[str], *fields: str) -> Q:
-    """Each word in one of the fields."""
+    """Match each word in one of the fields."""
     return reduce(and_, (_word_filter(word, fields) for word in words))
 
 
@@ -89,14 +89,14 @@ def _word_filter(word: str, fields: tuple[str, ...]) -> Q:
 
 
 def _case_variants(word: str) -> set[str]:
-    """SQLite ignores the case of ASCII only: other words are looked for in every usual form."""
+    """Return every usual form of a word: SQLite ignores the case of ASCII only."""
     if word.isascii() or connection.vendor != "sqlite":
         return {word}
     return {word, word.lower(), word.upper(), word.capitalize()}
 
 
 def _build_snippet(words: list[str], *texts: str) -> Snippet:
-    """The first place of the first word that is found, on one line."""
+    """Return the first place of the first word that is found, on one line."""
     for word in words:
         for text in texts:
             if match := re.search(re.escape(word), text, re.IGNORECASE):

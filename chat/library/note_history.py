@@ -51,6 +51,6 @@ def describe_author(version: NoteVersion) -> str:
     if version.source == NoteVersion.Source.RUN:
         return f"by the agent, asked by {name}" if name else "by the agent"
     if version.source == NoteVersion.Source.PERSON:
-        return f"by {name}" if name else "by somebody who has left"
+        return f"by {name}" if name else "by a deleted user"
     words = SOURCES[NoteVersion.Source(version.source)]
     return f"{words} of {name}" if name else words

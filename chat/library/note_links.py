@@ -93,7 +93,7 @@ class PageLinks:
         return LinkPlace("note", f"{address}?at={anchor}#{anchor}" if anchor else address)
 
     def _offer(self, target: str) -> LinkPlace:
-        """What is not there can be made, if it can be a note."""
+        """Offer to make what is not there, if it can be a note."""
         path = suggest_path(self._text.path, target)
         if not self._can_write or not path:
             return NOTHING

@@ -81,7 +81,7 @@ class _NoteRenderer(BlockRenderer):
     def note_embed(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
     ) -> str:
-        """Within a line, what would be shown inside of this note is only linked."""
+        """Link what would be shown inside of this note, when it is within a line."""
         return _render_link(tokens[idx].meta["place"], tokens[idx].content)
 
     def note_block(
@@ -117,7 +117,7 @@ def render_value(text: str, links: NoteLinks) -> str:
 
 
 def _render(block: Block, links: NoteLinks) -> str:
-    """nh3 has the last word. What cannot be rendered is shown as it was written."""
+    """Render; nh3 has the last word. What fails is shown as it was written."""
     if not isinstance(block, ProseBlock):
         return render_block(block)
     env = {

@@ -89,7 +89,7 @@ def _get_links(env: object) -> NoteLinks:
 
 
 def wikilink_rule(state: StateInline, silent: bool) -> bool:
-    """`[[Note#Heading|label]]` and `![[Note]]`."""
+    """Parse `[[Note#Heading|label]]` and `![[Note]]`."""
     start = state.pos
     opening = start + 1 if state.src[start] == "!" else start
     if not state.src.startswith("[[", opening):
@@ -137,7 +137,7 @@ def _push_picture(state: StateInline, source: str, label: str, name: str) -> Non
 
 
 def _build_picture_attrs(source: str, label: str, name: str) -> dict[str, str | int | float]:
-    """Of `label`, a size is the picture's size and the rest says what it shows."""
+    """Take from `label` a size as the picture's, and the rest as what it shows."""
     words, _, last = label.rpartition("|")
     size = _SIZE.fullmatch(last.strip())
     said = words if size else label
@@ -150,7 +150,7 @@ def _build_picture_attrs(source: str, label: str, name: str) -> dict[str, str | 
 
 
 def footnote_rule(state: StateInline, silent: bool) -> bool:
-    """`[^1]`, and at the beginning of a line `[^1]:`, which is where it leads."""
+    """Parse `[^1]`, and at the beginning of a line `[^1]:`, which is where it leads."""
     found = (
         _FOOTNOTE.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "[" else None
     )
@@ -173,7 +173,7 @@ def footnote_rule(state: StateInline, silent: bool) -> bool:
 
 
 def highlight_rule(state: StateInline, silent: bool) -> bool:
-    """`==marked==`."""
+    """Parse `==marked==`."""
     start, end_of_all = state.pos + 2, state.posMax
     if not state.src.startswith("==", state.pos) or state.src[start : start + 1].strip() in (
         "",
@@ -194,7 +194,7 @@ def highlight_rule(state: StateInline, silent: bool) -> bool:
 
 
 def tag_rule(state: StateInline, silent: bool) -> bool:
-    """`#tag/below`, a link to its page; numbers and colours are none."""
+    """Link `#tag/below` to its page; numbers and colours are none."""
     if state.src[state.pos] != "#" or state.linkLevel:
         return False
     found = TAG_PATTERN.match(state.src, state.pos, state.posMax)
@@ -211,7 +211,7 @@ def tag_rule(state: StateInline, silent: bool) -> bool:
 
 
 def block_name_rule(state: StateInline, silent: bool) -> bool:
-    """`^name` at the end of a line: not shown, but links lead there."""
+    """Hide `^name` at the end of a line, but let links lead there."""
     if state.src[state.pos] != "^" or not (state.pos == 0 or state.src[state.pos - 1].isspace()):
         return False
     found = _BLOCK_NAME.match(state.src, state.pos, state.posMax)
@@ -225,7 +225,7 @@ def block_name_rule(state: StateInline, silent: bool) -> bool:
 
 
 def maths_rule(state: StateInline, silent: bool) -> bool:
-    """`$x_1$` stays as it is written: its marks mean nothing else."""
+    """Leave `$x_1$` as it is written: its marks mean nothing else."""
     found = (
         _MATHS.match(state.src, state.pos, state.posMax) if state.src[state.pos] == "$" else None
     )

@@ -73,7 +73,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self._is_closed = False
 
     async def dispatch(self, message: dict[str, Any]) -> None:
-        """As channels does it, but without a thread before every message, and with an end to it."""
+        """Dispatch as channels does, but without a thread before every message, and with an end."""
         try:
             match message["type"]:
                 case "websocket.connect":
@@ -90,7 +90,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self.close(code=close_codes.SERVER_ERROR)
 
     async def connect(self) -> None:
-        """Accepted first: a page that is refused before sees only a broken connection."""
+        """Accept first: a page that is refused before sees only a broken connection."""
         await self.accept()
         self.conversation_id = self.scope["url_route"]["kwargs"]["conversation_id"]
         user = await self._run_db(self._load_user)
@@ -122,7 +122,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         )
 
     def _load_user(self) -> User | None:
-        """Who has signed in, as a row: the scope holds a promise of one."""
+        """Return who has signed in, as a row: the scope holds a promise of one."""
         promised = self.scope["user"]
         return User.objects.filter(pk=promised.pk).first() if promised is not None else None
 
@@ -136,7 +136,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         await self._end(sentence, close_codes.SIGNED_OUT)
 
     async def _turn_away(self) -> None:
-        sentence = "You are not in this project any more. Your text is kept."
+        sentence = "You are no longer in this project. Your text is kept."
         await self._end(sentence, close_codes.NOT_ALLOWED)
 
     async def _end(self, sentence: str, code: int) -> None:
@@ -259,7 +259,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         )
 
     async def _stop_runs(self) -> None:
-        """Whatever is going on here, also if this page does not know of it yet."""
+        """Stop whatever runs here, also if this page does not know of it yet."""
         active = await self._run_db(
             lambda: list(
                 AgentRun.objects.filter(
@@ -271,7 +271,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await get_runtime().cancel(run_id)
 
     async def send(self, *args: Any, **kwargs: Any) -> None:
-        """A page may leave while it is being told something; we hear of it in a moment."""
+        """Send to a page. It may leave meanwhile; we hear of that in a moment."""
         try:
             await super().send(*args, **kwargs)
         except ConnectionError:
@@ -288,7 +288,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         return queries.get(self.user, self.conversation_id)
 
     def _check_belongs(self, context_id: UUID) -> UUID:
-        """An exchange or run of this conversation; others are not this page's to touch."""
+        """Return an exchange or run of this conversation; others are not this page's to touch."""
         queries.get_exchange(self.user, context_id, conversation_id=self.conversation_id)
         return context_id
 
@@ -297,7 +297,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         await self.send(fragments.render("flash", text=sentence, while_running=while_running))
 
     async def _send_frame(self, frame: str) -> None:
-        """As `send`, without the layers that it passes for every frame."""
+        """Do as `send`, without the layers that it passes for every frame."""
         if self._is_closed:
             return
         try:

@@ -271,7 +271,7 @@ class ConversationFollower:
         return fragments.render("heartbeat", frames=self._frames)
 
     def _render_announcement(self, answer: AnswerView) -> str:
-        """For those who listen: when something else is going on, but not in a rush."""
+        """Render what is read to those who listen: what else happens, without rush."""
         now = asyncio.get_running_loop().time()
         is_soon = now - self._announced_at < ANNOUNCE_SECONDS and answer.done is None
         if answer.activity == self._announced or is_soon:

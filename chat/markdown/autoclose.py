@@ -24,7 +24,7 @@ def close_open_marks(text: str) -> str:
 
 
 def _strip_bare_marks(text: str) -> str:
-    """`-` may become an item, a rule, or make a heading of the line above: wait and see."""
+    """Strip marks such as `-`, which may become an item, a rule or a heading: wait and see."""
     above, newline, last = text.rpartition("\n")
     bare = _ONLY_MARKS.match(last) or (newline and _ONLY_NUMBER.match(last))
     return above if bare else text

@@ -88,7 +88,7 @@ def _push_citation(state: StateInline, cited: str, href: str | None) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """markdown-it fills rows up to the width of the head, up to 65,536 cells from a few bytes."""
+    """Limit cells: markdown-it fills rows to the head's width, 65,536 cells from a few bytes."""
     if not table(state, start, end, True):  # first: most lines are none, and that is soon seen
         return False
     if silent:

@@ -107,7 +107,7 @@ class AnswerView:
         return self.closing_changed or self.sources_changed or self.usage_changed or self.just_ended
 
     def mark_sent(self) -> None:
-        """The page has everything."""
+        """Note that the page has everything."""
         self._sent_count = len(self.parts)
         self._changed.clear()
         self.closing_changed = self.sources_changed = self.usage_changed = self.just_ended = False
@@ -152,7 +152,7 @@ class AnswerView:
                 assert_never(chunk)
 
     def _apply_subagent_chunk(self, chunk: OracleStreamChunk) -> None:
-        """What a subagent does is shown inside the call that started it; its text is not."""
+        """Show what a subagent does inside the call that started it, without its text."""
         outer = self._cards.get(("", chunk.parent))
         if outer is None:
             return
@@ -177,7 +177,7 @@ class AnswerView:
         self._mark_changed(card)
 
     def _drop_subagent_cards(self, card: ToolCard) -> None:
-        """A subagent that did not finish leaves nothing but the fact."""
+        """Leave nothing but the fact of a subagent that did not finish."""
         card.is_discarded = True
         for inner in card.subagent_cards:
             self._changed.pop(inner.id, None)
@@ -247,7 +247,7 @@ class AnswerView:
             self._add_notice(part, chunk.at)
 
     def _apply_error(self, chunk: Error) -> None:
-        """Shown unless a notice has just said the same."""
+        """Show an error unless a notice has just said the same."""
         last = self.parts[-1] if self.parts else None
         if not (isinstance(last, NoticePart) and last.message == chunk.error):
             self._add_notice(NoticePart("", "error", "error", chunk.error, {}), chunk.at)
@@ -300,7 +300,7 @@ class AnswerView:
         self.parts.append(part)
 
     def _close_last_part(self, at: float) -> None:
-        """The last part goes on no more."""
+        """Close the last part: it goes on no more."""
         last = self.parts[-1] if self.parts else None
         if isinstance(last, TextPart | ToolsPart) and last.ended is None:
             last.end(at)
@@ -312,5 +312,5 @@ class AnswerView:
 
 
 def element_id(run_id: UUID) -> str:
-    """Of the answer on a page. Short, because every frame says it."""
+    """Return the id of the answer on a page. Short, because every frame says it."""
     return f"r{run_id.hex[:12]}"

@@ -174,7 +174,7 @@ class NoticePart:
         return cls(element_id, chunk.system_type, chunk.severity, message, chunk.metadata)
 
     def end(self, at: float) -> None:
-        """Nothing: a notice is whole from the beginning."""
+        """Do nothing: a notice is whole from the beginning."""
 
     @property
     def headline(self) -> str:

@@ -37,7 +37,7 @@ FORMATS = {
 @login_required
 @require_GET
 def search(request: HttpRequest) -> HttpResponse:
-    """The conversations of the project that one works in; of all with `everywhere`."""
+    """Search the conversations of the project that one works in; of all with `everywhere`."""
     query = request.GET.get("q", "").strip()[:200]
     everywhere = "everywhere" in request.GET
     project = get_current_project(request)
@@ -51,7 +51,7 @@ def search(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 def export(request: HttpRequest, conversation_id: UUID, form: str) -> HttpResponse:
-    """The whole conversation as a file; read and sent piece by piece."""
+    """Return the whole conversation as a file; read and sent piece by piece."""
     if form not in FORMATS:
         raise Http404("Export as .md or as .json.")
     shown = get_conversation_or_404(request, conversation_id)
@@ -85,7 +85,7 @@ def restore(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @require_GET
 def go_to_exchange(request: HttpRequest, conversation_id: UUID, exchange_id: UUID) -> HttpResponse:
-    """To an exchange: in the thread if it is shown there, else in the outline, to go there."""
+    """Go to an exchange: in the thread if it is shown there, else in the outline."""
     shown = get_conversation_or_404(request, conversation_id)
     is_shown = any(row.pk == exchange_id for row in tree.get_path_segment(shown.head_id).exchanges)
     response = redirect("conversation" if is_shown else "outline", shown.pk)
@@ -97,7 +97,7 @@ def go_to_exchange(request: HttpRequest, conversation_id: UUID, exchange_id: UUI
 @login_required
 @require_GET
 def outline(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """The tree as a nested list: move, label, mark, prune."""
+    """Show the tree as a nested list: move, label, mark, prune."""
     shown = get_conversation_or_404(request, conversation_id)
     context = {
         "conversation": shown,
@@ -111,7 +111,7 @@ def outline(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
 @login_required
 @require_POST
 def outline_action(request: HttpRequest, conversation_id: UUID) -> HttpResponse:
-    """One change of the tree, then back to the outline; or to where the reader went by it."""
+    """Change the tree once, then go back to the outline, or to where the reader went by it."""
     shown = get_conversation_or_404(request, conversation_id)
     change = ACTIONS.get(request.POST.get("do", ""))
     if change is None:

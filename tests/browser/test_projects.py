@@ -65,7 +65,7 @@ def test_a_stranger_comes_in_by_a_link_asks_and_is_shown_out_when_removed(
 
         owner.page.goto(f"{server.address}/p/tidewatch/settings/")
         owner.page.get_by_role("button", name="Remove nia").click()
-        expect(stranger.page.locator("#flash")).to_contain_text("not in this project any more")
+        expect(stranger.page.locator("#flash")).to_contain_text("no longer in this project")
         stranger.page.goto(server.address)
         expect(stranger.page.locator("main")).to_contain_text("You are not in any project yet")
         assert "Traceback" not in server.log.read_text()

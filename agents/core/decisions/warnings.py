@@ -56,7 +56,7 @@ def _turns_are_short(state: AgentState) -> bool:
 
 
 def _tokens_are_short(state: AgentState) -> bool:
-    """At the percent, or when two working turns and the answer no longer fit: one is left then."""
+    """Return whether tokens run out: at the percent, or when two turns no longer fit."""
     return (
         state.token_percent >= state.config.token_warning_percent
         or state.tokens_used + state.two_requests > state.token_limit

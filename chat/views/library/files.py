@@ -30,7 +30,7 @@ MAX_PATHS_CHARS = 200_000
 @require_GET
 @library_page()
 def attachment(request: HttpRequest, project: Project, path: str) -> HttpResponse:
-    """The bytes of a file that is not a note."""
+    """Send the bytes of a file that is not a note."""
     found = get_attachment(project.pk, path)
     is_picture = found.content_type in PICTURE_TYPES
     kind = found.content_type if is_picture or found.content_type == SVG else ""
@@ -45,7 +45,7 @@ def attachment(request: HttpRequest, project: Project, path: str) -> HttpRespons
 @require_GET
 @library_page()
 def download(request: HttpRequest, project: Project) -> HttpResponse:
-    """Everything that is in the project, byte for byte."""
+    """Send everything that is in the project, byte for byte."""
     response: HttpResponse = stream_download(
         stream_zip(project.pk), "application/zip", f"{project.slug}.zip"
     )
@@ -54,7 +54,7 @@ def download(request: HttpRequest, project: Project) -> HttpResponse:
 
 @library_page(writes=True)
 def upload(request: HttpRequest, project: Project) -> HttpResponse:
-    """Files or a zip. A script on the page sends some at a time and wants JSON."""
+    """Take files or a zip. A script on the page sends some at a time and wants JSON."""
     folder = request.POST.get("folder", request.GET.get("folder", ""))
     context: dict[str, Any] = {"folder": folder}
     if request.method != "POST":
@@ -72,7 +72,7 @@ def upload(request: HttpRequest, project: Project) -> HttpResponse:
 @require_POST
 @library_page(writes=True)
 def upload_piece(request: HttpRequest, project: Project) -> HttpResponse:
-    """A piece of a large file; with the last one, what was imported."""
+    """Take a piece of a large file; with the last one, show what was imported."""
     user_id, piece = get_user(request).pk, request.FILES.get("piece")
     try:
         upload_id = UUID(request.POST.get("id", ""))
@@ -82,7 +82,7 @@ def upload_piece(request: HttpRequest, project: Project) -> HttpResponse:
             return JsonResponse({"size": size})
         return JsonResponse(serialize_report(_import_pieces(request, project, upload_id, size)))
     except ValueError:
-        return JsonResponse({"error": "This is no upload."}, status=400)
+        return JsonResponse({"error": "This is not an upload."}, status=400)
     except VaultError as error:
         return JsonResponse({"error": str(error)}, status=400)
 
@@ -97,7 +97,7 @@ def _import_pieces(
 
 
 def _read_files(request: HttpRequest) -> list[DroppedFile]:
-    """The files, by the paths that were sent beside them; a form without a script sends none."""
+    """Return the files, by the paths sent beside them; a form without a script sends none."""
     files = request.FILES.getlist("files")
     paths = _parse_paths(request.POST.get("paths", ""), len(files))
     given = zip(paths or [file.name or "" for file in files], files, strict=True)

@@ -17,7 +17,9 @@ from chat.library.note_history import describe_author, describe_versions
 from chat.views.library.helpers import get_author, library_page, parse_number, render_page
 
 PAGE_SIZE = 50
-CHANGED_MESSAGE = "The note was changed meanwhile, so nothing was done. Look again, then decide."
+CHANGED_MESSAGE = (
+    "The note has changed in the meantime, so nothing was done. Check it, then decide."
+)
 
 
 @require_GET

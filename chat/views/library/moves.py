@@ -41,7 +41,7 @@ def _describe(report: MoveReport) -> str:
 
 
 def _redirect_to(project: Project, path: str) -> HttpResponse:
-    """To the note; to the folder, if that or a file was moved."""
+    """Go to the note; to the folder, if that or a file was moved."""
     if find_note(project.pk, path):
         return redirect("library-note", project.slug, path)
     folder = path.rstrip("/")

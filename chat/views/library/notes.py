@@ -38,7 +38,7 @@ TOO_LONG_MESSAGE = (
 @require_GET
 @quota.limit_rendering
 def cited_note(request: HttpRequest, project_id: UUID, path: str) -> HttpResponse:
-    """The page of a note where answers cite it: by the project's id, which never changes."""
+    """Show a note where answers cite it: by the project's id, which never changes."""
     try:
         project = get_project(get_user(request), project_id)
         return _render_note(request, project, path)
@@ -52,7 +52,7 @@ def cited_note(request: HttpRequest, project_id: UUID, path: str) -> HttpRespons
 @library_page()
 @quota.limit_rendering
 def note(request: HttpRequest, project: Project, path: str) -> HttpResponse:
-    """A note, as it is now."""
+    """Show a note, as it is now."""
     return _render_note(request, project, path)
 
 
@@ -84,7 +84,7 @@ def _build_context(shown: Note) -> dict[str, Any]:
 
 @library_page(writes=True)
 def new(request: HttpRequest, project: Project) -> HttpResponse:
-    """A new note; where a link asks for it, with the path that the link has."""
+    """Show the form of a new note; where a link asks for it, with the path that the link has."""
     given = request.POST if request.method == "POST" else request.GET
     path, text = given.get("path", "").strip(), given.get("text", "")
     context = {"path": path, "text": make_editable(text), "folder": given.get("folder", "")}
@@ -154,7 +154,7 @@ def _render_conflict(
 @library_page(writes=True)
 @quota.limit_rendering
 def preview(request: HttpRequest, project: Project) -> HttpResponse:
-    """What a text looks like that is not saved yet."""
+    """Show what a text looks like that is not saved yet."""
     path = request.POST.get("path", "").replace("\0", "").strip()[:500]
     text = request.POST.get("text", "").replace("\0", "").replace("\r\n", "\n")
     context = {"shown": build_note_page(project, path or "new.md", text, can_write=True)}

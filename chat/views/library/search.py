@@ -38,5 +38,5 @@ def _clean(given: str) -> str:
 
 
 def _make_anchor(headings: str) -> str:
-    """Where on the page of a note the last of these headings is."""
+    """Return where on the page of a note the last of these headings is."""
     return make_anchor(headings.rpartition(" > ")[2]) if headings else ""

@@ -17,7 +17,7 @@ PAGE_SIZE = 200
 @require_GET
 @library_page()
 def tags(request: HttpRequest, project: Project) -> HttpResponse:
-    """All tags with how many notes have them, or the notes that have one of them."""
+    """Show all tags with how many notes have them, or the notes that have one of them."""
     tag = request.GET.get("tag", "").replace("\0", "").strip().lstrip("#")[:200]
     tagged = notes_with_tag(project.pk, tag).defer("text").order_by("key")
     listed: Any = tagged if tag else list_tags(project.pk)

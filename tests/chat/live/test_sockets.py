@@ -250,7 +250,7 @@ async def test_whoever_is_removed_by_another_process_is_shown_out_and_others_are
         folder = site.database.parent
         await asyncio.to_thread(manage, folder, "projects", "remove-member", slug, "eve")
         code, said = await how_closed(leaving)
-        assert (code, "not in this project any more" in said) == (4403, True)
+        assert (code, "no longer in this project" in said) == (4403, True)
         await says(stays, "nonsense")
         await until(stays, "flash")
     assert site.sign_in("eve").get(f"/c/{key}/").status_code == 404

@@ -42,7 +42,7 @@ class OpenerIndex:
         return len(text) - pos < self._max_tag_length and text[pos:] in self._tag_prefixes
 
     def find_last_word(self, text: str, pos: int) -> int:
-        """Where, after `pos`, the text ends in the beginning of a known name; else its length."""
+        """Return where, after `pos`, the text ends in the beginning of a known name, or ends."""
         if text[-1:] not in self._letters:
             return len(text)
         for start in range(max(pos, len(text) - self._max_word_length), len(text)):

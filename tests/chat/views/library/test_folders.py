@@ -55,7 +55,7 @@ def test_the_page_of_a_folder_leads_to_the_next_of_the_same_folder(
 
 def test_what_changed_last_is_named_first(shelf: Shelf) -> None:
     add_notes(shelf.project, **{f"n{number}": f"# Number {number}\n" for number in range(10)})
-    assert "Changed last" in shelf.ada.get(shelf.address()).content.decode()
+    assert "Recently changed" in shelf.ada.get(shelf.address()).content.decode()
 
 
 def test_an_empty_project_says_how_to_begin(shelf: Shelf) -> None:
