@@ -105,5 +105,11 @@ def replace_control_characters(text: str) -> str:
     return _CONTROL.sub("\ufffd", text)
 
 
+def make_printable(text: str, out: TextIO) -> str:
+    """Return text that a stream can take: names of files need not be Unicode, terminals neither."""
+    encoding = out.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
 def _truncate(text: str) -> str:
     return truncate(" ".join(text.split()), _RESULT_CHARS)

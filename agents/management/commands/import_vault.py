@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError
 
 from agents.management.lookup import find_or_create_project, find_user
 from agents.management.progress import ProgressBar
+from agents.management.terminal import make_printable
 from agents.vault.author import Author
 from agents.vault.errors import VaultError
 from agents.vault.import_sources import SkippedFile, open_source
@@ -29,14 +31,16 @@ class Command(BaseCommand):
         parser.add_argument("--all", action="store_true", help="list every file that was left out")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user = find_user(options["user"])
         bar = ProgressBar(sys.stderr, "Importing")
         try:
+            user = find_user(options["user"])
             with open_source(options["folder"]) as source:
                 project = find_or_create_project(options["project"], user)
                 report = import_files(project.pk, source, Author.importer(user.pk), bar.show)
         except VaultError as error:
             raise CommandError(str(error)) from None
+        except OperationalError as error:
+            raise CommandError(f"The database cannot be written ({error}).") from None
         except KeyboardInterrupt:
             raise CommandError("Stopped. What was imported is in; run it again to go on.") from None
         self._show(report, MAX_LISTED if not options["all"] else len(report.skipped))
@@ -58,7 +62,7 @@ class Command(BaseCommand):
     def _list(self, title: str, lines: Any, listed: int) -> None:
         every = list(lines)
         for line in every[:listed]:
-            self.stdout.write(f"{title}: {line}")
+            self.stdout.write(make_printable(f"{title}: {line}", sys.stdout))
         if len(every) > listed:
             self.stdout.write(f"{title}: {len(every) - listed:,} more (--all lists them)")
 

@@ -1,16 +1,25 @@
 """`import_vault` and `export_vault`, as one types them."""
 
 import io
+import os
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError
 from pytest_django import Settings
 
+from agents.management.commands import import_vault
 from agents.management.lookup import find_user
 from agents.management.progress import ProgressBar
+from agents.management.terminal import make_printable
 from agents.models import Note, Project
 from agents.projects.queries import projects_for
+from tests.support.server import ROOT, environment
+from tests.support.template import copy_site
 
 
 @pytest.fixture
@@ -70,6 +79,50 @@ def test_a_place_that_is_none_is_refused(folder: Path) -> None:
     assert not Project.objects.exists()
     with pytest.raises(CommandError, match="no project"):
         run("export_vault", "--project", "Harbour", folder / "x")
+
+
+def test_names_that_are_no_unicode_and_a_terminal_that_has_none_are_printed(
+    tmp_path: Path,
+) -> None:
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    assert make_printable("\udcff é", out) == "\\udcff \\xe9"
+
+
+def test_a_database_that_takes_nothing_is_said(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OperationalError("database or disk is full")
+
+    monkeypatch.setattr(import_vault, "find_or_create_project", fail)
+    with pytest.raises(CommandError, match="disk is full"):
+        run("import_vault", folder, "--project", "Harbour")
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("blocks", [50, 400, 1_500, 6_000])
+def test_a_disk_that_fills_up_stops_an_import_which_then_goes_on(
+    tmp_path: Path, blocks: int
+) -> None:
+    """In a process whose files may have so many blocks of 512 bytes, and no more."""
+    root = tmp_path / "vault"
+    root.mkdir()
+    for number in range(600):
+        (root / f"{number}.md").write_text(f"word{number} " * 2_000)
+    for number in range(5):
+        (root / f"{number}.bin").write_bytes(os.urandom(300_000 * (number + 1)))
+    site = copy_site(tmp_path / "site")
+    command = [sys.executable, "manage.py", "import_vault", str(root), "--project", "Harbour"]
+    limited = ["sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh", *command]
+    options: dict[str, Any] = {"cwd": ROOT, "env": environment(site), "capture_output": True}
+    stopped = subprocess.run(limited, **options, check=False, text=True)
+    assert stopped.returncode == 1
+    assert stopped.stderr.startswith("CommandError: ")
+    assert "Traceback" not in stopped.stderr
+    whole = subprocess.run(command, **options, check=True, text=True)
+    assert " 0 left out." in whole.stdout
+    again = subprocess.run(command, **options, check=True, text=True)
+    assert "605 unchanged" in again.stdout
 
 
 class Terminal(io.StringIO):
