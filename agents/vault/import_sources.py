@@ -5,7 +5,9 @@ Nothing outside of them is ever read: links are not followed, paths that climb a
 
 import os
 import stat
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +24,18 @@ SMALL_FILE_BYTES = 1024 * 1024
 ALWAYS_ALLOWED_BYTES = 64 * 1024 * 1024
 MAX_ZIP_BYTES = 4 * 1024 * 1024 * 1024
 """What a whole zip may become."""
+
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,  # encrypted or packed in ways that zipfile does not know
+    ValueError,  # names that are no UTF-8, places before the beginning
+)
+"""What reading a damaged zip can raise, besides OSError."""
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""LZMA may ask for gigabytes of memory; hardly any program writes it, or bzip2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +141,8 @@ class ZipSource:
             return SkippedFile(path, "a link, which is not followed")
         if info.flag_bits & 1:
             return SkippedFile(path, "encrypted")
+        if info.compress_type not in _COMPRESSIONS:
+            return SkippedFile(path, "compressed in a way that is not unpacked here")
         if info.file_size > max(SMALL_FILE_BYTES, MAX_RATIO * info.compress_size):
             return SkippedFile(path, "grows too much when unpacked")
         return _admit(path, lambda: self._open_member(info))
@@ -170,7 +186,7 @@ def open_source(place: Path) -> Iterator[ImportSource]:
 def _open_zip(place: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(place)
-    except (zipfile.BadZipFile, NotImplementedError) as error:
+    except ZIP_ERRORS as error:
         raise NoteUnavailable(f"{str(place)!r} is not a zip that can be read ({error}).") from None
     except OSError as error:
         raise NoteUnavailable(f"{str(place)!r} cannot be read ({error.strerror}).") from None

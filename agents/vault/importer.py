@@ -7,8 +7,6 @@ and what was changed here since is never overwritten.
 
 import errno
 import hashlib
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -22,7 +20,7 @@ from agents.models import Attachment, Note, NoteVersion
 from agents.vault.attachments import build_attachment, delete_attachment, store_bytes
 from agents.vault.author import Author
 from agents.vault.errors import NoteRefused, VaultError
-from agents.vault.import_sources import ImportSource, SkippedFile, SourceFile
+from agents.vault.import_sources import ZIP_ERRORS, ImportSource, SkippedFile, SourceFile
 from agents.vault.note_writer import MAX_NOTE_BYTES, NoteChange, write_changes
 from agents.vault.notes import notes_for
 from agents.vault.paths import is_note_path, make_key
@@ -104,7 +102,7 @@ class _Import:
             return
         try:
             read = self._read(file, key)
-        except (NoteRefused, zipfile.BadZipFile, zlib.error, EOFError) as error:
+        except (NoteRefused, *ZIP_ERRORS) as error:
             self._skip(file.path, str(error) or "cannot be unpacked")
             return
         except OSError as error:

@@ -30,6 +30,13 @@ def _get_place(user_id: int, upload_id: UUID) -> Path:
 
 def append_piece(user_id: int, upload_id: UUID, offset: int, data: bytes) -> int:
     """Put a piece at the end of an upload, which must have all before it; return its size."""
+    try:
+        return _append(user_id, upload_id, offset, data)
+    except OSError as error:
+        raise NoteRefused(f"The server cannot store it ({error.strerror}).") from error
+
+
+def _append(user_id: int, upload_id: UUID, offset: int, data: bytes) -> int:
     place = _get_place(user_id, upload_id)
     if offset == 0:
         _make_room(user_id)
@@ -43,9 +50,9 @@ def append_piece(user_id: int, upload_id: UUID, offset: int, data: bytes) -> int
     try:
         with place.open("ab") as opened:
             opened.write(data)
-    except OSError as error:
+    except OSError:
         place.unlink(missing_ok=True)
-        raise NoteRefused(f"The server cannot store it ({error.strerror}).") from error
+        raise
     return size + len(data)
 
 

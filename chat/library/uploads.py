@@ -10,6 +10,7 @@ from uuid import UUID
 from agents.vault.author import Author
 from agents.vault.errors import NoteRefused
 from agents.vault.import_sources import (
+    ZIP_ERRORS,
     FilesSource,
     ImportSource,
     SkippedFile,
@@ -77,12 +78,15 @@ def _get_opener(files: Mapping[str, DroppedFile], path: str) -> Any:
 
 def _import_zip(project_id: UUID, file: DroppedFile, prefix: str, author: Author) -> ImportReport:
     try:
-        with zipfile.ZipFile(file.content) as archive:
-            source = ZipSource(archive, PurePosixPath(file.path).stem, file.size)
+        archive = zipfile.ZipFile(file.content)
+    except (OSError, *ZIP_ERRORS):
+        return ImportReport(skipped=[SkippedFile(file.path, NOT_A_ZIP)])
+    source = ZipSource(archive, PurePosixPath(file.path).stem, file.size)
+    try:
+        with archive:
             return import_files(project_id, _FolderSource(source, prefix), author)
-    except (zipfile.BadZipFile, NotImplementedError, NoteRefused) as error:
-        why = str(error) if isinstance(error, NoteRefused) else NOT_A_ZIP
-        return ImportReport(skipped=[SkippedFile(file.path, why)])
+    except NoteRefused as refused:
+        return ImportReport(skipped=[SkippedFile(file.path, str(refused))])
 
 
 def _add(report: ImportReport, more: ImportReport) -> None:

@@ -1,0 +1,77 @@
+"""Zips of anybody: damaged in every way they give what is whole, or are refused in words."""
+
+import io
+import random
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from agents.models import Project
+from agents.vault.author import Author
+from agents.vault.errors import NoteUnavailable
+from agents.vault.import_sources import open_source
+from agents.vault.importer import ImportReport, import_files
+from agents.vault.notes import find_note
+
+WAYS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+
+
+def pack() -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for way in WAYS:
+            for name in (f"{way}.md", f"ü{way}.bin"):
+                archive.writestr(zipfile.ZipInfo(name), name * 200, compress_type=way)
+    return packed.getvalue()
+
+
+def damage(data: bytes, chance: random.Random) -> bytes:
+    """Change some bytes, most of them in the list of contents, or lose some."""
+    changed = bytearray(data)
+    for _ in range(chance.choice((1, 1, 2, 5))):
+        first = len(changed) - 700 if chance.random() < 0.5 else 0
+        place = chance.randrange(first, len(changed))
+        if chance.random() < 0.8:
+            changed[place] = chance.randrange(256)
+        else:
+            del changed[place : place + chance.randrange(1, 50)]
+    return bytes(changed)
+
+
+def bring_in(project: Project, place: Path) -> ImportReport | None:
+    try:
+        with open_source(place) as source:
+            return import_files(project.pk, source, Author.importer())
+    except NoteUnavailable:
+        return None
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(3_000, marks=pytest.mark.ci)])
+def test_no_damage_to_a_zip_is_more_than_a_refusal(
+    project: Project, tmp_path: Path, count: int
+) -> None:
+    chance, whole = random.Random(count), pack()
+    place = tmp_path / "x.zip"
+    reports = []
+    for _ in range(count):
+        place.write_bytes(damage(whole, chance))
+        reports.append(bring_in(project, place))
+    assert any(report is None for report in reports)
+    assert any(report is not None and report.created + report.unchanged for report in reports)
+
+
+def test_what_takes_gigabytes_to_unpack_is_left_out(project: Project, tmp_path: Path) -> None:
+    place = tmp_path / "x.zip"
+    place.write_bytes(pack())
+    report = bring_in(project, place)
+    assert report is not None
+    assert {file.path for file in report.skipped} == {"12.md", "ü12.bin", "14.md", "ü14.bin"}
+    assert find_note(project.pk, "8.md") is not None
+
+
+def test_a_name_that_is_no_utf8_refuses_the_zip(project: Project, tmp_path: Path) -> None:
+    place = tmp_path / "x.zip"
+    place.write_bytes(pack().replace("ü0.bin".encode(), b"\xff\xfe0.bin"))
+    with pytest.raises(NoteUnavailable, match="not a zip that can be read"), open_source(place):
+        pass
