@@ -26,6 +26,10 @@ from tests.support.server import Server, free_port, manage, prepare, serving
 
 PAGES = (
     "/new/", "/runs/", "/search/", "/search/?q=radar", "/password/", "/nothing-here/",
+    "/library/tidewatch/", "/library/tidewatch/tags/", "/library/tidewatch/trash/",
+    "/library/tidewatch/search/?q=radar", "/library/tidewatch/upload/", "/library/tidewatch/new/",
+    "/library/tidewatch/notes/people.md", "/library/tidewatch/edit/people.md",
+    "/library/tidewatch/history/people.md", "/library/tidewatch/versions/1/people.md",
     "/settings/", "/settings/models/", "/settings/appearance/", "/settings/data/",
     "/settings/tokens/", "/settings/changes/", "/usage/",
     "/admin/", "/admin/agents/agentrun/", "/admin/agents/auditentry/",

@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from agents.models import Note, NoteLink, Project
 from agents.search.sections import split_lines
+from agents.vault.fragments import find_fragment
 from agents.vault.frontmatter import BYTE_ORDER_MARK
 from agents.vault.links import LinkResolver, LinkTarget, load_resolver
 from agents.vault.notes import notes_for
@@ -44,23 +45,10 @@ class ParsedText:
 
     def cut_out(self, fragment: str) -> list[str]:
         """Return the lines below a heading, or of a block; all of them without a fragment."""
-        if fragment.startswith("^"):
-            return self._cut_block(self.parsed.blocks.get(fragment[1:].lower()))
-        wanted = make_anchor(fragment.rpartition("#")[2])
-        headings = self.parsed.headings
-        for number, heading in enumerate(headings if fragment else ()):
-            if make_anchor(heading.text) == wanted:
-                later = (h.line for h in headings[number + 1 :] if h.level <= heading.level)
-                return self.lines[heading.line : next(later, len(self.lines))]
-        return [] if fragment else self.body
-
-    def _cut_block(self, line: int | None) -> list[str]:
-        if line is None:
-            return []
-        first, last = line, line + 1
-        while first > 0 and self.lines[first - 1].strip():
-            first -= 1
-        return self.lines[first:last]
+        if not fragment:
+            return self.body
+        found = find_fragment(self.lines, self.parsed, fragment)
+        return self.lines[found.first - 1 : found.last] if found else []
 
 
 class PageLinks:
