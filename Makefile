@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
-# Where it is set, each of the many processes that tests start compiles every module anew.
+# Where it is set, each of the many processes that tests start compiles every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -77,7 +77,7 @@ bench: $(READY) ## measure, and print the figures as ratios
 screenshots: $(READY) ## take the pictures of the README from the real application
 	$(PY) -m bench.screenshots
 
-docs: $(READY) ## write the generated pages of docs/ anew
+docs: $(READY) ## rewrite the generated pages of docs/
 	$(PY) -m agents.tools.reference > docs/tools.md
 
 check: $(READY) ## everything a change must pass besides the tests
@@ -89,7 +89,7 @@ check: $(READY) ## everything a change must pass besides the tests
 		$(PY) -W error manage.py check --deploy --fail-level WARNING
 	$(PY) -W error manage.py makemigrations --check --dry-run
 
-fix: $(READY) ## format, and mend what ruff can mend
+fix: $(READY) ## format, and fix what ruff can fix
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 

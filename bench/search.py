@@ -82,7 +82,7 @@ def tidy_up() -> None:
 
 
 def run_on_postgresql(notes: int, queries: int) -> int:
-    """Start the database, and this program anew on it."""
+    """Start the database, and this program again on it."""
     try:
         service = Postgres()
     except Missing as missing:

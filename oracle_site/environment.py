@@ -125,7 +125,7 @@ def channel_layers() -> dict[str, Any]:
         "default": {
             "BACKEND": "channels_redis.core.RedisChannelLayer",
             # A listener waits for as long as it takes: no time-out on its socket.
-            # Listeners join anew every ten minutes: those of dead processes are soon forgotten.
+            # Listeners join again every ten minutes: those of dead processes are soon forgotten.
             "CONFIG": {
                 "hosts": [{"address": url, "socket_timeout": None}],
                 "expiry": 10,

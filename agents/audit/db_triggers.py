@@ -3,7 +3,7 @@
 Events are append-only from the first; a run is closed once it has an outcome. What may still
 change is erasing content, if an entry of the audit says so: of a whole run, or of one subagent.
 They are installed after every `migrate`, because SQLite loses a table's triggers when a migration
-builds the table anew.
+rebuilds the table.
 """
 
 from collections.abc import Iterator

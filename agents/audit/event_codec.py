@@ -114,7 +114,7 @@ def event_digest(event: EventRow) -> str:
         and event.content
         and _to_json(json.loads(event.content)) != event.content
     ):
-        whole[""] = event.content  # written otherwise than we write: a field may be there twice
+        whole[""] = event.content  # not as we write it: a field may be there twice
     return hashlib.sha256(_to_canonical_json(whole)).hexdigest()
 
 

@@ -2,7 +2,7 @@
 
 A run's first link covers what it started from; its seal covers how it ended and its last link. The
 key is in the environment, not in the database: whoever can write there and nothing else can break
-the chain, but cannot mend it. Texts enter by their digests, so that they can be erased.
+the chain, but cannot repair it. Texts enter by their digests, so that they can be erased.
 """
 
 import hashlib

@@ -9,7 +9,7 @@ class Cancellation:
     def __init__(self) -> None:
         self.requested = False
         self.note = ""
-        """Why somebody else than the one who asked wants it to stop."""
+        """Why somebody other than the one who asked wants it to stop."""
         self._callbacks: list[Callable[[], None]] = []
 
     def request(self, note: str = "") -> None:

@@ -218,7 +218,7 @@ def merge_usage_source(before: UsageSource | None, now: UsageSource) -> UsageSou
 
 def update_error_streak(streak: int, turn: Turn) -> int:
     """Count errors in a row. Recordings from before know only whether all calls of a turn failed:
-    they are counted by failing turns, and a turn without calls begins anew."""
+    they are counted by failing turns, and a turn without calls starts over."""
     if turn.errors is not None:
         return turn.errors + (0 if turn.failed is False else streak)
     if turn.failed:

@@ -23,8 +23,8 @@ async def stop(tasks: Iterable[asyncio.Task[Any]], grace: float) -> None:
     for task in pending:
         task.cancel()
     if pending:
-        _, deaf = await asyncio.wait(pending, timeout=grace)
-        for task in deaf:
+        _, still_running = await asyncio.wait(pending, timeout=grace)
+        for task in still_running:
             logger.warning("task %s ignores its cancellation and is abandoned", task.get_name())
             _abandoned.add(task)
             task.add_done_callback(_on_abandoned_done)

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 GROUP = "oracle.hints"
 RETRY_SECONDS = 1.0
 REJOIN_SECONDS = 600.0
-"""How often the listener joins its group anew; the layer forgets those that joined long ago."""
+"""How often the listener joins its group again; the layer forgets those that joined long ago."""
 
 
 class ChannelLayer(Protocol):
@@ -88,7 +88,7 @@ class HintBroadcaster:
             await self._layer.group_add(GROUP, self._channel)
 
     async def _run_forever(self, name: str, step: Callable[[], Any]) -> None:
-        """Repeat a step. After an error the listener joins anew: it may have been forgotten."""
+        """Repeat a step. After an error the listener joins again: it may have been forgotten."""
         failing = False
         while True:
             try:

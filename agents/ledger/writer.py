@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 GATHER_SECONDS = 0.004
-"""How long text waits for company. What is read of several runs at the same moment of the grid
+"""How long text waits for other events. What is read of several runs at the same moment of the grid
 (agents/llm/transport/pacing.py) is here within it."""
 PACE_SECONDS = 0.01
 """From the beginning of one commit to the next at least: what is urgent in between shares it."""
@@ -207,7 +207,7 @@ class Writer:
     async def _store_accepted(
         self, lease: queries.Lease, chunks: Sequence[OracleStreamChunk], seq: int
     ) -> int:
-        """Leave out only the chunks that are refused, and number anew; the next number."""
+        """Leave out only the chunks that are refused, and renumber; return the next number."""
         if not chunks:
             return seq
         numbered = [replace(chunk, seq=number) for number, chunk in enumerate(chunks, seq)]

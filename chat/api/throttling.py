@@ -65,7 +65,7 @@ def _get_bucket(token_id: int, rate: Rate, allowed: int) -> TokenBucket:
 
 
 def reset() -> None:
-    """Begin to count anew. For tests."""
+    """Start counting from zero. For tests."""
     _buckets.clear()
 
 

@@ -103,7 +103,7 @@ def parse_command(text: str) -> AnyCommand:
     if not isinstance(data, dict):
         raise InvalidAction("That message could not be read.")
     data.pop("HEADERS", None)
-    for name in ("question", "title"):  # what people wrote is mended, not refused
+    for name in ("question", "title"):  # what people wrote is repaired, not refused
         if isinstance(data.get(name), str):
             data[name] = replace_unstorable(data[name])
     try:

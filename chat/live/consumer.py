@@ -113,10 +113,10 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self.close(code=close_codes.TOO_MANY)
             return
         session_key = self.scope["session"].session_key or ""
-        guest = sessions.OpenSocket(
+        socket = sessions.OpenSocket(
             user.pk, user.password, session_key, project_id, self._sign_out, self._turn_away
         )
-        self._exit_stack.enter_context(sessions.track(guest))
+        self._exit_stack.enter_context(sessions.track(socket))
         self.follower = ConversationFollower(
             get_runtime(), user, self.conversation_id, self._send_frame
         )

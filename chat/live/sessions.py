@@ -51,7 +51,7 @@ _poll_wanted = asyncio.Event()
 
 def count_for_user(user_id: int) -> int:
     """Return how many pages somebody has open here."""
-    return sum(guest.user_id == user_id for guest in _sockets)
+    return sum(socket.user_id == user_id for socket in _sockets)
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def track(socket: OpenSocket) -> Iterator[None]:
     _sockets.add(socket)
     if _poll_task is None or _poll_task.done():
         _poll_wanted = asyncio.Event()
-        _poll_task = spawn(_poll_sockets(_poll_wanted), "guests")
+        _poll_task = spawn(_poll_sockets(_poll_wanted), "open sockets")
     try:
         with get_runtime().watch(socket.project_id, _poll_wanted.set):
             yield
@@ -81,9 +81,9 @@ async def _poll_sockets(wanted: asyncio.Event) -> None:
         except Error:
             logger.warning("open sockets cannot be checked; trying again")
             continue
-        for guest, end in endings:
-            if guest in _sockets:
-                await _end(guest, end)
+        for socket, end in endings:
+            if socket in _sockets:
+                await _end(socket, end)
 
 
 async def _end(socket: OpenSocket, end: Callable[[], Awaitable[None]]) -> None:
@@ -99,23 +99,23 @@ def _find_endings(
 ) -> list[tuple[OpenSocket, Callable[[], Awaitable[None]]]]:
     """Return those who may not stay, each with how to tell them."""
     authorised = _filter_authorised(sockets)
-    places = filter_members({(guest.user_id, guest.project_id) for guest in authorised})
-    endings = [(guest, guest.sign_out) for guest in sockets if guest not in authorised]
-    for guest in authorised:
-        if (guest.user_id, guest.project_id) not in places:
-            endings.append((guest, guest.turn_away))
+    places = filter_members({(socket.user_id, socket.project_id) for socket in authorised})
+    endings = [(socket, socket.sign_out) for socket in sockets if socket not in authorised]
+    for socket in authorised:
+        if (socket.user_id, socket.project_id) not in places:
+            endings.append((socket, socket.turn_away))
     return endings
 
 
 def _filter_authorised(sockets: list[OpenSocket]) -> set[OpenSocket]:
     """Return those whose session and account are as they were."""
-    keys = {guest.session_key for guest in sockets}
+    keys = {socket.session_key for socket in sockets}
     alive = Session.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
     sessions = set(alive.values_list("session_key", flat=True))
-    active = User.objects.filter(pk__in={guest.user_id for guest in sockets}, is_active=True)
+    active = User.objects.filter(pk__in={socket.user_id for socket in sockets}, is_active=True)
     passwords = dict(active.values_list("pk", "password"))
     return {
-        guest
-        for guest in sockets
-        if guest.session_key in sessions and passwords.get(guest.user_id) == guest.password
+        socket
+        for socket in sockets
+        if socket.session_key in sessions and passwords.get(socket.user_id) == socket.password
     }

@@ -1,8 +1,8 @@
 """Answers as HTML: blocks that are closed once, sanitised, and the same live as after a reload.
 
-    Splitter    text deltas to top-level blocks, by whole lines (splitter, opened, lines)
-    render_block  one block to HTML: markdown-it, pygments, and nh3 last (rendering, rules, code)
-    OpenBlockRenderer  the open block, its open marks closed for it (tail, mending)
+    Splitter    text deltas to top-level blocks, by whole lines (splitter, block_parser, line_types)
+    render_block  one block to HTML: markdown-it, pygments, nh3 (rendering, plugins, highlight)
+    OpenBlockRenderer  the open block, its open marks closed for it (open_block, autoclose)
     RenderBudget  what an answer may cost, over all its streams (budget)
     MarkdownStream  all of them together, one per part of an answer being shown (stream)
 

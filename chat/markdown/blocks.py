@@ -8,7 +8,7 @@ SOFT_LIMIT_CHARS = 3_000
 HARD_LIMIT_CHARS = 4 * SOFT_LIMIT_CHARS
 """Characters before any block is cut, at a line, whatever it is: no parse is larger than this."""
 PART_CHARS = SOFT_LIMIT_CHARS // 5
-"""Characters of a list or table that the tail renders anew; what is above them is kept."""
+"""Characters of a list or table that the tail renders again; what is above them is kept."""
 MAX_HEAD_CHARS = SOFT_LIMIT_CHARS // 10
 """The longest head of a table that is repeated above its pieces."""
 

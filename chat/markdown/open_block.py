@@ -41,7 +41,7 @@ class OpenBlockRenderer:
         self.reset()
 
     def reset(self) -> None:
-        """Start anew: the block that was open is closed."""
+        """Start over: the block that was open is closed."""
         self._base = ""  # text that was rendered, if what follows can be put in
         self._html = ("", "")  # before and after the place for it
 

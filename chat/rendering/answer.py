@@ -253,7 +253,7 @@ class AnswerView:
             self._add_notice(NoticePart("", "error", "error", chunk.error, {}), chunk.at)
 
     def _add_notice(self, part: NoticePart, at: float) -> None:
-        """As the last part. What ends the run otherwise than by its limit is below the wrap-up."""
+        """Add as the last part; what ends the run other than by its limit is below the wrap-up."""
         if self.closing is not None and part.is_abnormal_end:
             self._append_notice(self.closing, at)
             self.closing, self.closing_changed = None, True

@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 MAX_AGE_SECONDS = 600.0
-"""A process that is not told of an erasure forgets by itself: what is older is made anew."""
+"""A process that is not told of an erasure forgets by itself: what is older is rendered again."""
 
 
 class RenderCache(Generic[K, V]):

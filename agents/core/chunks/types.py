@@ -309,5 +309,5 @@ def kinds_read_by(reader: ChunkReader) -> tuple[str, ...]:
 
 
 def qualify_call_id(outer: str, call_id: str) -> str:
-    """Name a call as seen from the whole run: each subagent numbers its calls anew."""
+    """Name a call as seen from the whole run: each subagent numbers its calls from one."""
     return f"{outer}/{call_id}" if outer else call_id

@@ -26,7 +26,7 @@ from agents.llm.errors import BadResponse, BrokenStream, EmptyStream, EndpointEr
 DONE = "[DONE]"
 
 _FAILED_FINISH_REASONS = frozenset({"error", "network_error", "insufficient_system_resource"})
-"""Ends that are none: OpenRouter's, Zhipu's and DeepSeek's word for a failure of theirs."""
+"""Ends that are none: OpenRouter's, Zhipu's and DeepSeek's word for their own failure."""
 _PROVIDER_FAILED = (
     "The model's provider failed before the answer was complete. "
     "What arrived is kept; continue or ask again."

@@ -1,7 +1,7 @@
 """Connect to the hosts of endpoints, only where that is permitted.
 
 The addresses of people's own endpoints are checked here once more, at the last moment: a name may
-resolve otherwise than it did when it was saved. Only an address that was checked is connected to.
+resolve differently than when it was saved. Only an address that was checked is connected to.
 """
 
 import asyncio
