@@ -28,6 +28,8 @@ def test_while_one_types_only_the_hits_are_sent(shelf: Shelf) -> None:
     html = response.content.decode()
     assert "Harbour.md" in html
     assert "<html" not in html
+    (status,) = (p for p in Page(html).all("p") if p.get("role") == "status")
+    assert status["hx-swap-oob"] == "true"
 
 
 def test_a_search_may_be_kept_to_a_folder_or_a_tag(shelf: Shelf) -> None:
