@@ -115,6 +115,8 @@ ADDRESSES: dict[str, Address] = {
     "library/<slug:slug>/download/": _get(Access.READ),
     "library/<slug:slug>/upload/": _post(Access.WRITE, folder="up"),
     "library/<slug:slug>/upload/piece/": _post(Access.WRITE, path="p.md", last="yes"),
+    "library/<slug:slug>/delete-file/<path:path>": _post(Access.WRITE),
+    "library/<slug:slug>/trash/files/<int:file_id>/": _post(Access.WRITE),
     "library/<slug:slug>/new/": _post(Access.WRITE, path="x.md", text="x"),
     "library/<slug:slug>/preview/": _post(Access.WRITE, text="x"),
     "library/<slug:slug>/edit/<path:path>": _post(Access.WRITE, text="x", version="2"),
@@ -146,7 +148,7 @@ def list_routes(resolver: URLResolver | None = None, before: str = "") -> Iterat
 def get_values(scene: Scene, who: str, route: str) -> dict[str, str]:
     """What stands in addresses and forms when somebody asks for what is in the harbour."""
     talk = scene.talk(who, deleted="restore" in route)
-    path = scene.file.path if "/files/" in route else scene.note.path
+    path = scene.file.path if "file" in route else scene.note.path
     names = {
         "str:uidb64": "MQ", "str:token": scene.secret, "slug:name": "max_iterations",
         "int:number": "0", "int:part": "0", "int:block": "0", "str:form": "md",
@@ -158,6 +160,7 @@ def get_values(scene: Scene, who: str, route: str) -> dict[str, str]:
         "uuid:run_id": talk.run_id,
         "uuid:project_id": scene.project.pk,
         "int:note_id": scene.trashed.pk,
+        "int:file_id": scene.trashed_file.pk,
         "int:user_id": scene.guest.pk,
         "int:invitation_id": scene.invitation.pk,
         "project": scene.project.pk,

@@ -16,7 +16,7 @@ from agents.models import ApiToken, Attachment, Invitation, Membership, Note, Pr
 from agents.models.api_tokens import Scope
 from agents.projects.invitations import create_invitation
 from agents.projects.members import remove_member
-from agents.vault.attachments import add_attachment
+from agents.vault.attachments import add_attachment, delete_attachment
 from agents.vault.author import Author
 from agents.vault.notes import create_note, delete_note, save_note
 from chat.models import Conversation, Exchange
@@ -55,6 +55,7 @@ class Scene:
     def __init__(self) -> None:
         self.users = {name: User.objects.create_user(name) for name in PEOPLE}
         self.file: Attachment
+        self.trashed_file: Attachment
         self.quarry, _, _ = self._make_project(QUARRY, "quarry", "outsider")
         self.project, self.note, self.trashed = self._make_project(HARBOUR, "harbour", "owner")
         for name, role in (("member", Role.MEMBER), ("reader", Role.READER)):
@@ -109,6 +110,8 @@ class Scene:
         trashed = add_note(project, f"gone/{word}.md", f"tide {word}")
         delete_note(project.pk, trashed.path, author)
         self.file = add_attachment(project.pk, "files/plan.pdf", [f"%PDF {word}".encode()])
+        self.trashed_file = add_attachment(project.pk, "files/old.pdf", [word.encode()])
+        delete_attachment(self.trashed_file)
         return project, note, trashed
 
     def _join(self, name: str, role: Membership.Role) -> None:
