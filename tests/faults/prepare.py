@@ -18,5 +18,5 @@ if __name__ == "__main__":
     call_command("migrate", verbosity=0)
     if not any(settings.STATIC_ROOT.iterdir()):
         call_command("collectstatic", interactive=False, verbosity=0)
-    Project.objects.create(name="engine")
-    User.objects.bulk_create([User(username=name) for name in USERS])
+    people = [User.objects.create(username=name) for name in USERS]
+    Project.objects.create(name="engine").members.add(*people)
