@@ -114,7 +114,8 @@ def _parse_paths(written: str, count: int) -> list[str]:
     is_list = isinstance(paths, list) and all(isinstance(path, str) for path in paths)
     if not is_list or len(paths) != count:
         raise NoteRefused("The names of the files did not come with them. Upload them again.")
-    return list(paths)
+    # Half a character, which JSON can write, is shown as an escape, and is no path.
+    return [path.encode(errors="backslashreplace").decode() for path in paths]
 
 
 def _answer_refusal(
