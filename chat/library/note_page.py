@@ -87,7 +87,7 @@ def build_note_page(
     anchor: str = "",
     can_write: bool = False,
 ) -> NotePage:
-    """The text from a block or an anchor on, and the lines around a line."""
+    """Return the text from a block or an anchor on, and the lines around a line."""
     shown = ParsedText(path, text)
     budget = RenderBudget()
     embeds = Embeds(project, shown, budget, can_write=can_write)

@@ -19,7 +19,7 @@ from agents.vault.importer import import_files
 from agents.vault.notes import notes_for
 
 FOLDER = Path(__file__).resolve().parents[3] / "shared" / "retrieval"
-MISSING = "the questions (../shared/retrieval) are not beside this checkout"
+MISSING = "the questions are not beside this checkout"
 DJANGO = "django/django:docs"
 _TARBALLS = {DJANGO: ("django-docs.tar.gz", "docs"), "kepano": ("kepano-vault.tar.gz", "kepano")}
 MAX_RANK = 10

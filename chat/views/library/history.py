@@ -25,7 +25,7 @@ CHANGED_MESSAGE = (
 @require_GET
 @library_page()
 def history(request: HttpRequest, project: Project, path: str) -> HttpResponse:
-    """The versions of a note, newest first."""
+    """Show the versions of a note, newest first."""
     note = get_note(project.pk, path)
     page = Paginator(history_for(note), PAGE_SIZE).get_page(request.GET.get("page"))
     entries = describe_versions(list(page), note.version, get_user(request))
@@ -37,7 +37,7 @@ def history(request: HttpRequest, project: Project, path: str) -> HttpResponse:
 @require_GET
 @library_page()
 def version(request: HttpRequest, project: Project, number: int, path: str) -> HttpResponse:
-    """What a version changed, or how the note differs from it now."""
+    """Show what a version changed, or how the note differs from it now."""
     note = get_note(project.pk, path)
     shown = get_version(note, number)
     is_to_now = request.GET.get("to") == "now" and number != note.version
