@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from django.urls import URLResolver, get_resolver
 
-from tests.access.scene import Scene
+from tests.access.scene import PEOPLE, PLACES, Scene
 
 
 class Access(StrEnum):
@@ -129,10 +129,16 @@ ADDRESSES: dict[str, Address] = {
 
 OF_A_PROJECT = (Access.AUTHOR, Access.READ, Access.WRITE, Access.MANAGE, Access.UNDELETE)
 CASES = [
-    *((access, state) for access in Access for state in ("open", "deleted")),
+    *((access, "open") for access in Access),
     *((access, "archived") for access in OF_A_PROJECT),
+    *((access, "deleted") for access in (*OF_A_PROJECT, Access.OWN, Access.INVITED)),
 ]
 """Who may, and in which state the project is."""
+
+
+def people_in(state: str) -> tuple[str, ...]:
+    """Who asks: everybody, and those whom the state of a project makes a difference to."""
+    return ("anonymous", *PEOPLE) if state == "open" else PLACES
 
 
 def list_routes(resolver: URLResolver | None = None, before: str = "") -> Iterator[str]:
