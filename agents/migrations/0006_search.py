@@ -48,9 +48,11 @@ def create_index(apps: Any, schema_editor: Any) -> None:
 
 
 def drop_index(apps: Any, schema_editor: Any) -> None:
-    """Triggers and columns go with the tables; FTS5 tables do not."""
+    """Columns go with the tables; FTS5 tables do not, and triggers would still write to them."""
     if schema_editor.connection.vendor == "sqlite":
         for table in WEIGHTS:
+            for trigger in ("added", "removed", "changed"):
+                schema_editor.execute(f"DROP TRIGGER {table}_{trigger}")
             schema_editor.execute(f"DROP TABLE {table}_fts")
 
 
