@@ -5,13 +5,15 @@ the content security policy fail every browser test; here it is also counted wha
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from agents.core.sanitize import replace_unstorable
+from agents.vault.errors import NoteRefused
+from agents.vault.paths import make_key, validate_note_path
 from tests.browser.site import Person, Site
 from tests.browser.tabs import Tab, Visitor
 from tests.support.hostile import COLLECTIONS
@@ -44,14 +46,18 @@ HARMLESS_TAGS = {
     "A", "BLOCKQUOTE", "BR", "CODE", "DIV", "EM", "H3", "H4", "H5", "H6", "HR", "LI", "OL", "P",
     "PRE", "S", "SPAN", "STRONG", "TABLE", "TBODY", "TD", "TH", "THEAD", "TR", "UL",
 }  # fmt: skip
+NOTE_TAGS = HARMLESS_TAGS | {"MARK", "SUP"}
+"""Notes are written in Obsidian, which has ==highlights== and footnotes."""
 
 
-def looked_at(tab: Tab, inside: str = MESSAGE) -> dict[str, Any]:
+def looked_at(
+    tab: Tab, inside: str = MESSAGE, tags: Collection[str] = HARMLESS_TAGS
+) -> dict[str, Any]:
     """The page's parts, after nothing in it was obeyed."""
     seen: dict[str, Any] = tab.page.evaluate(SHAPE, inside)
     assert seen["bad"] == []
     assert not seen["pwned"]
-    assert {tag.upper() for tag in seen["tags"]} <= HARMLESS_TAGS
+    assert {tag.upper() for tag in seen["tags"]} <= set(tags)
     return seen
 
 
@@ -143,8 +149,7 @@ def test_hostile_tool_calls_and_results_are_shown_as_text(
     payloads: tuple[str, ...], visitor: Visitor, ada: Person
 ) -> None:
     """As arguments, as the result of a failed call, and as what a note holds."""
-    storable = [replace_unstorable(payload) for payload in payloads]  # a note refuses NUL
-    notes = list(batches(storable, 50_000, "\n\n"))
+    notes = list(batches(payloads, 50_000, "\n\n"))
     for number, text in enumerate(notes):
         ada.note(f"nasty-{number}.md", f"# <img src=x onerror=alert({number})>\n\n{text}")
     reads = [f"nasty-{number}.md" for number in range(len(notes))]
@@ -169,7 +174,7 @@ def test_hostile_tool_calls_and_results_are_shown_as_text(
     looked_at(tab)
     for number in range(len(notes)):
         tab.page.goto(f"{tab.address}/notes/{ada.project}/nasty-{number}.md")
-        looked_at(tab)
+        looked_at(tab, tags=NOTE_TAGS)
         expect(tab.page.locator("main")).to_have_count(1)
 
 
@@ -181,11 +186,21 @@ def as_path(payload: str) -> str:
     return "/".join(filter(None, parts[:8])) + ".md"
 
 
+def can_be_note(path: str) -> bool:
+    """Whether a note may have this path: none that hides steps, or begins with a dot."""
+    try:
+        return bool(validate_note_path(path))
+    except NoteRefused:
+        return False
+
+
 def test_hostile_names_of_notes_are_shown_as_text(
     payloads: tuple[str, ...], visitor: Visitor, ada: Person
 ) -> None:
     """As hits of searches and as sources of an answer, then as a page."""
-    names = [name for name in dict.fromkeys(map(as_path, payloads)) if name != ".md"]
+    tried = dict.fromkeys(map(as_path, payloads))
+    names = list({make_key(name): name for name in tried if can_be_note(name)}.values())
+    assert len(names) >= 0.7 * len(tried)
     for number, name in enumerate(names):
         ada.note(name, f"The harbour{number // 20}x is deep.")
     searches = [
@@ -200,7 +215,7 @@ def test_hostile_names_of_notes_are_shown_as_text(
         tab.page.locator(".sources details").evaluate("e => { e.open = true; }")
         looked_at(tab, f"{MESSAGE}, .sources li")
         shown += tab.page.locator(".sources li").count()
-    assert shown >= 0.7 * len(names)  # folders that begin with a dot and the like are no notes
+    assert shown == len(names)
     tab.page.locator(".sources a").last.click()
     expect(tab.page.locator("main")).to_have_count(1)
     looked_at(tab, f"{MESSAGE}, h1")
