@@ -1,7 +1,6 @@
 """Projects are created, renamed, archived, deleted and restored."""
 
 import json
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -70,10 +69,15 @@ def test_every_collected_string_is_a_name_or_is_refused_with_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(services, "MAX_OWNED_PROJECTS", 10_000)
-    ada = person("ada")
+    ada, refusals = person("ada"), []
     for name in json.loads(PAYLOADS.read_text()):
-        with suppress(InvalidName):
-            services.create_project(ada, name).refresh_from_db()
+        try:
+            made = services.create_project(ada, name)
+        except InvalidName as error:
+            refusals.append(str(error))
+        else:
+            assert Project.objects.get(pk=made.pk).name == made.name
+    assert [words for words in refusals if not words.endswith(".")] == []
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.search.sections import split_lines
 from agents.vault.frontmatter import read_frontmatter, set_property
 
 
@@ -85,4 +86,5 @@ def test_values_that_need_quotes_get_them() -> None:
 @given(st.text(alphabet="-:.[]'\"#| \n\r\tab,{}", max_size=80), st.text(max_size=20))
 def test_whatever_there_is_can_be_read_and_set(text: str, value: str) -> None:
     read_frontmatter(text.splitlines())
-    set_property(text, "name", value)
+    written = set_property(text, "name", value)
+    assert read_frontmatter(split_lines(written)).find("name") is not None
