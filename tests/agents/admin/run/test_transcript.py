@@ -158,7 +158,8 @@ def test_of_a_subagent_that_did_not_finish_one_line_says_so(rita: User) -> None:
     assert text.count("Unfinished work of a subagent was not kept.") == 2
     assert "Hm, c1." in text
     assert "Summary of c1." in text
-    assert "c0" not in text
+    assert "Hm, c0." not in text
+    assert "Summary of c0." not in text
     assert "Empty, or erased" not in text
     assert text.count("delegate_librarian") == 6  # each with its result
 
