@@ -5,10 +5,12 @@ Bounds, defaults and help texts come from `agents.core.config`; the database hol
 
 from agents.models.api_tokens import ApiToken
 from agents.models.audit import AuditEntry
+from agents.models.code import CodeCheckout, CodeFile, CodeSymbol
 from agents.models.projects import Departure, Invitation, Membership, Project, SiteSettings
 from agents.models.runs import AgentRun, RunEvent, RunTool
 from agents.models.search import SearchDocument, SearchSection
 from agents.models.settings import Appearance, ModelSettings, SettingChange, UserAgentConfig
+from agents.models.threads import Thread, ThreadEntry
 from agents.models.vault import (
     Attachment,
     FolderImport,
@@ -25,6 +27,9 @@ __all__ = [
     "Appearance",
     "Attachment",
     "AuditEntry",
+    "CodeCheckout",
+    "CodeFile",
+    "CodeSymbol",
     "Departure",
     "FolderImport",
     "Invitation",
@@ -42,5 +47,7 @@ __all__ = [
     "SearchSection",
     "SettingChange",
     "SiteSettings",
+    "Thread",
+    "ThreadEntry",
     "UserAgentConfig",
 ]

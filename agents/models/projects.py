@@ -134,6 +134,11 @@ class SiteSettings(models.Model):
     default_role = models.CharField(
         max_length=16, choices=Membership.Role.choices, default=Membership.Role.MEMBER
     )
+    web_hosts = models.TextField(
+        blank=True,
+        default="",
+        help_text="Hosts that the tool web_fetch may read, one on each line; none switches it off.",
+    )
 
     class Meta:
         verbose_name = verbose_name_plural = "site settings"

@@ -30,6 +30,8 @@ class SearchDocument(AnalysedText):
 
     class Kind(models.TextChoices):
         NOTE = "note", "Note"
+        THREAD = "thread", "Thread"
+        CODE = "code", "Code"
 
     id = models.BigAutoField(primary_key=True)
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="+", db_index=False)

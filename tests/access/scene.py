@@ -43,6 +43,7 @@ TABLES = {
     "agents.RunEvent": "run__project",
     "agents.RunTool": "run__project",
     "agents.SearchSection": "document__project",
+    "agents.ThreadEntry": "thread__project",
     "chat.Exchange": "conversation__project",
 }
 """How the project of a row is found where it does not say so itself."""
