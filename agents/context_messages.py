@@ -25,6 +25,8 @@ CONTEXT_KINDS = kinds_read_by("context")
 
 def build_messages(run_ids: Sequence[UUID]) -> list[Message]:
     """Return the conversation that these runs were, oldest first, without erased ones."""
+    if not run_ids:  # a first question; even an empty query takes its time
+        return []
     runs = AgentRun.objects.exclude(question="").in_bulk(run_ids)
     chunks: dict[UUID, list[OracleStreamChunk]] = {run_id: [] for run_id in runs}
     for run_id, chunk in load_chunks_of_runs(runs, CONTEXT_KINDS):

@@ -34,6 +34,10 @@ _JSON_KINDS = frozenset(
 READ_ERRORS = (*PARSE_ERRORS, DatabaseError)
 """What reading a row may raise that somebody damaged."""
 _STAMP_FIELDS = ("type", "seq", "at")
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
+_to_canonical_json = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False
+).encode
 
 
 class EncodedEvent(NamedTuple):
@@ -75,11 +79,14 @@ def encode_chunk(chunk: OracleStreamChunk) -> EncodedEvent:
     if isinstance(chunk, Content | Thinking) and not chunk.parent:
         return _encode_text(chunk, at)
     whole = to_dict(chunk)
-    digest = hashlib.sha256(_to_canonical_json(whole)).hexdigest()
-    content = _pop_content(whole)
-    signed = digest + _to_canonical_json(whole).decode()
+    signed = _to_canonical_json(whole)
+    digest = hashlib.sha256(signed.encode()).hexdigest()
+    content = ""
+    if chunk.type in _CONTENT_PATHS:
+        content = _pop_content(whole)
+        signed = _to_canonical_json(whole)
     data = {name: value for name, value in whole.items() if name not in _STAMP_FIELDS}
-    return EncodedEvent(chunk.seq, chunk.type, _to_json(data), content, digest, at, signed)
+    return EncodedEvent(chunk.seq, chunk.type, _to_json(data), content, digest, at, digest + signed)
 
 
 def _encode_text(chunk: Content | Thinking, at: datetime) -> EncodedEvent:
@@ -115,12 +122,12 @@ def event_digest(event: EventRow) -> str:
         and _to_json(json.loads(event.content)) != event.content
     ):
         whole[""] = event.content  # not as we write it: a field may be there twice
-    return hashlib.sha256(_to_canonical_json(whole)).hexdigest()
+    return hashlib.sha256(_to_canonical_json(whole).encode()).hexdigest()
 
 
 def signed_payload(event: EventRow, digest: str) -> str:
     """Return what the link of an event must cover, by what is stored now."""
-    return digest + _to_canonical_json(_data_without_content(event)).decode()
+    return digest + _to_canonical_json(_data_without_content(event))
 
 
 def _full_data(event: EventRow) -> dict[str, Any]:
@@ -134,14 +141,6 @@ def _data_without_content(event: EventRow) -> dict[str, Any]:
     data = {"type": event.kind, "seq": event.seq, **event.data}
     data["at"] = event.at.isoformat(timespec="milliseconds")
     return data
-
-
-def _to_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _to_canonical_json(data: Mapping[str, Any]) -> bytes:
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _pop_content(data: dict[str, Any]) -> str:

@@ -47,7 +47,7 @@ def _build_entry(
 
 
 def _append(entries: list[AuditEntry]) -> list[AuditEntry]:
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK_ID])

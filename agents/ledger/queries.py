@@ -200,7 +200,7 @@ def read(cursors: Sequence[EventCursor]) -> dict[EventCursor, ChunkPage]:
 
     Numbers have no gaps, so a range of them is as good as a limit, and bounded for each run.
     """
-    found: dict[EventCursor, list[_Event]] = {}
+    found: dict[tuple[Any, int], list[_Event]] = {}
     for start in range(0, len(cursors), MAX_CURSORS):
         some = cursors[start : start + MAX_CURSORS]
         values = [v for c in some for v in (_prepare_id(c.run_id), c.after, c.after + PAGE_SIZE)]
@@ -214,10 +214,11 @@ def read(cursors: Sequence[EventCursor]) -> dict[EventCursor, ChunkPage]:
         with connection.cursor() as cursor:
             cursor.execute(statement, values)
             for run_id, above, *event in cursor.fetchall():
-                found.setdefault(EventCursor(_to_uuid(run_id), above), []).append(
-                    _parse_event(*event)
-                )
-    return {cursor: _build_page(events) for cursor, events in found.items()}
+                found.setdefault((run_id, above), []).append(_parse_event(*event))
+    return {
+        EventCursor(_to_uuid(run_id), above): _build_page(events)
+        for (run_id, above), events in found.items()
+    }
 
 
 def iter_pages(run_id: UUID) -> Iterator[ChunkPage]:

@@ -90,14 +90,12 @@ def check_can_ask(user: User, project_id: UUID) -> None:
     """Refuse a run that may not start. In the transaction that stores it: until that is over, the
     person cannot be removed, so that a removal sees the run and ends it."""
     place = Membership.objects.filter(user=user, project=project_id)
-    if connection.features.has_select_for_update:
-        place = place.select_for_update(no_key=True)
-    if not place.exists():
+    _hold(place)
+    found = place.filter(project__deleted_at__isnull=True)
+    archived = found.values_list("project__archived_at", flat=True)
+    if not archived:
         raise ProjectNotFound(NO_PROJECT_MESSAGE)
-    project = Project.objects.filter(pk=project_id, deleted_at__isnull=True).first()
-    if project is None:
-        raise ProjectNotFound(NO_PROJECT_MESSAGE)
-    if project.is_archived:
+    if archived[0] is not None:
         raise ProjectRefused(ARCHIVED_MESSAGE)
 
 
@@ -109,16 +107,20 @@ def can_read_by_id(user_id: int, project_id: UUID) -> bool:
 def hold_write_access(user_id: int, project_id: UUID) -> bool:
     """Return whether a person may change a project at this moment. To be called in the transaction
     of the change: until that is over, they cannot be removed, nor become a reader."""
-    place = Membership.objects.filter(
-        user=user_id,
-        project=project_id,
+    place = Membership.objects.filter(user=user_id, project=project_id)
+    _hold(place)
+    return place.filter(
         project__deleted_at__isnull=True,
         project__archived_at__isnull=True,
         role__in=(Role.MEMBER, Role.OWNER),
-    )
+    ).exists()
+
+
+def _hold(place: QuerySet[Membership]) -> None:
+    """Keep a membership from being changed until the transaction is over. What it gives is to be
+    read after this: a statement that waited for the lock sees the project as it was before."""
     if connection.features.has_select_for_update:
-        place = place.select_for_update(no_key=True, of=("self",))
-    return place.exists()
+        list(place.select_for_update(no_key=True).values_list("pk"))
 
 
 def filter_members(places: set[tuple[int, UUID]]) -> set[tuple[int, UUID]]:

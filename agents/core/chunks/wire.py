@@ -11,12 +11,16 @@ from typing import Any
 
 from agents.core.chunks.types import CHUNK_TYPES, CallView, Check, OracleStreamChunk, SourceRef
 
-_FIELD_NAMES: dict[type[Any], tuple[str, ...]] = {
-    cls: tuple(f.name for f in fields(cls))
-    for cls in (*CHUNK_TYPES.values(), CallView, Check, SourceRef)
-}
 WIRE_NAMES = {"goes_on": "continue"}
 """Fields whose name on the wire is a keyword of Python."""
+_FIELD_NAMES: dict[type[Any], tuple[str, ...]] = {
+    cls: tuple(f.name for f in fields(cls)) for cls in (CallView, Check, SourceRef)
+}
+_CHUNK_FIELDS: dict[type[Any], tuple[tuple[str, str], ...]] = {
+    cls: tuple((f.name, WIRE_NAMES.get(f.name, f.name)) for f in fields(cls))
+    for cls in CHUNK_TYPES.values()
+}
+"""The fields of each chunk, and their names on the wire."""
 PARSE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """What reading a chunk may raise that somebody damaged."""
 _OPTIONAL_FIELDS = frozenset({"heading", "end_line"})
@@ -27,8 +31,7 @@ _NESTED: dict[str, type[Any]] = {"tool_call": CallView, "source": SourceRef}
 def to_dict(chunk: OracleStreamChunk) -> dict[str, Any]:
     """Return the chunk as JSON-ready data: `type`, `seq`, `at` in ISO 8601, then its own fields."""
     data = {
-        WIRE_NAMES.get(name, name): _to_plain(getattr(chunk, name))
-        for name in _FIELD_NAMES[type(chunk)]
+        wire_name: _to_plain(getattr(chunk, name)) for name, wire_name in _CHUNK_FIELDS[type(chunk)]
     }
     data["at"] = datetime.fromtimestamp(chunk.at, UTC).isoformat(timespec="milliseconds")
     if not chunk.parent:
@@ -41,11 +44,7 @@ def from_dict(data: Mapping[str, Any]) -> OracleStreamChunk | None:
     cls = CHUNK_TYPES.get(data["type"])
     if cls is None:
         return None
-    values = {
-        name: data[WIRE_NAMES.get(name, name)]
-        for name in _FIELD_NAMES[cls]
-        if _is_on_wire(name, data)
-    }
+    values = {name: data[wire_name] for name, wire_name in _CHUNK_FIELDS[cls] if wire_name in data}
     values["at"] = datetime.fromisoformat(values["at"]).timestamp()
     for name, nested in _NESTED.items():
         if name in values:
@@ -62,10 +61,6 @@ def from_dict(data: Mapping[str, Any]) -> OracleStreamChunk | None:
 def _build_nested(cls: type[Any], data: Mapping[str, Any]) -> Any:
     """Return a nested value without the fields that this version does not know."""
     return cls(**{name: data[name] for name in _FIELD_NAMES[cls] if name in data})
-
-
-def _is_on_wire(name: str, data: Mapping[str, Any]) -> bool:
-    return WIRE_NAMES.get(name, name) in data
 
 
 def _to_plain(value: Any) -> Any:

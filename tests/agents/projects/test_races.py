@@ -2,15 +2,17 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 
 from agents.models import Membership
 from agents.projects import invitations, members
-from agents.projects.errors import ProjectError
-from agents.projects.queries import Role
+from agents.projects.errors import ProjectError, ProjectRefused
+from agents.projects.queries import Role, check_can_ask, hold_write_access
+from agents.projects.services import archive_project
 from tests.agents.projects.people import Team
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,3 +60,30 @@ def test_of_two_owners_who_leave_at_once_one_stays() -> None:
     )
     assert sorted(refusals) == ["", members.LAST_OWNER_MESSAGE]
     assert Membership.objects.filter(project=team.project, role=Role.OWNER).count() == 1
+
+
+def test_who_waited_for_an_archiving_neither_writes_nor_asks() -> None:
+    team = Team()
+    allowed: list[bool] = []
+
+    def write() -> None:
+        with transaction.atomic():
+            allowed.append(hold_write_access(team.bob.pk, team.project.pk))
+        connection.close()
+
+    def ask() -> None:
+        with suppress(ProjectRefused), transaction.atomic():
+            check_can_ask(team.bob, team.project.pk)
+            allowed.append(True)
+        connection.close()
+
+    waiting = [threading.Thread(target=work) for work in (write, ask)]
+    with transaction.atomic():
+        archive_project(team.project, by=team.ada)
+        for thread in waiting:
+            thread.start()
+            thread.join(0.2)
+            assert thread.is_alive()
+    for thread in waiting:
+        thread.join(30)
+    assert allowed == [False]
