@@ -160,6 +160,18 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("text", models.TextField()),
+                (
+                    "source",
+                    models.CharField(
+                        choices=[
+                            ("person", "Person"),
+                            ("run", "Run"),
+                            ("folder", "Folder"),
+                            ("import", "Import"),
+                        ],
+                        max_length=16,
+                    ),
+                ),
                 ("call_id", models.CharField(blank=True, default="", max_length=200)),
                 ("at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("withdrawn_at", models.DateTimeField(blank=True, null=True)),
@@ -189,6 +201,16 @@ class Migration(migrations.Migration):
                         null=True,
                         on_delete=django.db.models.deletion.SET_NULL,
                         related_name="thread_entries",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "withdrawn_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="withdrawn_entries",
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from agents.models.projects import Project
 from agents.models.runs import AgentRun
+from agents.models.vault import NoteVersion
 
 MAX_THREAD_NAME_LENGTH = 120
 
@@ -67,6 +68,8 @@ class ThreadEntry(models.Model):
     number = models.PositiveIntegerField()
     kind = models.CharField(max_length=16, choices=Kind.choices)
     text = models.TextField()
+    source = models.CharField(max_length=16, choices=NoteVersion.Source.choices)
+    """How it came: written by a person, by a run, or imported."""
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.SET_NULL,
@@ -78,10 +81,18 @@ class ThreadEntry(models.Model):
     run = models.ForeignKey(
         AgentRun, on_delete=models.SET_NULL, null=True, blank=True, related_name="thread_entries"
     )
+    """That wrote it, or whose answer a person put here."""
     call_id = models.CharField(max_length=200, blank=True, default="")
     """Of the tool call by which a run wrote it."""
     at = models.DateTimeField(default=timezone.now)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="withdrawn_entries",
+    )
 
     class Meta:
         ordering = ["thread_id", "number"]

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import httpx
 
-from agents.core.ports import ChatModel, ToolRunner
+from agents.core.ports import ChatModel, Service, ToolRunner
 from agents.endpoints.selection import NO_MODEL_CHOSEN, build_model, model_name, select_endpoint
 from agents.llm import EndpointNotAllowed, NotFound, OfflineModel, UnavailableModel, WrongAddress
 from agents.models import ModelSettings
@@ -17,6 +17,7 @@ from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import Librarian
 from agents.vault.author import Author
 from agents.vault.project_notes import ProjectNotes
+from agents.vault.project_threads import ProjectThreads
 
 DELEGATE_TOOL = "delegate_librarian"
 
@@ -35,17 +36,22 @@ class SiteRunFactory:
         return self._build_model(request.model, _get_model_settings(request))
 
     def tools(self, request: RunRequest, model: ChatModel, run_id: UUID) -> ToolRunner:
-        notes = ProjectNotes(request.project.pk, Author.run(run_id, request.user.pk))
+        author = Author.run(run_id, request.user.pk)
+        project_id = request.project.pk
+        world: list[Service] = [
+            ProjectNotes(project_id, author),
+            ProjectThreads(project_id, author),
+        ]
         chosen = _get_model_settings(request)
         offered = offered_tools(chosen, writing=can_write(request.user, request.project))
         if chosen.is_embedded:
-            return ToolExecutor(offered, [notes])
+            return ToolExecutor(offered, world)
         librarian = Librarian(
             model=self._build_model(chosen.subagent_model or request.model, chosen),
-            tools=ToolExecutor(_reading_tools(), [notes]),
+            tools=ToolExecutor(_reading_tools(), world),
             seconds=chosen.librarian_timeout,
         )
-        return ToolExecutor(offered, [notes, librarian])
+        return ToolExecutor(offered, [*world, librarian])
 
     def system_prompt(self, request: RunRequest) -> str:
         writing = can_write(request.user, request.project)

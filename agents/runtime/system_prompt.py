@@ -1,13 +1,16 @@
 """The system prompt: a template that an administrator can replace, filled for one question."""
 
 import re
+from collections.abc import Sequence
 
 from django.template.exceptions import TemplateDoesNotExist, TemplateSyntaxError
 from django.template.loader import render_to_string
 
-from agents.core.loop import MAX_NOTES_LISTED, bound_names
+from agents.core.loop import MAX_NOTES_LISTED, MAX_THREADS_LISTED, bound_names
 from agents.models import Project
 from agents.vault.listing import list_recent
+from agents.vault.project_threads import list_recent_threads
+from agents.vault.thread_service import ThreadSummary
 
 TEMPLATE_NAME = "oracle/system.md"
 MAX_FIXED_CHARS = 4_000
@@ -17,14 +20,27 @@ PLACEHOLDER = re.compile(r"\{\w*\}|\{\{|\}\}|\{%|%\}|\$\{\w*")
 
 def build_system_prompt(project: Project, *, can_write: bool) -> str:
     """Return what the model is told first in a run of this project."""
-    recent = list_recent(project.pk, MAX_NOTES_LISTED)
-    return render_system_prompt(project.name, recent, can_write=can_write)
+    notes = list_recent(project.pk, MAX_NOTES_LISTED)
+    threads = [_describe(each) for each in list_recent_threads(project.pk, MAX_THREADS_LISTED)]
+    return render_system_prompt(project.name, notes, threads, can_write=can_write)
 
 
-def render_system_prompt(project: str, notes: list[str], *, can_write: bool) -> str:
-    """Fill the template. No name of a project or a note can add a line to it."""
-    names = bound_names(project, notes)
-    context = {"project": names.project, "notes": names.notes, "can_write": can_write}
+def _describe(thread: ThreadSummary) -> str:
+    count = f"{thread.entry_count} entr{'y' if thread.entry_count == 1 else 'ies'}"
+    return f"{thread.name} ({count}, last on {thread.updated_at:%Y-%m-%d})"
+
+
+def render_system_prompt(
+    project: str, notes: list[str], threads: Sequence[str] = (), *, can_write: bool
+) -> str:
+    """Fill the template. No name of a project, a note or a thread can add a line to it."""
+    names = bound_names(project, notes, threads)
+    context = {
+        "project": names.project,
+        "notes": names.notes,
+        "threads": names.threads,
+        "can_write": can_write,
+    }
     return render_to_string(TEMPLATE_NAME, context).strip()
 
 

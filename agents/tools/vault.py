@@ -11,7 +11,7 @@ from agents.core.ports import ToolContext
 from agents.search.sections import split_lines
 from agents.tools.definition import ToolFailed, ToolOutput, ToolRefused
 from agents.tools.registry import tool
-from agents.vault.errors import NoteRefused, VaultError
+from agents.vault.errors import VaultError, VaultRefused
 from agents.vault.service import NoteHit, Notes, NoteWrite
 
 SNIPPET_CHARS = 500
@@ -27,7 +27,7 @@ Query = Annotated[str, Field(min_length=1, max_length=500)]
 def _vault_errors_as_tool_errors() -> Iterator[None]:
     try:
         yield
-    except NoteRefused as error:
+    except VaultRefused as error:
         raise ToolRefused(str(error)) from None
     except VaultError as error:
         raise ToolFailed(str(error)) from None

@@ -1,9 +1,12 @@
-"""What can go wrong with notes, by who must act.
+"""What can go wrong with notes and threads, by who must act.
 
 VaultError
 ├── NoteUnavailable     there is no such note, or the disk does not give it
-├── NoteRefused         the path, the size or the project does not allow it
-│   └── NoteExists      something is at that path already
+├── ThreadUnavailable   there is no such thread or entry
+├── VaultRefused        the person may not do it
+│   ├── NoteRefused     the path, the size or the project does not allow it
+│   │   └── NoteExists  something is at that path already
+│   └── ThreadRefused   the name, the size or the thread's status does not allow it
 └── NoteChanged         somebody else changed the note since it was read
 """
 
@@ -16,12 +19,24 @@ class NoteUnavailable(VaultError):
     """There is no such note, or the disk does not give or take it."""
 
 
-class NoteRefused(VaultError):
+class ThreadUnavailable(VaultError):
+    """There is no such thread, or no such entry in it."""
+
+
+class VaultRefused(VaultError):
+    """It may not be done: the person has no right to it, or what is given does not fit."""
+
+
+class NoteRefused(VaultRefused):
     """The path, the size or the vault itself does not allow it."""
 
 
 class NoteExists(NoteRefused):
     """Something is at that path already."""
+
+
+class ThreadRefused(VaultRefused):
+    """The name, the size of an entry or the thread's status does not allow it."""
 
 
 class NoteChanged(VaultError):

@@ -1,15 +1,10 @@
 """The notes of one project, as the tools of a run use them."""
 
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from django.db import transaction
-
 from agents.models import Note
-from agents.projects.queries import can_read_by_id, hold_write_access
 from agents.vault import listing, moves, notes
 from agents.vault.author import Author
 from agents.vault.diffs import TextDiff, diff_texts
@@ -18,9 +13,9 @@ from agents.vault.folder_index import INDEX_NAME, build_index, is_index
 from agents.vault.frontmatter import BYTE_ORDER_MARK, set_property
 from agents.vault.note_search import search_notes
 from agents.vault.paths import make_key, validate_note_path
+from agents.vault.run_rights import RunRights
 from agents.vault.service import NoteEntry, NoteMove, Notes, NoteSearchResult, NoteWrite
 
-MAX_CALL_ID = 200
 MAX_DIFF_LINES = 40
 """Changed lines of somebody else that a model is told."""
 
@@ -34,33 +29,33 @@ class ProjectNotes(Notes):
 
     def __init__(self, project_id: UUID, author: Author | None = None) -> None:
         self.project_id = project_id
-        self._author = author
+        self._rights = RunRights(project_id, author)
         self._seen: dict[str, int] = {}
 
     def search(
         self, queries: Sequence[str], limit: int, *, folder: str = "", tag: str = ""
     ) -> NoteSearchResult:
-        self._check_can_read()
+        self._rights.check_can_read()
         return search_notes(self.project_id, queries, limit=limit, folder=folder, tag=tag)
 
     def read(self, path: str) -> str:
-        self._check_can_read()
+        self._rights.check_can_read()
         note = notes.get_note(self.project_id, path)
         self._seen[note.key] = note.version
         return note.text.removeprefix(BYTE_ORDER_MARK)
 
     def list(self, folder: str = "") -> builtins.list[NoteEntry]:
-        self._check_can_read()
+        self._rights.check_can_read()
         return listing.list_notes(self.project_id, folder)
 
     def list_recent(self, limit: int) -> builtins.list[str]:
-        self._check_can_read()
+        self._rights.check_can_read()
         return listing.list_recent(self.project_id, limit)
 
     def write(self, path: str, body: str, title: str = "", *, call_id: str = "") -> NoteWrite:
         validate_note_path(path)
         text = set_property(body, "title", title) if title.strip() else body
-        with self._hold_author(call_id) as author:
+        with self._rights.hold_author(call_id) as author:
             before = notes.find_note(self.project_id, path)
             if before is None:
                 return self._create(path, text, author)
@@ -91,7 +86,7 @@ class ProjectNotes(Notes):
         return NoteWrite(note.path, note.version, diff.added, diff.removed)
 
     def move(self, old_path: str, new_path: str, *, call_id: str = "") -> NoteMove:
-        with self._hold_author(call_id) as author:
+        with self._rights.hold_author(call_id) as author:
             report = moves.move(self.project_id, old_path, new_path, author)
         self._forget_moved([old_path, *report.rewritten])
         return NoteMove(report.paths, report.rewritten, report.link_count)
@@ -104,7 +99,7 @@ class ProjectNotes(Notes):
     def create_index(
         self, folder: str, title: str, summaries: Mapping[str, str], *, call_id: str = ""
     ) -> NoteWrite:
-        with self._hold_author(call_id) as author:
+        with self._rights.hold_author(call_id) as author:
             path = f"{listing.normalise_folder(folder)}{INDEX_NAME}"
             text = self._compose_index(folder, path, title, summaries)
             return self._write_index(path, text, author)
@@ -132,24 +127,6 @@ class ProjectNotes(Notes):
             )
         expected = self._seen.get(before.key, before.version)
         return self._replace(before, text, author, expected)
-
-    def _check_can_read(self) -> None:
-        user_id = self._author.user_id if self._author else None
-        if user_id is not None and not can_read_by_id(user_id, self.project_id):
-            raise NoteRefused("The person who asked is no longer in this project.")
-
-    @contextmanager
-    def _hold_author(self, call_id: str) -> Iterator[Author]:
-        """Yield who writes. Until it is written, nobody can take the right to do so from them."""
-        author = self._author
-        if author is None:
-            raise NoteRefused("These notes can only be read; put what you found into the answer.")
-        with transaction.atomic():
-            if author.user_id is not None and not hold_write_access(
-                author.user_id, self.project_id
-            ):
-                raise NoteRefused("The person who asked may no longer change this project.")
-            yield replace(author, call_id=call_id[:MAX_CALL_ID])
 
 
 def _describe_diff(diff: TextDiff) -> str:

@@ -1,4 +1,4 @@
-"""What a run changed in the notes, with a way to take it back."""
+"""What a run changed in notes and threads, with a way to take it back."""
 
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from agents.models import AgentRun
 from agents.projects.queries import runs_for
 from agents.web.requests import HtmxRequest, get_user, sign_in_required
 from chat.errors import InvalidAction
-from chat.services.note_changes import changes_for, count_undoable, undo_changes
+from chat.services.run_changes import changes_for, undo_changes
 
 _fragment = sign_in_required(htmx_status=204)
 
@@ -20,7 +20,7 @@ _fragment = sign_in_required(htmx_status=204)
 @_fragment
 @require_GET
 def run_changes(request: HtmxRequest, run_id: UUID) -> HttpResponse:
-    """Show every note that a run changed, with its diff."""
+    """Show every note that a run changed, with its diff, and every entry that it wrote."""
     return _render_changes(request, _get_run(request, run_id), _get_call(request), "")
 
 
@@ -60,7 +60,7 @@ def _render_changes(
         "run": run,
         "call_id": call_id,
         "changes": changes,
-        "undoable": count_undoable(changes),
+        "undoable": changes.undoable,
         "message": message,
         "is_summary": is_summary,
     }

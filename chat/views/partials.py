@@ -18,7 +18,7 @@ from chat.rendering import quota, thread
 from chat.rendering.call_details import list_hits
 from chat.rendering.fragments import BlockRef
 from chat.rendering.tool_call import StoredToolCall, load_tool_call
-from chat.services.note_changes import changes_for, count_undoable
+from chat.services.run_changes import changes_for
 from chat.views.chat import sidebar_context
 from chat.views.helpers import get_conversation_or_404
 
@@ -83,7 +83,7 @@ def tool_call(request: HtmxRequest, run_id: UUID, number: int) -> HttpResponse:
 
 
 def _details_context(run: AgentRun, found: StoredToolCall) -> dict[str, Any]:
-    """Return what a card shows above the arguments: notes that were found, or changes to notes."""
+    """Return what a card shows above the arguments: what was found, or what was changed."""
     name = found.call.name
     if found.result is None or not found.result.ok or name not in TOOLS:
         return {}
@@ -92,7 +92,7 @@ def _details_context(run: AgentRun, found: StoredToolCall) -> dict[str, Any]:
     changes = changes_for(run, found.call.id)
     return {
         "changes": changes,
-        "undoable": count_undoable(changes),
+        "undoable": changes.undoable,
         "call_id": found.call.id,
         "message": "",
     }

@@ -12,13 +12,14 @@ from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from agents.core.chunks import CallView, Content, Source, SourceRef, ToolCalled, ToolResult
-from agents.models import ApiToken, Attachment, Invitation, Membership, Note, Project
+from agents.models import ApiToken, Attachment, Invitation, Membership, Note, Project, Thread
 from agents.models.api_tokens import Scope
 from agents.projects.invitations import create_invitation
 from agents.projects.members import remove_member
 from agents.vault.attachments import add_attachment, delete_attachment
 from agents.vault.author import Author
 from agents.vault.notes import create_note, delete_note, save_note
+from agents.vault.threads import NewEntry, push_entry, set_status, withdraw_entries
 from chat.models import Conversation, Exchange
 from chat.services import ask
 from tests.chat.factories import Browser, browser, said, started
@@ -113,7 +114,17 @@ class Scene:
         self.file = add_attachment(project.pk, "files/plan.pdf", [f"%PDF {word}".encode()])
         self.trashed_file = add_attachment(project.pk, "files/old.pdf", [word.encode()])
         delete_attachment(self.trashed_file)
+        self._fill_threads(project, word, author)
         return project, note, trashed
+
+    def _fill_threads(self, project: Project, word: str, author: Author) -> None:
+        decision = NewEntry(f"Decided about the tide: {word}", "decision")
+        push_entry(project.pk, "power", decision, author)
+        push_entry(project.pk, f"{word} thoughts", NewEntry(f"tide {word}"), author)
+        push_entry(project.pk, f"{word} archived", NewEntry(f"tide {word} once"), author)
+        set_status(project.pk, f"{word} archived", Thread.Status.ARCHIVED)
+        withdrawn = push_entry(project.pk, "power", NewEntry(f"withdrawn-{word}"), author)
+        withdraw_entries(withdrawn.thread.entries.filter(pk=withdrawn.pk), author.user_id)
 
     def _join(self, name: str, role: Membership.Role) -> None:
         Membership.objects.create(project=self.project, user=self.users[name], role=role)
@@ -140,6 +151,7 @@ class Scene:
         )
         author = Author.run(exchange.run_id, self.users[name].pk)
         create_note(project.pk, f"made/{exchange.pk}.md", f"{word} by a run", author)
+        push_entry(project.pk, "by runs", NewEntry(f"{word} by a run"), author)
         return exchange
 
     # -- states -----------------------------------------------------------------------------------

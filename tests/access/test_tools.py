@@ -1,4 +1,4 @@
-"""Every tool, in a run of everybody: it sees and changes the notes of its project, by the rights
+"""Every tool, in a run of everybody: it sees and changes what is in its project, by the rights
 that the person has at that moment."""
 
 from collections.abc import Callable
@@ -21,12 +21,16 @@ from agents.tools.catalogue import TOOLS
 from tests.access.scene import HARBOUR, PLACES, Scene
 from tests.agents.tools.factories import context
 
-READS, WRITES, NEITHER = "reads notes", "writes notes", "has nothing to do with notes"
+READS, WRITES, NEITHER = "reads", "writes", "has nothing to do with projects"
 KINDS = {
     "calculate": NEITHER,
     "current_time": NEITHER,
     "delegate_librarian": READS,
     "think": NEITHER,
+    "thread_list": READS,
+    "thread_push": WRITES,
+    "thread_read": READS,
+    "thread_seek": READS,
     "vault_create_index": WRITES,
     "vault_list": READS,
     "vault_move": WRITES,
@@ -53,7 +57,23 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("vault_move", {"old_path": THEIRS, "new_path": "mine.md"}),
     ("vault_move", {"old_path": "plan", "new_path": "../harbour/plan"}),
     ("vault_create_index", {"folder": "plan", "title": "Mine"}),
+    ("thread_list", {"status": "all"}),
+    ("thread_read", {"thread": "power", "limit": 50}),
+    ("thread_read", {"thread": HARBOUR}),
+    ("thread_seek", {"queries": ["tide", "decided"], "limit": 20}),
+    ("thread_seek", {"queries": ["project:harbour OR tide"]}),
+    ("thread_push", {"thread": "power", "content": "mine", "type": "decision"}),
+    ("thread_push", {"thread": HARBOUR, "content": "mine"}),
 ]
+
+READING = [
+    *(CALLS[:1] + CALLS[4:5]),
+    ("vault_read", {"path": "plan/tide.md"}),
+    ("thread_list", {}),
+    ("thread_read", {"thread": "power"}),
+    ("thread_seek", {"queries": ["tide"]}),
+]
+"""Calls that tell something of the harbour to everybody in it."""
 
 
 class Run:
@@ -135,5 +155,5 @@ def test_a_run_that_has_not_ended_yet_does_nothing_that_its_person_may_not_any_m
             assert "Refused" in run.use(name, **arguments)
     assert scene.digest() == before
     can_read = loss in ("made a reader", "archived")
-    for name, arguments in CALLS[:1] + CALLS[4:5] + [("vault_read", {"path": "plan/tide.md"})]:
+    for name, arguments in READING:
         assert (HARBOUR in run.use(name, **arguments)) is can_read

@@ -7,13 +7,14 @@ the model reads, `explanation` what stands under an answer that a limit cut.
 """
 
 from agents.core.loop.context import GRACE_SECONDS, MinimumBudgets, minimum_budgets
-from agents.core.loop.prompt import MAX_NOTES_LISTED, bound_names
+from agents.core.loop.prompt import MAX_NOTES_LISTED, MAX_THREADS_LISTED, bound_names
 from agents.core.loop.run import ConversationInput, run
 from agents.core.loop.tool_plan import PlannedCall, assistant_message
 
 __all__ = [
     "GRACE_SECONDS",
     "MAX_NOTES_LISTED",
+    "MAX_THREADS_LISTED",
     "ConversationInput",
     "MinimumBudgets",
     "PlannedCall",

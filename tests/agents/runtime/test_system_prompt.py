@@ -1,6 +1,7 @@
 """The system prompt: what the template says, that it can be replaced, and that it is bounded."""
 
 from copy import deepcopy
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,16 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 
 from agents.checks import check_system_prompt
-from agents.runtime.system_prompt import PLACEHOLDER, find_template_fault, render_system_prompt
+from agents.core.loop import MAX_THREADS_LISTED
+from agents.models import Project, Thread
+from agents.runtime.system_prompt import (
+    PLACEHOLDER,
+    build_system_prompt,
+    find_template_fault,
+    render_system_prompt,
+)
+from agents.vault.author import Author
+from agents.vault.threads import NewEntry, push_entries, set_status
 
 names = st.lists(st.text(max_size=300), max_size=60)
 
@@ -59,6 +69,32 @@ def test_no_name_can_add_a_line(project: str, notes: list[str]) -> None:
     listed = prompt.partition("\nNotes, newest first:\n")[2].split("\n") if notes else []
     assert all(line.startswith("- ") or line == "-" for line in listed)
     assert len(prompt.splitlines()) == len(bare.splitlines()) + (len(listed) + 2 if listed else 0)
+
+
+@given(names)
+def test_no_name_of_a_thread_can_add_a_line(threads: list[str]) -> None:
+    bare = render_system_prompt("engine", [], can_write=True)
+    prompt = render_system_prompt("engine", [], threads, can_write=True)
+    listed = prompt.removeprefix(bare).splitlines()[3:]
+    assert all(line.startswith("- ") or line == "-" for line in listed)
+    assert len(listed) <= MAX_THREADS_LISTED
+
+
+@pytest.mark.django_db
+def test_it_names_the_newest_active_threads_with_their_count_and_date() -> None:
+    project = Project.objects.create(name="engine", slug="engine")
+    assert "hread" not in build_system_prompt(project, can_write=True)
+    at = datetime(2026, 2, 26, tzinfo=UTC)
+    for name in ("old", *(f"t{number}" for number in range(12))):
+        at += timedelta(days=1)
+        entries = [NewEntry("x", at=at), NewEntry("y", at=at)]
+        push_entries(project.pk, name, entries, Author.importer())
+    set_status(project.pk, "t11", Thread.Status.ARCHIVED)
+    prompt = build_system_prompt(project, can_write=True)
+    _, _, listed = prompt.partition("cited as [thread:name#number]:\n")
+    assert listed.split("\n")[0] == "- t10 (2 entries, last on 2026-03-10)"
+    assert len(listed.split("\n")) == MAX_THREADS_LISTED
+    assert "t11" not in listed
 
 
 def test_an_administrator_replaces_it_by_a_file(settings: Settings, tmp_path: Path) -> None:

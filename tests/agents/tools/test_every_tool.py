@@ -14,6 +14,7 @@ from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import Librarian
 from agents.vault.author import Author
 from agents.vault.project_notes import ProjectNotes
+from agents.vault.project_threads import ProjectThreads
 from tests.support.runs import Ran, drive, served
 from tests.support.script import Script, call, say
 
@@ -21,6 +22,9 @@ ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = [name for name, tool in TOOLS if tool.function.__module__.startswith("agents.")]
 Calls = Sequence[tuple[str, dict[str, Any]]]
 WRITE: Calls = [("vault_write", {"path": "plan/a.md", "body": "# Tides\n\nThe tide is high.\n"})]
+PUSH: Calls = [
+    ("thread_push", {"thread": "power", "content": "We take LFP.", "type": "decision"}),
+]
 USES: dict[str, tuple[Calls, str]] = {
     "think": ([("think", {"thought": "So it is."})], ""),
     "calculate": ([("calculate", {"expression": "6 * 7"})], "42"),
@@ -38,6 +42,10 @@ USES: dict[str, tuple[Calls, str]] = {
         [*WRITE, ("vault_create_index", {"folder": "plan", "title": "Plans"})],
         "Created plan/Index.md",
     ),
+    "thread_push": (PUSH, "Made the thread and added power#1 (decision)."),
+    "thread_list": ([*PUSH, ("thread_list", {})], "1 active thread\n- power (1 entry, last on 20"),
+    "thread_read": ([*PUSH, ("thread_read", {"thread": "Power"})], "  | We take LFP."),
+    "thread_seek": ([*PUSH, ("thread_seek", {"queries": ["lfp"]})], "1. power#1 (score"),
 }
 """Calls that lead to a use of each tool, and what its result holds."""
 
@@ -87,6 +95,7 @@ async def ask(calls: Calls, notes: ProjectNotes) -> Ran:
             tools=ToolExecutor([TOOLS.get("vault_read")], [notes]),
             seconds=60,
         )
-        services: list[Service] = [notes, librarian]
+        threads = ProjectThreads(notes.project_id, Author.importer())
+        services: list[Service] = [notes, threads, librarian]
         tools = ToolExecutor([TOOLS.get(name) for name in SHIPPED], services)
         return await drive(bench.model("main"), tools)

@@ -10,7 +10,7 @@ import pytest
 from tests.support.services import Missing, Postgres
 
 ROOT = Path(__file__).resolve().parents[3]
-NAMES = ("notes", "importer", "links", "moves", "versions", "listing", "note_writer")
+NAMES = ("notes", "importer", "links", "moves", "versions", "listing", "note_writer", "threads")
 
 
 @pytest.mark.scale

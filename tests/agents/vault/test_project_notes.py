@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from agents.models import Membership, Note, NoteVersion, Project
 from agents.vault import notes
 from agents.vault.author import Author
-from agents.vault.errors import NoteExists, NoteRefused, NoteUnavailable
+from agents.vault.errors import NoteExists, NoteRefused, NoteUnavailable, VaultRefused
 from agents.vault.project_notes import ProjectNotes
 
 
@@ -65,7 +65,7 @@ def test_without_an_author_notes_can_only_be_read(project: Project) -> None:
         lambda: vault.move("a.md", "b.md"),
         lambda: vault.create_index("", "All", {}),
     ):
-        with pytest.raises(NoteRefused, match="can only be read"):
+        with pytest.raises(VaultRefused, match="can only be read"):
             change()
     assert not Note.objects.exists()
 

@@ -7,9 +7,10 @@ from django.test import Client
 from django.urls import reverse
 
 from agents.core.chunks import CallView, ToolCalled, ToolResult
-from agents.models import Membership, Note
+from agents.models import Membership, Note, NoteVersion, ThreadEntry
 from agents.vault import notes
 from agents.vault.author import Author
+from agents.vault.threads import NewEntry, push_entry
 from chat.models import Exchange
 from tests.chat.factories import Talk, member, said
 
@@ -102,7 +103,7 @@ def test_a_reader_cannot_undo(client: Client, talk: Talk, exchange: Exchange) ->
     answer = client.post(
         address("undo-changes", exchange), headers=HTMX, secure=True
     ).content.decode()
-    assert "not change them" in answer
+    assert "not change it" in answer
     assert len(texts()) == 2
 
 
@@ -145,3 +146,37 @@ def test_an_opened_search_lists_its_hits_with_links(
     ).content.decode()
     assert f'href="{reverse("note", args=[talk.project.pk, "plan/a.md"])}#L7"' in card
     assert "The &lt;i&gt;tide&lt;/i&gt;." in card
+
+
+def push(exchange: Exchange, author: Author, text: str, call_id: str = "") -> ThreadEntry:
+    author = replace(author, call_id=call_id)
+    return push_entry(exchange.run.project_id, "power", NewEntry(text, "decision"), author)
+
+
+def test_an_entry_of_a_run_is_undone_with_its_other_changes(
+    client: Client, talk: Talk, exchange: Exchange
+) -> None:
+    agent = Author.run(exchange.run_id, talk.user.pk)
+    push(exchange, agent, "We take <b>LFP</b>.", "c3")
+    taken = push(exchange, replace(agent, source=NoteVersion.Source.PERSON), "From the answer.")
+    page = client.get(address("run-changes", exchange), secure=True).content.decode()
+    assert "Undo 3 changes" in page
+    assert "power#1" in page
+    assert "We take &lt;b&gt;LFP" in page
+    client.post(address("undo-changes", exchange), secure=True)
+    assert texts() == {"old.md": "one\ntwo\n"}
+    page = client.get(address("run-changes", exchange), secure=True).content.decode()
+    assert "LFP" not in page
+    standing = ThreadEntry.objects.filter(withdrawn_at=None)
+    assert list(standing) == [taken], "what a person took from the answer is theirs"
+
+
+def test_one_call_that_pushed_an_entry_is_undone_alone(
+    client: Client, talk: Talk, exchange: Exchange
+) -> None:
+    push(exchange, Author.run(exchange.run_id, talk.user.pk), "LFP", "c3")
+    given = {"call": "c3"}
+    answer = client.post(address("undo-changes", exchange), given, headers=HTMX, secure=True)
+    assert "1 change undone." in answer.content.decode()
+    assert not ThreadEntry.objects.filter(withdrawn_at=None).exists()
+    assert "fresh" in texts().values()

@@ -1,0 +1,40 @@
+"""Names of threads: one line, fit for a file's name and for a citation."""
+
+import re
+
+from agents.models.threads import MAX_THREAD_NAME_LENGTH
+from agents.vault.errors import NoteRefused, ThreadRefused
+from agents.vault.paths import NOTE_SUFFIX, make_key, validate_path
+
+_RESERVED = re.compile(r"[/#\[\]]")
+"""A thread is exported as a file of its name, and cited as [thread:name#3]."""
+
+
+def validate_name(name: str) -> str:
+    """Return a name as it is kept, without blanks around it; raise ThreadRefused if it is none."""
+    plain = re.sub(" +", " ", name).strip()
+    if not make_name_key(plain):
+        raise ThreadRefused("A thread needs a name, such as power supply.")
+    if len(plain) > MAX_THREAD_NAME_LENGTH:
+        raise ThreadRefused(
+            f"The name of a thread may have {MAX_THREAD_NAME_LENGTH} characters at most; "
+            "pass a shorter one."
+        )
+    if _RESERVED.search(plain):
+        raise ThreadRefused(
+            f"{plain!r} cannot be the name of a thread: it has a slash, a # or a bracket; "
+            "pass a name without."
+        )
+    try:
+        validate_path(f"{plain}{NOTE_SUFFIX}")
+    except NoteRefused:
+        raise ThreadRefused(
+            f"{plain!r} cannot be the name of a thread, which is one of a file too: no colon, "
+            "backslash or line break, no dot first, no escapes, no name that Windows reserves."
+        ) from None
+    return plain
+
+
+def make_name_key(name: str) -> str:
+    """Return a name as names are compared: two of one key are one thread."""
+    return make_key(" ".join(name.split()))
