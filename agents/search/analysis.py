@@ -37,7 +37,11 @@ _MARKS = (
     "\u3099\u309a"
 )
 _WORD_PATTERN = re.compile(rf"[\w{_MARKS}]+(?:['\u2019][\w{_MARKS}]+)*")
-_ASCII_WORD_PATTERN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
+_LONE_APOSTROPHE_PATTERN = re.compile(r"'(?:(?<![A-Za-z0-9]')|(?![A-Za-z0-9]))")
+_ASCII_WORD_CHARS = {
+    code: char.lower() if (char := chr(code)).isalnum() or char == "'" else " "
+    for code in range(128)
+}
 _SPACELESS_PATTERN = re.compile(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+)"
@@ -84,10 +88,9 @@ def parse_query(query: str) -> list[QueryWord]:
 
 
 def _find_words(text: str) -> list[str]:
-    lower = text.lower()
-    if lower.isascii():
-        return _ASCII_WORD_PATTERN.findall(lower)
-    return _WORD_PATTERN.findall(lower.replace("_", " "))
+    if text.isascii():  # five times as fast as looking for a pattern
+        return _LONE_APOSTROPHE_PATTERN.sub(" ", text).translate(_ASCII_WORD_CHARS).split()
+    return _WORD_PATTERN.findall(text.lower().replace("_", " "))
 
 
 class _TermsByWord(dict[str, str]):

@@ -95,23 +95,49 @@ def _index_batch(project_id: UUID, texts: list[SearchableText]) -> None:
     )
     ids = {(kind, source): id for kind, source, id in written}
     if ids:
-        _delete_sections(list(ids.values()))
-    _write_rows(
-        SearchSection,
-        _SECTION_COLUMNS,
-        (
-            (ids[text.kind, text.source_id], *section)
-            for text, (_, sections) in zip(texts, analysed, strict=True)
-            for section in sections
-        ),
-    )
+        _replace_sections(
+            list(ids.values()),
+            [
+                (ids[text.kind, text.source_id], *section)
+                for text, (_, sections) in zip(texts, analysed, strict=True)
+                for section in sections
+            ],
+        )
 
 
-def _delete_sections(document_ids: list[int]) -> None:
+def _replace_sections(document_ids: list[int], sections: list[tuple[Any, ...]]) -> None:
+    """Leave sections alone that are as they were, and give the rows of others new content.
+
+    Every statement makes FTS5 write what it has gathered, so most saves should need but one.
+    """
+    before = _load_sections(document_ids)
+    new = [section for section in sections if section not in before]
+    gone = sorted(before[section] for section in before.keys() - set(sections))
+    changed = zip(gone, new, strict=False)
+    columns = ("id", *_SECTION_COLUMNS)
+    _write_rows(SearchSection, columns, ((id, *row) for id, row in changed), conflict="id")
+    _write_rows(SearchSection, _SECTION_COLUMNS, iter(new[len(gone) :]))
+    _delete_sections(gone[len(new) :])
+
+
+def _load_sections(document_ids: list[int]) -> dict[tuple[Any, ...], int]:
+    """Return the ids of the sections of documents by everything that they hold."""
+    columns = ", ".join((*_SECTION_COLUMNS, *_TERM_COLUMNS))
     marks = ", ".join(["%s"] * len(document_ids))
     table = SearchSection._meta.db_table
     with connection.cursor() as cursor:
-        cursor.execute(f"DELETE FROM {table} WHERE document_id IN ({marks})", document_ids)  # noqa: S608  # our own names
+        statement = f"SELECT id, {columns} FROM {table} WHERE document_id IN ({marks})"  # noqa: S608  # our own names
+        cursor.execute(statement, document_ids)
+        return {tuple(row[1:]): row[0] for row in cursor.fetchall()}
+
+
+def _delete_sections(ids: list[int]) -> None:
+    table = SearchSection._meta.db_table
+    with connection.cursor() as cursor:
+        for start in range(0, len(ids), MAX_STATEMENT_ROWS):
+            some = ids[start : start + MAX_STATEMENT_ROWS]
+            marks = ", ".join(["%s"] * len(some))
+            cursor.execute(f"DELETE FROM {table} WHERE id IN ({marks})", some)  # noqa: S608  # our own names
 
 
 def _analyse_text(

@@ -16,7 +16,8 @@ _TICKS = re.compile(r"`+")
 _MATH = re.compile(r"(?<![\\$])\$(?![\s$])(?:[^$\\]|\\.)*(?<![\s\\])\$(?![\d$])")
 _BLOCK_MARK = re.compile(r"%%|\$\$")
 _WORTH_A_LOOK = re.compile(r"[`%$~]|^(?: {4}|\t)|^\s*(?:[-*+>]|\d+[.)])")
-_WORTH_MASKING = re.compile(r"[`%$]|~~~|^(?: {4}|\t)")
+_MASKED_MARKS = ("`", "%", "$", "~~~", "\t", "    ")
+"""A text that has none of these has nothing to be blanked out."""
 _LIST_LINE = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
 
 
@@ -167,7 +168,8 @@ def _mask_math(text: str) -> str:
 
 def iterate_text_lines(lines: Sequence[str], first: int = 0) -> Iterator[tuple[int, str]]:
     """Yield the lines from `first` on with their numbers, as text."""
-    if not any(map(_WORTH_MASKING.search, lines)):
+    text = "\n".join(lines)
+    if not any(mark in text for mark in _MASKED_MARKS):
         yield from enumerate(lines[first:], first)
         return
     mask = TextMask(lines)

@@ -21,10 +21,9 @@ MAX_TAG_LENGTH = 200
 _LABEL_WINDOW = 1_000
 """How far from `](` the rest of a Markdown link is looked for."""
 _MAX_NESTED_LABELS = 4
-_WORTH_A_LOOK = re.compile(r"\[\[|\]\(|#|\^[\w-]+\s*$")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*)")
 _BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)\s*$")
-TAG_PATTERN = re.compile(r"(?:^|(?<=[\s(\[{,;>*_\"'|]))#([^\s#\[\](){}<>|,;:.!?\"'`*\\&=+%$^~@]+)")
+TAG_PATTERN = re.compile(r"#(?<![^\s(\[{,;>*_\"'|]#)([^\s#\[\](){}<>|,;:.!?\"'`*\\&=+%$^~@]+)")
 _COLOUR = re.compile(r"(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _DESTINATION = re.compile(r"[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*")
@@ -77,7 +76,7 @@ def parse_note(path: str, text: str) -> ParsedNote:
     blocks: dict[str, int] = {}
     tags = dict.fromkeys(_iterate_frontmatter_tags(block))
     for number, line in iterate_text_lines(lines, block.end):
-        if not _WORTH_A_LOOK.search(line):
+        if not ("#" in line or "[" in line or "^" in line):
             continue
         found = find_links(line, number)
         links += found

@@ -14,6 +14,7 @@ from agents.search.analysis import MAX_QUERY_WORDS, MAX_TERM_CHARS, analyse, par
         ("select_related(user.name)", "select relat user nam"),
         ("Bild\u00adschirm", "bildschirm"),
         ("the harbour's don't", "the harbour dont"),
+        ("'quay' o''clock ' rock'n'roll'", "quai o clock rocknroll"),
         ("東京都", "東 京 都 東京 京都"),
         ("PDF文件2", "pdf 文 件 文件 2"),
         ("서울에서", "서 울 에 서 서울 울에 에서"),

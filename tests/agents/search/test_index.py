@@ -55,6 +55,23 @@ def test_a_note_given_twice_is_in_the_index_once(project: Project) -> None:
     assert len(search_all(project, ["old"]).hits) == 0
 
 
+def test_sections_that_stay_as_they_are_keep_their_rows(project: Project) -> None:
+    def index(*parts: str) -> dict[str, int]:
+        text = "".join(f"# {part}\n{part} text\n" for part in parts)
+        index_documents(project.pk, [SearchableText("note", 1, "a.md", text=text)])
+        check_integrity()
+        return dict(SearchSection.objects.values_list("heading_path", "id"))
+
+    before = index("Quay", "Crane", "Permit")
+    changed = index("Quay", "Ferry", "Permit")
+    assert changed["Quay"] == before["Quay"]
+    assert changed["Permit"] == before["Permit"]
+    assert changed["Ferry"] == before["Crane"]
+    assert index("Quay") == {"Quay": before["Quay"]}
+    assert len(index("Quay", "Mole", "Ferry", "Buoy")) == 4
+    assert not search_all(project, ["crane"]).hits
+
+
 @pytest.mark.ci
 def test_a_note_of_two_megabytes_is_found_by_what_it_begins_and_ends_with(
     project: Project,
