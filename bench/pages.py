@@ -30,10 +30,19 @@ PAGES = (
     "/library/tidewatch/search/?q=radar", "/library/tidewatch/upload/", "/library/tidewatch/new/",
     "/library/tidewatch/notes/people.md", "/library/tidewatch/edit/people.md",
     "/library/tidewatch/history/people.md", "/library/tidewatch/versions/1/people.md",
+    "/library/tidewatch/move/people.md", "/library/tidewatch/tags/?tag=field",
+    "/library/tidewatch/notes/none.md", "/library/empty/", "/library/empty/trash/",
+    "/library/past/", "/library/own/notes/Everything.md", "/library/own/versions/2/Small.md",
+    "/projects/", "/projects/deleted/", "/p/tidewatch/settings/", "/p/past/settings/",
+    "/p/none/settings/",
     "/settings/", "/settings/models/", "/settings/appearance/", "/settings/data/",
     "/settings/tokens/", "/settings/changes/", "/usage/",
     "/admin/", "/admin/agents/agentrun/", "/admin/agents/auditentry/",
 )  # fmt: skip
+FOR_GUESTS = ("/sign-in/", "/invite/never-made/")
+BUTTONS = {"/p/empty/settings/": "Create a link"}
+"""What is pressed on a page before it is looked at."""
+PROJECTS = "from bench.page_projects import create; print(create())"
 WHAT_IF = "/admin/agents/agentrun/replay/?replay=1&max_iterations=2"
 LIGHTHOUSE_PAGES = ("/new/", "/settings/")
 SIZES: dict[str, dict[str, Any]] = {
@@ -50,9 +59,11 @@ def main() -> int:
     parser.add_argument("--modules", type=Path, required=True, help="a node_modules folder")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
-    with run_site() as (browser, server, state, talk, run):
+    with run_site() as (browser, server, state, talk, run, invitation):
         more = [talk, f"{talk}outline/", run, run.replace("change", "transcript"), WHAT_IF]
-        found = count_violations(browser, server, state, [*PAGES, *more], options.modules)
+        mine = [*PAGES, *BUTTONS, invitation, *more]
+        guests = [*FOR_GUESTS, invitation]
+        found = count_violations(browser, server, state, mine, guests, options.modules)
         low = count_low_scores(
             server, state, [*LIGHTHOUSE_PAGES, talk], options.modules, options.rounds
         )
@@ -60,9 +71,9 @@ def main() -> int:
 
 
 @contextmanager
-def run_site() -> Iterator[tuple[Browser, Server, StorageState, str, str]]:
+def run_site() -> Iterator[tuple[Browser, Server, StorageState, str, str, str]]:
     """A site with one conversation: an answer with tools and sources, and an amber notice. With
-    the addresses of the conversation and of its last run in the audit."""
+    the addresses of the conversation, of its last run in the audit, and of a project's link."""
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     with (
         tempfile.TemporaryDirectory(prefix="oracle-pages-") as name,
@@ -75,12 +86,14 @@ def run_site() -> Iterator[tuple[Browser, Server, StorageState, str, str]]:
             context = browser.new_context()
             page = context.new_page()
             page.goto(server.link)
+            token = manage(Path(name), "shell", "-c", PROJECTS).split()[-1]
+            page.goto(f"{server.address}/p/tidewatch/")
             ask(page, FIRST_QUESTION, "completed")
             manage(Path(name), "shell", "-c", LIMIT_TO_THREE_TURNS)
             ask(page, LAST_QUESTION, "limited")
             run = page.locator("#thread a.audit").last.get_attribute("href") or ""
             talk = page.url.removeprefix(server.address)
-            yield browser, server, context.storage_state(), talk, run
+            yield browser, server, context.storage_state(), talk, run, f"/invite/{token}/"
         browser.close()
 
 
@@ -88,16 +101,22 @@ def run_site() -> Iterator[tuple[Browser, Server, StorageState, str, str]]:
 
 
 def count_violations(
-    browser: Browser, server: Server, state: StorageState, paths: Sequence[str], modules: Path
+    browser: Browser,
+    server: Server,
+    state: StorageState,
+    mine: Sequence[str],
+    guests: Sequence[str],
+    modules: Path,
 ) -> int:
     axe = (modules / "axe-core" / "axe.min.js").read_text()
     looked = found = 0
     for scheme in ("light", "dark"):
         for size, form in SIZES.items():
-            mine = browser.new_context(storage_state=state, color_scheme=scheme, **form)
-            nobodys = browser.new_context(color_scheme=scheme, **form)
-            for path, context in [*((path, mine) for path in paths), ("/sign-in/", nobodys)]:
-                problems = _find_violations(context, server.address + path, axe)
+            known = browser.new_context(storage_state=state, color_scheme=scheme, **form)
+            guest = browser.new_context(color_scheme=scheme, **form)
+            pages = [*((path, known) for path in mine), *((path, guest) for path in guests)]
+            for path, context in pages:
+                problems = _find_violations(context, server.address + path, axe, BUTTONS.get(path))
                 looked, found = looked + 1, found + len(problems)
                 for problem in problems:
                     print(f"axe, {path}, {scheme}, {size}: {problem}")
@@ -105,9 +124,13 @@ def count_violations(
     return found
 
 
-def _find_violations(context: BrowserContext, address: str, axe: str) -> list[str]:
+def _find_violations(
+    context: BrowserContext, address: str, axe: str, button: str | None
+) -> list[str]:
     page = context.new_page()
     page.goto(address)
+    if button:
+        page.get_by_role("button", name=button).click()
     page.wait_for_load_state("networkidle")
     _open_all(page)
     tools = context.new_cdp_session(page)  # the page's own policy forbids other scripts
