@@ -8,7 +8,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,8 @@ from agents.vault.errors import NoteRefused, NoteUnavailable
 from agents.vault.paths import validate_path
 
 MAX_FILES = 500_000
+TOO_MANY_MESSAGE = "The {what} has more than {count:,} files; import parts of it."
+REPEATED_MESSAGE = "the zip has this path again; the last one counts, as for programs that unpack"
 MAX_RATIO = 200
 """By how much a part of a zip, or all of it, may grow when it is unpacked."""
 SMALL_FILE_BYTES = 1024 * 1024
@@ -68,7 +70,7 @@ class FolderSource:
     def files(self) -> list[SourceFile | SkippedFile]:
         found: list[SourceFile | SkippedFile] = []
         folders = [""]
-        while folders and len(found) < MAX_FILES:
+        while folders:
             folder = folders.pop()
             try:
                 entries = list(os.scandir(self._root / folder))
@@ -81,6 +83,8 @@ class FolderSource:
                     folders.append(path)
                 else:
                     found.append(self._look_at(path, entry))
+            if len(found) > MAX_FILES:
+                raise NoteRefused(TOO_MANY_MESSAGE.format(what="folder", count=MAX_FILES))
         return sorted(found, key=lambda file: file.path)
 
     def _look_at(self, path: str, entry: "os.DirEntry[str]") -> SourceFile | SkippedFile:
@@ -110,11 +114,11 @@ def _admit(path: str, opener: Callable[[], IO[bytes]]) -> SourceFile | SkippedFi
 class FilesSource:
     """Files that somebody dropped, by the paths that they shall have."""
 
-    def __init__(self, files: Mapping[str, Callable[[], IO[bytes]]]) -> None:
-        self._files = files
+    def __init__(self, files: Iterable[tuple[str, Callable[[], IO[bytes]]]]) -> None:
+        self._files = sorted(files, key=lambda file: file[0])
 
     def files(self) -> list[SourceFile | SkippedFile]:
-        return [_admit(path, self._files[path]) for path in sorted(self._files)]
+        return [_admit(path, opener) for path, opener in self._files]
 
 
 class ZipSource:
@@ -128,10 +132,16 @@ class ZipSource:
     def files(self) -> list[SourceFile | SkippedFile]:
         infos = [info for info in self._archive.infolist() if not info.is_dir()]
         if len(infos) > MAX_FILES:
-            raise NoteRefused(f"The zip has more than {MAX_FILES:,} files; import parts of it.")
+            raise NoteRefused(TOO_MANY_MESSAGE.format(what="zip", count=MAX_FILES))
         named = {_decode_name(info): info for info in infos}
         root = _find_outer_folder(list(named), self._name)
         found = [self._look_at(path.removeprefix(root), info) for path, info in named.items()]
+        last = {id(info) for info in named.values()}
+        found += [
+            SkippedFile(_decode_name(info).removeprefix(root), REPEATED_MESSAGE)
+            for info in infos
+            if id(info) not in last
+        ]
         return sorted(found, key=lambda file: file.path)
 
     def _look_at(self, path: str, info: zipfile.ZipInfo) -> SourceFile | SkippedFile:

@@ -32,6 +32,7 @@ STOPPED = (
     "{what} cannot be stored ({why}). What was imported before is in; make room, then run the "
     "import again."
 )
+TWICE_MESSAGE = "there is another file of this path"
 _DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 ReportProgress = Callable[[int, int, str], None]
 """Called with how many files are done, how many there are, and the path of the last one."""
@@ -97,8 +98,9 @@ class _Import:
             self.report.skipped.append(file)
             return
         key = make_key(file.path)
-        if key in self._seen:
-            self._skip(file.path, f"the same path as {self._seen[key]!r} on macOS and Windows")
+        if (before := self._seen.get(key)) is not None:
+            same = f"the same path as {before!r} on macOS and Windows"
+            self._skip(file.path, TWICE_MESSAGE if before == file.path else same)
             return
         try:
             read = self._read(file, key)

@@ -40,7 +40,7 @@ def get_note(project_id: UUID, path: str) -> Note:
 def _suggest_similar(project_id: UUID, path: str) -> str:
     same_name = notes_for(project_id).filter(name_key=make_name_key(path))
     near = list(same_name.values_list("path", flat=True)[:MAX_SUGGESTIONS])
-    return f" Did you mean {' or '.join(near)}?" if near else " vault_list shows all paths."
+    return f" Did you mean {' or '.join(near)}?" if near else " List the notes to see all paths."
 
 
 def create_note(project_id: UUID, path: str, text: str, author: Author) -> Note:

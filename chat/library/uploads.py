@@ -1,7 +1,7 @@
 """Files that somebody drops on a library page: notes, other files, whole zips."""
 
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import PurePosixPath
 from typing import IO, Any
@@ -62,9 +62,9 @@ def import_dropped(
     """Import files into a folder of a project; zips are unpacked there."""
     prefix = normalise_folder(folder)
     report = ImportReport()
-    plain = {file.path: file for file in dropped if not file.is_zip}
+    plain = [(file.path, _get_opener(file)) for file in dropped if not file.is_zip]
     if plain:
-        source = FilesSource({path: _get_opener(plain, path) for path in plain})
+        source = FilesSource(plain)
         _add(report, import_files(project_id, _FolderSource(source, prefix), author))
     for file in dropped:
         if file.is_zip:
@@ -72,8 +72,8 @@ def import_dropped(
     return report
 
 
-def _get_opener(files: Mapping[str, DroppedFile], path: str) -> Any:
-    return lambda: files[path].content
+def _get_opener(file: DroppedFile) -> Callable[[], IO[bytes]]:
+    return lambda: file.content
 
 
 def _import_zip(project_id: UUID, file: DroppedFile, prefix: str, author: Author) -> ImportReport:

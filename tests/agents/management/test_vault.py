@@ -16,8 +16,9 @@ from agents.management.commands import import_vault
 from agents.management.lookup import find_user
 from agents.management.progress import ProgressBar
 from agents.management.terminal import make_printable
-from agents.models import Note, Project
+from agents.models import Membership, Note, Project
 from agents.projects.queries import projects_for
+from agents.projects.services import archive_project
 from tests.support.server import ROOT, environment
 from tests.support.template import copy_site
 
@@ -59,6 +60,18 @@ def test_importing_again_goes_into_the_same_project(folder: Path) -> None:
         "import_vault", folder, "--project", "Harbour"
     )
     assert (Project.objects.count(), Note.objects.count()) == (1, 2)
+
+
+def test_nothing_is_imported_for_a_reader_nor_into_an_archived_project(folder: Path) -> None:
+    run("import_vault", folder / "sub", "--project", "Harbour")
+    Membership.objects.update(role="reader")
+    with pytest.raises(CommandError, match="cannot write in Harbour"):
+        run("import_vault", folder, "--project", "Harbour")
+    Membership.objects.update(role="owner")
+    archive_project(Project.objects.get(), by=None)
+    with pytest.raises(CommandError, match="it is archived"):
+        run("import_vault", folder, "--project", "Harbour")
+    assert Note.objects.count() == 1
 
 
 @pytest.mark.parametrize("name", ["out", "out.zip"])

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from agents.models import Project
+from agents.vault import import_sources
 from agents.vault.author import Author
-from agents.vault.errors import NoteUnavailable
-from agents.vault.import_sources import open_source
+from agents.vault.errors import NoteRefused, NoteUnavailable
+from agents.vault.import_sources import REPEATED_MESSAGE, open_source
 from agents.vault.importer import ImportReport, import_files
-from agents.vault.notes import find_note
+from agents.vault.notes import find_note, notes_for
 
 WAYS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 
@@ -45,6 +46,32 @@ def bring_in(project: Project, place: Path) -> ImportReport | None:
             return import_files(project.pk, source, Author.importer())
     except NoteUnavailable:
         return None
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_path_that_a_zip_has_twice_is_in_the_report(project: Project, tmp_path: Path) -> None:
+    place = tmp_path / "x.zip"
+    with zipfile.ZipFile(place, "w") as archive:
+        for text in ("first", "last"):
+            archive.writestr("a.md", text)
+    report = bring_in(project, place)
+    assert report is not None
+    assert [(each.path, each.why) for each in report.skipped] == [("a.md", REPEATED_MESSAGE)]
+    note = find_note(project.pk, "a.md")
+    assert note is not None
+    assert note.text == "last"
+
+
+def test_a_folder_of_too_many_files_is_refused_before_anything_is_imported(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_sources, "MAX_FILES", 3)
+    for number in range(4):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "a.md").write_text("x")
+    with pytest.raises(NoteRefused, match="more than 3 files; import parts of it"):
+        bring_in(project, tmp_path)
+    assert not notes_for(project.pk).exists()
 
 
 @pytest.mark.parametrize("count", [60, pytest.param(3_000, marks=pytest.mark.ci)])

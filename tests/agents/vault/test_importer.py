@@ -279,12 +279,11 @@ def test_the_folder_that_was_packed_is_the_root(
 
 
 def test_dropped_files_are_taken_by_their_paths(project: Project, folder: Path) -> None:
-    dropped = {
-        "up/a.md": lambda: (folder / "empty.md").open("rb"),
-        "../b.md": lambda: (folder / "empty.md").open("rb"),
-    }
+    paths = ["up/a.md", "up/a.md", "../b.md"]
+    dropped = [(path, lambda: (folder / "empty.md").open("rb")) for path in paths]
     report = import_files(project.pk, FilesSource(dropped), Author.importer())
-    assert (report.created, list(left_out(report))) == (1, ["../b.md"])
+    assert (report.created, sorted(left_out(report))) == (1, ["../b.md", "up/a.md"])
+    assert left_out(report)["up/a.md"] == "there is another file of this path"
 
 
 def test_a_folder_that_cannot_be_read_is_said(project: Project, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_missing_note_is_told_with_what_is_near(project: Project, author: Auth
     notes.create_note(project.pk, "plan/road map.md", "", author)
     with pytest.raises(NoteUnavailable, match=r"Did you mean plan/road map\.md\?"):
         notes.get_note(project.pk, "Road Map.md")
-    with pytest.raises(NoteUnavailable, match="vault_list shows all paths"):
+    with pytest.raises(NoteUnavailable, match="List the notes to see all paths"):
         notes.get_note(project.pk, "nothing.md")
 
 
