@@ -18,7 +18,9 @@ NEEDED_ROLE_MESSAGES = {
     Role.MEMBER: "You are a reader of this project: you can ask, but not change anything.",
     Role.OWNER: "Only an owner of this project can do this.",
 }
-NO_PROJECT_MESSAGE = "You have no such project."
+NO_PROJECT_MESSAGE = (
+    "There is no such project, or you are not in it (any more). One of its owners can let you in."
+)
 ARCHIVED_MESSAGE = (
     "This project is archived: it can be read, but nothing can be asked or changed in it. "
     "An owner can unarchive it."

@@ -16,6 +16,11 @@ from chat.conversations.tree import PRUNED_MESSAGE
 from chat.errors import InvalidAction, NotFoundForUser
 from chat.models import Conversation, Exchange
 
+CLOSED_PROJECT_MESSAGE = (
+    "You are no longer in the project of this conversation, or it was deleted. The conversation is "
+    "kept: it comes back when an owner of the project lets you in again, or restores it."
+)
+
 
 def for_user(user: User) -> QuerySet[Conversation]:
     """Return a user's own conversations, in projects that they are a member of."""
@@ -27,8 +32,15 @@ def for_user(user: User) -> QuerySet[Conversation]:
 def get(user: User, conversation_id: UUID) -> Conversation:
     found = for_user(user).select_related("project").filter(pk=conversation_id).first()
     if found is None:
-        raise NotFoundForUser("You have no such conversation.")
+        raise _build_not_found(user, conversation_id)
     return found
+
+
+def _build_not_found(user: User, conversation_id: UUID) -> NotFoundForUser:
+    """Return what somebody is told; of their own conversations, which they know of, why."""
+    is_own = Conversation.objects.filter(pk=conversation_id, user=user).exists()
+    message = CLOSED_PROJECT_MESSAGE if is_own else "You have no such conversation."
+    return NotFoundForUser(message)
 
 
 def get_exchange(user: User, context_id: UUID, *, conversation_id: UUID | None = None) -> Exchange:
@@ -40,6 +52,8 @@ def get_exchange(user: User, context_id: UUID, *, conversation_id: UUID | None =
         .filter(conversation__in=for_user(user))
         .first()
     )
+    if found is None and conversation_id is not None:
+        get(user, conversation_id)  # which may not be theirs any more
     if found is None:
         raise NotFoundForUser("You have no such exchange.")
     if conversation_id not in (None, found.conversation_id):

@@ -56,7 +56,8 @@ def refuse(request: HttpRequest, error: ProjectError | VaultError) -> HttpRespon
         status = 403
     else:
         status = 404 if isinstance(error, ProjectError | NoteUnavailable) else 400
-    return render(request, "chat/library/refused.html", {"why": str(error)}, status=status)
+    context = {"why": str(error), "is_missing": status == 404}
+    return render(request, "chat/library/refused.html", context, status=status)
 
 
 def render_page(

@@ -61,8 +61,12 @@ def test_only_one_s_own_conversations_in_one_s_projects_are_there() -> None:
             queries.get(bob, pk)
     assert queries.get(talk.user, talk.id).pk == talk.id
     Membership.objects.filter(user=talk.user).delete()
-    with pytest.raises(NotFoundForUser):
+    with pytest.raises(NotFoundForUser, match="no longer in the project"):
         queries.get(talk.user, talk.id)
+    with pytest.raises(NotFoundForUser, match="no longer in the project"):
+        queries.get_exchange(talk.user, talk.first.pk, conversation_id=talk.id)
+    with pytest.raises(NotFoundForUser, match="no such conversation"):
+        queries.get(bob, talk.id)
     assert listed(talk) == []
 
 

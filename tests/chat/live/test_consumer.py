@@ -213,6 +213,15 @@ async def test_a_conversation_of_somebody_else_is_not_ones_own() -> None:
         assert await page.closed() == 4403
 
 
+async def test_whoever_was_removed_from_the_project_is_told_so() -> None:
+    async with site(say("One.")) as here:
+        key = await key_of(await here.asked())
+        await Membership.objects.all().adelete()
+        page = await here.socket(key)
+        assert "no longer in the project of this conversation" in await page.told()
+        assert await page.closed() == 4403
+
+
 async def test_a_deleted_conversation_is_nobodys() -> None:
     async with site(say("One.")) as here:
         key = await key_of(await here.asked())
@@ -226,7 +235,7 @@ async def test_nobody_begins_a_conversation_in_a_project_of_others() -> None:
         eve, _ = await sync_to_async(member)("eve")
         page = await here.socket(uuid4(), session=await signed_in(eve))
         await page.says("submit", question="Why?", client_message_id="m1")
-        assert await page.told() == "You have no such project."
+        assert "you are not in it" in await page.told()
         assert await page.closed() == 4403
         assert await AgentRun.objects.acount() == 0
 

@@ -170,3 +170,22 @@ def test_an_owner_renames_archives_deletes_and_restores() -> None:
     client.post("/p/engine/restore/")
     assert list(projects_for(team.rae)) == [team.project]
     assert client.post("/p/engine/restore/").status_code == 404
+
+
+def test_whoever_is_no_longer_in_a_project_reads_so_instead_of_a_riddle() -> None:
+    talk = Talk()
+    Membership.objects.all().delete()
+    page = browser(talk.user).get(f"/c/{talk.id}/")
+    assert page.status_code == 404
+    assert "You are no longer in the project of this conversation" in page.content.decode()
+    for address in (f"/p/{talk.project.slug}/settings/", f"/library/{talk.project.slug}/"):
+        page = browser(talk.user).get(address)
+        assert page.status_code == 404
+        assert "you are not in it (any more)" in page.content.decode()
+
+
+def test_a_page_that_is_not_for_ones_role_says_for_whose_it_is() -> None:
+    team = Team()
+    page = browser(team.rae).post(f"/p/{team.project.slug}/archive/")
+    assert page.status_code == 403
+    assert "Only an owner of this project can do this." in page.content.decode()
