@@ -40,9 +40,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What is there by now stays: no collection of garbage need look at it again."""
+    """What is there by now stays: no collection of garbage need look at it again. Collecting less
+    often than a server does saves a tenth of the time."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -8,9 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
-from tests.browser.profiles import PATIENCE_MS, Profiles, Watch
+from tests.browser.profiles import Profiles, Watch
 from tests.browser.site import Person, Site, open_site
 from tests.browser.tabs import Visitor
 from tests.support.proxy import Proxy
@@ -24,8 +24,6 @@ SPARING = ("--renderer-process-limit=1", "--disable-gpu")
 would be imitated."""
 
 HERE = Path(__file__).parent
-
-expect.set_options(timeout=PATIENCE_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

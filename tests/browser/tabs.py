@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from playwright.sync_api import BrowserContext, Locator, Page, WebSocket, expect
+from playwright.sync_api import BrowserContext, Locator, Page, WebSocket
 
+from tests.browser.expectations import expect
 from tests.browser.profiles import Watch
 from tests.browser.site import Person, Site
 

@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
+from tests.browser.expectations import expect
 from tests.browser.site import Person
 from tests.browser.tabs import Visitor
 from tests.support.script import call, say

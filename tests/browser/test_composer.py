@@ -4,8 +4,8 @@ import re
 import time
 
 import pytest
-from playwright.sync_api import expect
 
+from tests.browser.expectations import expect
 from tests.browser.site import Person
 from tests.browser.tabs import Tab, Visitor, resize
 from tests.support.script import Call, Fault, call, calls, say

@@ -3,8 +3,9 @@
 import statistics
 
 import pytest
-from playwright.sync_api import Response, expect
+from playwright.sync_api import Response
 
+from tests.browser.expectations import expect
 from tests.browser.site import Person, Site
 from tests.browser.tabs import Tab, Visitor
 from tests.support.long import long_answer

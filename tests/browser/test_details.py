@@ -2,8 +2,7 @@
 
 import re
 
-from playwright.sync_api import expect
-
+from tests.browser.expectations import expect
 from tests.browser.site import SECOND_MODEL, SETTINGS, Person, Site
 from tests.browser.tabs import Visitor, resize
 from tests.support.script import Call, Fault, Step, call, calls, say, when_tool_free

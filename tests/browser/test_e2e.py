@@ -2,9 +2,8 @@
 
 import re
 
-from playwright.sync_api import expect
-
 from agents.core.messages import TokenUsage
+from tests.browser.expectations import expect
 from tests.browser.site import Person
 from tests.browser.tabs import Visitor
 from tests.support.dom import GROWN

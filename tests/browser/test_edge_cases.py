@@ -4,8 +4,7 @@ Limits that conflict are in `test_user_stories.py`. What the loop does in each o
 also tested without a browser, in tests/agents/core.
 """
 
-from playwright.sync_api import expect
-
+from tests.browser.expectations import expect
 from tests.browser.site import Person, Site
 from tests.browser.tabs import CUT_OFF, Visitor
 from tests.support.proxy import Proxy

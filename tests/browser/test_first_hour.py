@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
+from tests.browser.expectations import expect
 from tests.browser.site import Person, Site
 from tests.browser.tabs import Tab, Visitor
 from tests.support.script import Script, call, say

@@ -9,11 +9,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
 
 from agents.core.sanitize import replace_unstorable
 from agents.vault.errors import NoteRefused
 from agents.vault.paths import make_key, validate_note_path
+from tests.browser.expectations import expect
 from tests.browser.site import Person, Site
 from tests.browser.tabs import Tab, Visitor
 from tests.support.hostile import COLLECTIONS

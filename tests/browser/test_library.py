@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from playwright.sync_api import expect
-
+from tests.browser.expectations import expect
 from tests.browser.site import Person
 from tests.browser.tabs import Visitor
 from tests.support.script import say

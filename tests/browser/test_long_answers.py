@@ -4,8 +4,9 @@ for, with and without script."""
 import re
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page
 
+from tests.browser.expectations import expect
 from tests.browser.site import Person
 from tests.browser.tabs import Visitor, resize
 from tests.support.script import say

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, ViewportSize
 
+from tests.browser.expectations import expect
 from tests.browser.profiles import Profiles, Watch
 from tests.browser.site import Site, open_site
 from tests.browser.tabs import Tab

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
+from tests.browser.expectations import expect
 from tests.browser.site import Person, Site
 from tests.browser.tabs import CUT_OFF, Tab, Visitor
 from tests.support.proxy import Proxy

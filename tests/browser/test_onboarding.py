@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-from playwright.sync_api import Browser, ViewportSize, expect
+from playwright.sync_api import Browser, ViewportSize
 
+from tests.browser.expectations import expect
 from tests.browser.profiles import Watch
 from tests.browser.tabs import Tab
 from tests.support.server import free_port, serving

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, ViewportSize
 
+from tests.browser.expectations import expect
 from tests.browser.profiles import Watch
 from tests.browser.tabs import Tab
 from tests.support.server import free_port, serving

@@ -9,8 +9,9 @@ import json
 import re
 from typing import Any, Literal
 
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator
 
+from tests.browser.expectations import expect
 from tests.browser.site import Person
 from tests.browser.tabs import Tab, Visitor
 from tests.support.script import Call, Reply, call, calls, is_tool_free, say, when_tool_free
