@@ -105,5 +105,6 @@ def _to_wire(kind: str, data: str, content: str | None = None) -> dict[str, Any]
     if kind == "tool_call" and content:
         event["tool_call"]["arguments"] = json.loads(content)
     elif kind == "tool_result" and content is not None:
-        event["tool_result"] = content
+        is_json = bool(event.get("words")) and bool(content)  # the model got a summary of it
+        event["tool_result"] = json.loads(content)["tool_result"] if is_json else content
     return event

@@ -37,7 +37,10 @@ def test_every_chunk_type_is_documented_with_its_fields_and_traits() -> None:
         (row,) = re.findall(rf"^\| `{kind.type}` \|.*$", page, re.MULTILINE)
         for name in set(kind.__dataclass_fields__) - _COMMON:
             assert f"`{name}" in row, f"{kind.type} lacks {name}"
-        words = ", ".join(f"`{field}`" for field in kind.traits.words) or "none"
+        words = (
+            ", ".join(f"`{field}`" for field in (*kind.traits.words, *kind.traits.optional_words))
+            or "none"
+        )
         assert row.endswith(f"| {words} | {', '.join(kind.traits.read_by) or 'nobody'} |")
 
 

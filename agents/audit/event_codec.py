@@ -24,6 +24,11 @@ _CONTENT_PATHS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     kind: cls.traits.word_paths for kind, cls in CHUNK_TYPES.items() if cls.traits.words
 }
 """Where in a chunk its content is: the paths to its fields."""
+_OPTIONAL_WORDS: Mapping[str, tuple[str, ...]] = {
+    kind: cls.traits.optional_words for kind, cls in CHUNK_TYPES.items()
+}
+_WORDS = "words"
+"""The key under which a row names the optional words that it has: its content is JSON then."""
 _JSON_KINDS = frozenset(
     kind
     for kind, paths in _CONTENT_PATHS.items()
@@ -117,7 +122,7 @@ def event_digest(event: EventRow) -> str:
     if event.content and event.kind not in _CONTENT_PATHS:
         whole[""] = event.content  # there should be none
     if (
-        event.kind in _JSON_KINDS
+        (event.kind in _JSON_KINDS or _WORDS in event.data)
         and event.content
         and _to_json(json.loads(event.content)) != event.content
     ):
@@ -152,7 +157,10 @@ def _pop_content(data: dict[str, Any]) -> str:
         holder = _container_for(data, path)
         if path[-1] in holder:
             taken[path[-1]] = holder.pop(path[-1])
-    if len(paths) > 1:
+    if optional := [name for name in _OPTIONAL_WORDS.get(kind, ()) if name in data]:
+        taken |= {name: data.pop(name) for name in optional}
+        data[_WORDS] = optional
+    if len(taken) > 1 or len(paths) > 1:
         return _to_json(taken)
     value = next(iter(taken.values()), "")
     return _to_json(value) if kind in _JSON_KINDS else str(value)
@@ -161,7 +169,8 @@ def _pop_content(data: dict[str, Any]) -> str:
 def _restore_content(data: dict[str, Any], content: str) -> None:
     """Put the content back where it was taken from. What was erased is empty."""
     kind = data["type"]
-    paths = _CONTENT_PATHS.get(kind, ())
+    optional = data.pop(_WORDS, ())
+    paths = (*_CONTENT_PATHS.get(kind, ()), *((name,) for name in optional))
     if len(paths) > 1:
         values = json.loads(content) if content else {paths[0][-1]: ""}
     elif kind in _JSON_KINDS:

@@ -111,3 +111,9 @@ class ToolOutcome:
     content: str
     refused: bool = False
     sources: tuple[SourceRef, ...] = ()
+    item_count: int = 0
+    """How many things the content lists, where it lists any."""
+    given: str = ""
+    """What the model gets in place of the content: a summary of it."""
+    unfinished: bool = False
+    """Whether a subagent under the call did not finish, though the call itself has its result."""

@@ -78,6 +78,10 @@ class ToolContext:
     """The limits in force, for a subagent's own run."""
     emit: Callable[[OracleStreamChunk], None]
     """Pass on a chunk of a subagent's run; it is shown under this call and charged to the run."""
+    withheld_tools: frozenset[str] = frozenset()
+    """What the run may not call."""
+    keep: Callable[[ToolOutcome], None] = lambda outcome: None
+    """Keep a result that stands if the call is cut from now on."""
 
 
 class Service:

@@ -40,6 +40,11 @@ _HIDDEN_TOKENS = 16_384
 """Tokens that a provider may add out of our sight: templates, instructions for tools."""
 
 
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a text is, before any provider has said."""
+    return math.ceil(len(text) / CHARS_PER_TOKEN)
+
+
 def message_chars(message: Message) -> int:
     """Return the size of a message, near enough for an estimate and without encoding it."""
     calls = message.get("tool_calls") or ()

@@ -31,6 +31,7 @@ SETTING_NAMES = (
     "thinking_enabled",
     "reasoning_effort",
     "librarian_timeout",
+    "delegate_long_results",
     "max_context_nodes",
 )
 """Every setting that can be shown."""

@@ -1,8 +1,8 @@
 """Which subagents of a run did not finish: what they wrote is not kept.
 
-A subagent has finished when the call that started it has a result, and it is ok. Whatever else
-becomes of the call (cut, failed, never answered), its work is unfinished, and so is the work of
-subagents that it started itself.
+A subagent has finished when the call that started it has a result, which is ok and does not say
+otherwise: a call may do without its subagent. Whatever else becomes of the call (cut, failed, never
+answered), its work is unfinished, and so is the work of subagents that it started itself.
 """
 
 from agents.core.chunks import Done, OracleStreamChunk, ToolResult, qualify_call_id
@@ -25,7 +25,7 @@ class SubagentTracker:
                 self._due[chunk.parent] = None  # it goes on although its call has ended
         if isinstance(chunk, ToolResult):
             call = qualify_call_id(chunk.parent, chunk.tool_call_id)
-            if chunk.ok:
+            if chunk.has_finished:
                 self._finished.add(call)
             else:
                 self._drop(call)

@@ -53,7 +53,10 @@ class Terminal:
             case ToolResult(tool_result=result, ok=ok, duration_ms=ms):
                 state = "ok" if ok else "failed"
                 self._write_line(chunk, f"  {state} after {ms} ms: {_truncate(result)}")
-                if not ok and qualify_call_id(chunk.parent, chunk.tool_call_id) in self._subagents:
+                has_subagent = qualify_call_id(chunk.parent, chunk.tool_call_id) in self._subagents
+                if chunk.given:
+                    self._write_line(chunk, f"  summarised: {_truncate(chunk.given)}")
+                elif has_subagent and not chunk.has_finished:
                     self._write_line(chunk, "  Unfinished work of a subagent was not kept.")
             case SystemMessage(system_message=message, system_type=kind, severity=severity) if (
                 message

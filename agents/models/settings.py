@@ -121,6 +121,10 @@ class ModelSettings(UserSettings):
         validators=[MinValueValidator(60), MaxValueValidator(3_600)],
         help_text="Seconds that a librarian may take; never more than its run has left.",
     )
+    delegate_long_results = models.BooleanField(
+        default=True,
+        help_text="A librarian reads results that are too long; the model gets its summary.",
+    )
     max_context_nodes = models.PositiveIntegerField(
         default=30,
         validators=[MinValueValidator(5), MaxValueValidator(100)],

@@ -13,13 +13,12 @@ from agents.runtime.requests import RunRequest
 from agents.runtime.system_prompt import build_system_prompt
 from agents.tools.catalogue import TOOLS
 from agents.tools.definition import Tool
+from agents.tools.delegating_runner import DelegatingRunner
 from agents.tools.executor import ToolExecutor
-from agents.tools.librarian import Librarian
+from agents.tools.librarian import DELEGATE_TOOL, Librarian
 from agents.vault.author import Author
 from agents.vault.project_notes import ProjectNotes
 from agents.vault.project_threads import ProjectThreads
-
-DELEGATE_TOOL = "delegate_librarian"
 
 
 class SiteRunFactory:
@@ -51,7 +50,10 @@ class SiteRunFactory:
             tools=ToolExecutor(_reading_tools(), world),
             seconds=chosen.librarian_timeout,
         )
-        return ToolExecutor(offered, [*world, librarian])
+        tools = ToolExecutor(offered, [*world, librarian])
+        if not chosen.delegate_long_results:
+            return tools
+        return DelegatingRunner(tools, librarian, request.question)
 
     def system_prompt(self, request: RunRequest) -> str:
         writing = can_write(request.user, request.project)

@@ -37,6 +37,8 @@ class ToolOutput:
 
     content: str
     sources: tuple[SourceRef, ...] = ()
+    item_count: int = 0
+    """How many things the content lists, where it lists any."""
 
 
 @dataclass(frozen=True, slots=True)

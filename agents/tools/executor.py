@@ -107,8 +107,8 @@ def _to_outcome(value: Any) -> ToolOutcome:
     match value:
         case ToolOutcome():
             return value
-        case ToolOutput(str() as content, sources):
-            return ToolOutcome(ok=True, content=content, sources=tuple(sources))
+        case ToolOutput(str() as content, sources, count):
+            return ToolOutcome(ok=True, content=content, sources=tuple(sources), item_count=count)
         case str():
             return ToolOutcome(ok=True, content=value)
         case None:

@@ -22,6 +22,7 @@ from agents.core.state import AgentState
 from agents.core.tasks import spawn, stop
 from agents.tools.registry import tool
 
+DELEGATE_TOOL = "delegate_librarian"
 TOKEN_SHARE = 0.5
 GRACE_SECONDS = 0.1
 SYSTEM_PROMPT = (
@@ -40,6 +41,17 @@ class Librarian(Service):
     seconds: float = 1_200.0
 
     async def run_task(self, task: str, context: ToolContext) -> ToolOutcome:
+        """Return what the subagent reports, or why it has nothing to report."""
+        report = await self._run(task, context)
+        return report.build_outcome()
+
+    async def summarise(self, task: str, context: ToolContext) -> str:
+        """Return what the subagent wrote to its proper end, or nothing."""
+        report = await self._run(task, context)
+        outcome = report.build_outcome()
+        return outcome.content if outcome.ok and report.is_complete else ""
+
+    async def _run(self, task: str, context: ToolContext) -> "_SubagentReport":
         """Run the subagent to its end. Cancelled, it ends its own run properly first."""
         cancellation = Cancellation()
         report = _SubagentReport()
@@ -52,7 +64,7 @@ class Librarian(Service):
             raise
         finally:
             await stop([consumer], GRACE_SECONDS)
-        return report.build_outcome()
+        return report
 
     async def _consume(
         self, task: str, context: ToolContext, cancellation: Cancellation, report: "_SubagentReport"
@@ -92,6 +104,11 @@ class _SubagentReport:
         self._finished = False
         self._error = ""
         self._done: Done | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it ended by itself, not at a limit."""
+        return self._done is not None and self._done.outcome == "completed"
 
     def add(self, chunk: OracleStreamChunk) -> None:
         match chunk:

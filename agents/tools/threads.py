@@ -83,7 +83,9 @@ def thread_read(
         _build_source(read.thread.name, entry.number, entry.text) for entry in read.entries
     )
     text = "\n".join([_format_summary(read.thread), *shown])
-    return ToolOutput(text if shown else f"{text}\nNone of its entries stands.", sources)
+    if not shown:
+        text += "\nNone of its entries stands."
+    return ToolOutput(text, sources, item_count=len(shown))
 
 
 def _format_entry(entry: EntryText, share: int) -> str:

@@ -121,19 +121,21 @@ def _parse_lines(lines: str, count: int) -> tuple[int, int]:
 
 
 @tool(timeout=15)
-def vault_list(notes: Notes, folder: Folder = "") -> str:
+def vault_list(notes: Notes, folder: Folder = "") -> ToolOutput:
     """List the paths and titles of the project's notes."""
     with _vault_errors_as_tool_errors():
         listed = notes.list(folder)
     if not listed:
-        return f"There are no notes in {folder!r}." if folder else "There are no notes yet."
+        return ToolOutput(
+            f"There are no notes in {folder!r}." if folder else "There are no notes yet."
+        )
     lines = [f"- {note.path} ({note.title})" for note in listed[:MAX_LISTED]]
     more = (
         [f"… and {len(listed) - MAX_LISTED} more; name a folder."]
         if len(listed) > MAX_LISTED
         else []
     )
-    return "\n".join([f"{len(listed)} notes", *lines, *more])
+    return ToolOutput("\n".join([f"{len(listed)} notes", *lines, *more]), item_count=len(listed))
 
 
 @tool(writes=True, timeout=15)

@@ -25,6 +25,7 @@ DESCRIPTIONS = {
     "oracle_model": "The model that is asked; empty: the default.",
     "subagent_model": "The model of the librarian; empty: the same.",
     "thinking_enabled": "Whether the model may think before it answers.",
+    "delegate_long_results": "Whether a librarian summarises results that are too long.",
     "reasoning_effort": "How much it thinks, where this can be set.",
     KEY: "Your key for the chosen provider; empty removes it. It is stored encrypted, sent to that "
     "endpoint only, and never shown.",

@@ -89,6 +89,7 @@ def _serialize_call(call: CallView, result: ToolResult | None) -> dict[str, Any]
         "ok": result.ok if result else None,
         "result": result.tool_result if result else None,
         "duration_ms": result.duration_ms if result else None,
+        **({"given": result.given} if result and result.given else {}),
     }
 
 

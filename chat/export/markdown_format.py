@@ -64,13 +64,14 @@ def _format_call(call: CallView, result: ToolResult | None) -> str:
         arguments = call.arguments
     else:
         arguments = json.dumps(call.arguments, ensure_ascii=False, indent=2)
-    return "\n\n".join(
-        (
-            f"**Tool** {format_code_span(call.name)}, {_format_ending(call, result)}",
-            format_code_block(arguments, "json"),
-            format_code_block(result.tool_result, "text") if result else "No result.",
-        )
-    )
+    parts = [
+        f"**Tool** {format_code_span(call.name)}, {_format_ending(call, result)}",
+        format_code_block(arguments, "json"),
+        format_code_block(result.tool_result, "text") if result else "No result.",
+    ]
+    if result and result.given:
+        parts += ["The model got this summary:", format_code_block(result.given, "text")]
+    return "\n\n".join(parts)
 
 
 def _format_ending(call: CallView, result: ToolResult | None) -> str:

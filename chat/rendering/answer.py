@@ -229,7 +229,7 @@ class AnswerView:
             return
         part, card = known
         card.end(result)
-        if card.has_subagent and not result.ok:
+        if card.has_subagent and not result.has_finished:
             self._drop_subagent_cards(card)
         # A group that is folded says in its first line how many calls it has, and how long.
         self._mark_changed(part if part.is_folded else card)

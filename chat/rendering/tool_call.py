@@ -29,6 +29,11 @@ class StoredToolCall:
         return self.result.tool_result if self.result else ""
 
     @property
+    def given(self) -> str:
+        """What the model got where it is not the result itself."""
+        return self.result.given if self.result else ""
+
+    @property
     def preview(self) -> str:
         return self.text[:PREVIEW_CHARS]
 
@@ -52,5 +57,5 @@ def load_tool_call(run_id: UUID, number: int) -> StoredToolCall | None:
     key = list(calls)[number]
     started_by = results.get(("", key[0]))
     return StoredToolCall(
-        calls[key], results.get(key), started_by is not None and not started_by.ok
+        calls[key], results.get(key), started_by is not None and not started_by.has_finished
     )

@@ -207,6 +207,14 @@ REQUEST_FIELDS: dict[str, SettingField] = {
     "librarian_timeout": _build_bounded_number(
         "librarian_timeout", "Time for the librarian (seconds)"
     ),
+    "delegate_long_results": BooleanSetting(
+        name="delegate_long_results",
+        label="Let the librarian read long results",
+        help_text="A result that is too long is summarised before your model gets it. It saves "
+        "tokens of later iterations; you see both.",
+        default=True,
+        kind=SETTINGS_CLASS,
+    ),
     "max_context_nodes": _build_bounded_number("max_context_nodes", "Earlier exchanges"),
 }
 MODEL_FIELDS: dict[str, SettingField] = {**ENDPOINT_FIELDS, **REQUEST_FIELDS}

@@ -25,6 +25,8 @@ class ChunkTraits:
     """Whether it is a piece: those that follow one another make one text."""
     words_are_json: bool = False
     """Whether the one field of `words` can be more than a text. Several are JSON anyway."""
+    optional_words: tuple[str, ...] = ()
+    """More such fields, which came later: a chunk without them is stored as it was before."""
 
     @property
     def word_paths(self) -> tuple[tuple[str, ...], ...]:
@@ -43,9 +45,9 @@ def require_traits(cls: type[Any]) -> None:
             "label, the fields that hold people's words and who reads it."
         )
     fields = declared.get("__annotations__", {})
-    for path in traits.word_paths:
-        if path[0] not in fields:
+    for name in (*(path[0] for path in traits.word_paths), *traits.optional_words):
+        if name not in fields:
             raise TypeError(
-                f"The chunk class {cls.__name__} has no field {path[0]!r}, which its traits name "
+                f"The chunk class {cls.__name__} has no field {name!r}, which its traits name "
                 "as people's words."
             )

@@ -109,12 +109,17 @@ class ToolCalled(BaseChunk):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult(BaseChunk):
-    """`tool_result` is exactly what the model gets; `order` the call's place in its iteration."""
+    """`tool_result` is exactly what the model gets, unless `given` holds that: a summary of it.
+
+    `order` is the call's place in its iteration; `unfinished` says that a subagent under the call
+    did not finish, though the call did.
+    """
 
     type: ClassVar[str] = "tool_result"
     traits: ClassVar[ChunkTraits] = ChunkTraits(
         label="Result",
         words=("tool_result",),
+        optional_words=("given",),
         read_by=("pages", "context", "export", "transcript", "audit"),
         urgent=True,
     )
@@ -123,6 +128,18 @@ class ToolResult(BaseChunk):
     ok: bool
     duration_ms: int
     order: int
+    given: str = ""
+    unfinished: bool = False
+
+    @property
+    def given_to_model(self) -> str:
+        """What the model got."""
+        return self.given or self.tool_result
+
+    @property
+    def has_finished(self) -> bool:
+        """Whether the call succeeded, and so did the subagent under it, if there was one."""
+        return self.ok and not self.unfinished
 
     @property
     def is_unknown(self) -> bool:

@@ -25,6 +25,11 @@ PARSE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, 
 """What reading a chunk may raise that somebody damaged."""
 _OPTIONAL_FIELDS = frozenset({"heading", "end_line"})
 """Fields of nested values that are left out where they are empty: they came later than others."""
+_OMITTED_WHEN_EMPTY = {
+    cls: tuple(name for name, _ in names if name in ("parent", "given", "unfinished"))
+    for cls, names in _CHUNK_FIELDS.items()
+}
+"""The same, of chunks."""
 _NESTED: dict[str, type[Any]] = {"tool_call": CallView, "source": SourceRef}
 
 
@@ -34,8 +39,9 @@ def to_dict(chunk: OracleStreamChunk) -> dict[str, Any]:
         wire_name: _to_plain(getattr(chunk, name)) for name, wire_name in _CHUNK_FIELDS[type(chunk)]
     }
     data["at"] = datetime.fromtimestamp(chunk.at, UTC).isoformat(timespec="milliseconds")
-    if not chunk.parent:
-        del data["parent"]
+    for name in _OMITTED_WHEN_EMPTY[type(chunk)]:
+        if not data[name]:
+            del data[name]
     return {"type": chunk.type, **data}
 
 

@@ -31,7 +31,7 @@ from agents.core.reasons import REASONS
 from agents.core.sanitize import neutralise_system_notes, replace_unstorable
 from agents.core.state import Notice, merge_usage_source
 from agents.core.tasks import spawn, stop
-from agents.core.tokens import truncate_result
+from agents.core.tokens import MAX_RESULT_BYTES, truncate_result
 
 logger = logging.getLogger(__name__)
 MAX_SNIPPET_LENGTH = 500
@@ -171,6 +171,8 @@ async def _run_call(ctx: RunContext, batch: ToolBatch, entry: PlannedCall) -> No
         tokens_left=batch.tokens_each,
         config=ctx.state.config,
         emit=partial(_report_chunk, inbox, entry.id),
+        withheld_tools=ctx.state.withheld_tools,
+        keep=partial(setattr, entry, "kept"),
     )
     if ctx.cancellation.requested:  # between its start and its first step
         entry.started = None
@@ -193,7 +195,7 @@ async def _run_call(ctx: RunContext, batch: ToolBatch, entry: PlannedCall) -> No
 def _check_outcome(outcome: object) -> None:
     """Refuse a bad outcome: a runner that breaks its port is a failed call, not a failed run."""
     match outcome:
-        case ToolOutcome(content=str(), sources=tuple() as sources) if all(
+        case ToolOutcome(content=str(), given=str(), sources=tuple() as sources) if all(
             isinstance(source, SourceRef) for source in sources
         ):
             return
@@ -257,6 +259,8 @@ def finish_pending_calls(
 
 def _build_cut_outcome(entry: PlannedCall, why: str) -> ToolOutcome:
     """Return the outcome of a call that was given up. One that had begun may have taken effect."""
+    if entry.kept is not None:
+        return entry.kept
     if entry.started is None:
         return ToolOutcome(ok=False, content=f"Not run: {why}.", refused=True)
     text = f"{OUTCOME_UNKNOWN} the call was cut because {why}. It may have taken effect."
@@ -269,7 +273,8 @@ def _deliver_results(ctx: RunContext, batch: ToolBatch) -> None:
         outcome = entry.outcome
         if outcome is None:
             raise RuntimeError(f"call {entry.id} has no outcome")
-        ctx.prompt.add({"role": "tool", "tool_call_id": entry.id, "content": outcome.content})
+        given = outcome.given or outcome.content
+        ctx.prompt.add({"role": "tool", "tool_call_id": entry.id, "content": given})
         _update_tally(ctx, entry, outcome)
         ctx.state = ctx.guard.on_tool_result(
             ctx.state,
@@ -304,11 +309,14 @@ def _emit_call(ctx: RunContext, entry: PlannedCall, status: str) -> OracleStream
 def _emit_result(
     ctx: RunContext, batch: ToolBatch, entry: PlannedCall, outcome: ToolOutcome
 ) -> OracleStreamChunk:
-    """Return the call's one result, cut to what the model may get, and the chunk that shows it."""
-    content = truncate_result(
-        neutralise_system_notes(replace_unstorable(outcome.content)), batch.result_chars
-    )
-    entry.outcome = ToolOutcome(outcome.ok, content, outcome.refused, outcome.sources)
+    """Return the call's one result, cut to what the model may get, and the chunk that shows it.
+
+    Where the model gets a summary, the result is kept as long as any may be.
+    """
+    chars = MAX_RESULT_BYTES if outcome.given else batch.result_chars
+    content = _clean_result(outcome.content, chars)
+    given = _clean_result(outcome.given, batch.result_chars)
+    entry.outcome = replace(outcome, content=content, given=given)
     return ctx.emit(
         ToolResult,
         tool_call_id=entry.id,
@@ -316,4 +324,10 @@ def _emit_result(
         ok=outcome.ok,
         duration_ms=entry.duration_ms,
         order=entry.order,
+        given=given,
+        unfinished=outcome.unfinished,
     )
+
+
+def _clean_result(text: str, chars: int) -> str:
+    return truncate_result(neutralise_system_notes(replace_unstorable(text)), chars)

@@ -33,6 +33,8 @@ class PlannedCall:
     outcome: ToolOutcome | None = None
     duration_ms: int = 0
     started: float | None = None
+    kept: ToolOutcome | None = None
+    """What stands if the call is cut: a result that only its summary was waited for."""
 
     @property
     def call(self) -> ToolCall:

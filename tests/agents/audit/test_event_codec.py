@@ -67,6 +67,8 @@ def test_what_a_chunk_calls_peoples_words_is_content_and_nothing_else_is(
             inside, whole[path[0]] = inside[name], dict(whole[path[0]])
         assert path[-1] not in inside
         (whole[path[0]] if len(path) > 1 else whole).pop(path[-1], None)
+    optional = [name for name in chunk.traits.optional_words if whole.pop(name, "")]
+    assert data.pop("words", []) == optional
     assert {"type": row.kind, "seq": row.seq, "at": whole["at"], **data} == whole
     assert bool(row.content) <= bool(chunk.traits.words)
 

@@ -122,6 +122,8 @@ OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
         "ok": st.booleans(),
         "duration_ms": counts,
         "order": counts,
+        "given": words,
+        "unfinished": st.booleans(),
     },
     Source: {"source": references},
     SystemMessage: {
@@ -272,7 +274,8 @@ def texts_in(kind: type[Any], prefix: str = "") -> set[str]:
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.type))
 def test_every_text_of_a_chunk_is_peoples_words_or_known_to_be_none(kind: type[Any]) -> None:
     """A new field that is neither would be stored where erasure does not reach."""
-    words = {word for word in kind.traits.words if word != "metadata.action"}
+    own = (*kind.traits.words, *kind.traits.optional_words)
+    words = {word for word in own if word != "metadata.action"}
     assert texts_in(kind) == words | NOT_WORDS.get(kind.type, set())
 
 

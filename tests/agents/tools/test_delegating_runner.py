@@ -1,0 +1,176 @@
+"""Long results through the real loop: the librarian reads them, the model gets its summary."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from agents.core.cancellation import Cancellation
+from agents.core.chunks import OracleStreamChunk, ToolResult, Turn
+from agents.core.decisions.trees.quick import QuickTree
+from agents.core.messages import ModelError, ToolOutcome
+from agents.ledger.subagents import SubagentTracker
+from agents.tools.delegating_runner import DelegatingRunner, drop_unknown_citations
+from agents.tools.librarian import Librarian
+from tests.agents.core.factories import done, limits, play, text
+from tests.support.script import call, say
+from tests.support.scripted_model import Pause, ScriptedModel
+from tests.support.tools import FakeTools, returns
+from tests.support.virtual import virtual_time
+
+FACT = "The pump failed on 14 May [log/pump.md:3]."
+LONG = f"log/pump.md\n{FACT}\n" + "word " * 5_000
+ASKED = "When did the pump fail?"
+BUDGET = limits(token_budget=200_000, timeout_seconds=300)
+
+
+def delegating(librarian: ScriptedModel, tools: FakeTools | None = None) -> DelegatingRunner:
+    reading = FakeTools({"look": returns("found")})
+    own = tools or FakeTools({"look": returns(LONG)})
+    return DelegatingRunner(own, Librarian(librarian, reading), ASKED)
+
+
+async def run_with(
+    librarian: ScriptedModel, *answers: Any, **how: Any
+) -> tuple[list[OracleStreamChunk], ScriptedModel]:
+    model = ScriptedModel([call("look"), *(answers or (say("On 14 May."),))])
+    how = {"config": BUDGET, **how}
+    chunks = await play(model, delegating(librarian), question=ASKED, **how)
+    return chunks, model
+
+
+def result_in(chunks: list[OracleStreamChunk]) -> ToolResult:
+    (found,) = [c for c in chunks if isinstance(c, ToolResult) and not c.parent]
+    return found
+
+
+def told(model: ScriptedModel) -> str:
+    """What the second request has as the result of the first one's call."""
+    (message,) = [m for m in model.requests[1].messages if m["role"] == "tool"]
+    return str(message["content"])
+
+
+@virtual_time
+async def test_the_model_gets_the_summary_and_the_record_both() -> None:
+    librarian = ScriptedModel([say(FACT)])
+    chunks, model = await run_with(librarian)
+    result = result_in(chunks)
+    assert result.tool_result == LONG
+    assert FACT in result.given
+    assert told(model) == result.given == result.given_to_model
+    assert len(told(model)) < len(LONG) / 10
+    assert not result.unfinished
+
+
+@virtual_time
+async def test_the_librarian_is_asked_with_the_question_and_the_result() -> None:
+    librarian = ScriptedModel([say(FACT)])
+    await run_with(librarian)
+    task = librarian.requests[0].messages[1]["content"]
+    assert task is not None
+    assert ASKED in task
+    assert LONG in task
+
+
+@virtual_time
+async def test_its_work_is_shown_under_the_call_and_charged() -> None:
+    librarian = ScriptedModel([say(FACT)])
+    chunks, _ = await run_with(librarian)
+    call_id = result_in(chunks).tool_call_id
+    under = [chunk for chunk in chunks if chunk.parent]
+    assert {chunk.parent for chunk in under} == {call_id}
+    spent = sum(
+        chunk.prompt_tokens + chunk.completion_tokens
+        for chunk in under
+        if isinstance(chunk, Turn) and chunk.phase == "end"
+    )
+    first = next(c for c in chunks if isinstance(c, Turn) and c.phase == "end" and not c.parent)
+    assert first.subagent_tokens == spent > 0
+    assert done(chunks).tokens_used > spent
+
+
+@virtual_time
+@pytest.mark.parametrize(
+    "answer", [ModelError("provider_error", "Down."), say(""), say("word " * 4_000)]
+)
+async def test_without_a_useful_summary_the_result_stands_and_its_work_is_not_kept(
+    answer: Any,
+) -> None:
+    chunks, model = await run_with(ScriptedModel([answer] * 8))
+    result = result_in(chunks)
+    assert result.ok
+    assert result.unfinished
+    assert result.given == ""
+    assert FACT in told(model)
+    assert text(chunks) == "On 14 May."
+    tracker = SubagentTracker()
+    for chunk in chunks:
+        tracker.add(chunk)
+    assert tracker.pop_unfinished() == [result.tool_call_id]
+
+
+@virtual_time
+async def test_in_the_quick_mode_nothing_is_delegated() -> None:
+    librarian = ScriptedModel([say(FACT)])
+    chunks, _ = await run_with(librarian, tree=QuickTree(BUDGET))
+    assert librarian.requests == []
+    assert result_in(chunks).given == ""
+
+
+@virtual_time
+@pytest.mark.parametrize("config", [{"token_budget": 20_000}, {"timeout_seconds": 19}])
+async def test_where_tokens_or_time_are_short_nothing_is_delegated(config: dict[str, int]) -> None:
+    librarian = ScriptedModel([say(FACT)])
+    values = {"token_budget": 200_000, "timeout_seconds": 300, **config}
+    chunks, _ = await run_with(librarian, config=limits(**values))
+    assert librarian.requests == []
+    assert done(chunks).outcome == "completed"
+
+
+@virtual_time
+async def test_when_the_run_is_cut_meanwhile_the_result_is_kept() -> None:
+    cancellation = Cancellation()
+    asyncio.get_running_loop().call_later(5, cancellation.request)
+    chunks, _ = await run_with(ScriptedModel([[Pause(1_000)]]), cancellation=cancellation)
+    result = result_in(chunks)
+    assert result.ok
+    assert FACT in result.tool_result
+    assert result.unfinished
+    assert done(chunks).termination_reason == "user_cancelled"
+
+
+@virtual_time
+async def test_a_librarian_that_takes_too_long_leaves_time_for_the_answer() -> None:
+    chunks, _ = await run_with(ScriptedModel([[Pause(10_000)]]))
+    assert result_in(chunks).unfinished
+    assert text(chunks) == "On 14 May."
+    assert done(chunks).outcome == "completed"
+
+
+@virtual_time
+async def test_progress_compares_the_results_themselves() -> None:
+    """Three summaries in other words of one and the same result are no progress."""
+    librarian = ScriptedModel([say(f"{FACT} {n}") for n in range(9)])
+    model = ScriptedModel([*[call("look")] * 3, say("So.")])
+    chunks = await play(model, delegating(librarian), question=ASKED, config=BUDGET)
+    assert done(chunks).termination_reason == "no_progress"
+
+
+def test_citations_of_what_nobody_saw_are_dropped_and_told() -> None:
+    summary = "It failed [log/pump.md:3], was mended [made/up.md:9] [see below] [1]."
+    checked = drop_unknown_citations(summary, {"log/pump.md"}, "")
+    assert checked.startswith("It failed [log/pump.md:3], was mended [see below] [1].")
+    assert "1 citations were dropped" in checked
+
+
+def test_a_path_that_stands_in_the_result_may_be_cited() -> None:
+    assert drop_unknown_citations("[a/b.md:1]", set(), "1. a/b.md:1 x") == "[a/b.md:1]"
+
+
+@virtual_time
+async def test_what_writes_is_not_delegated() -> None:
+    librarian = ScriptedModel([say(FACT)])
+    tools = FakeTools({"look": lambda: ToolOutcome(True, LONG)}, writes={"look"})
+    model = ScriptedModel([call("look"), say("So.")])
+    await play(model, delegating(librarian, tools), config=BUDGET)
+    assert librarian.requests == []
