@@ -31,6 +31,7 @@ DEFAULTS = {
     "thinking_enabled": False,
     "reasoning_effort": "medium",
     "librarian_timeout": 1_200,
+    "delegate_long_results": True,
     "max_context_nodes": 30,
 }
 
@@ -95,6 +96,7 @@ GOOD = {
     "thinking_enabled": True,
     "reasoning_effort": "high",
     "librarian_timeout": 60,
+    "delegate_long_results": False,
     "max_context_nodes": 100,
 }
 
