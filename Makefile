@@ -13,12 +13,11 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 COMPILE := $(VENV)/bin/pip-compile --quiet --allow-unsafe --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
-# Two processes share the tests; one that has none left takes over half of the other's.
-PARALLEL := -n 2 --dist worksteal
+# Some tests wait for something, so three processes keep two cores busy; one that has no tests left
+# takes over half of another's.
+PARALLEL := -n 3 --dist worksteal
 # Servers that are attacked or broken are measured, so nothing else runs beside them.
 ALONE := tests/attack tests/faults
-# A test in a browser mostly waits, so three of them keep two cores busy.
-BROWSERS := -n 3 --dist worksteal
 FAST := tests/agents/core tests/agents/llm tests/agents/models tests/chat/markdown
 # What serves nobody but this machine may use models that run on it, or anywhere.
 OWN_MACHINE := if [ -z "$${ORACLE_ORIGINS:-}" ]; then \
@@ -46,7 +45,7 @@ ask: $(READY) ## ask one question in the terminal: make ask Q="..." ARGS="--tree
 
 test: $(READY) ## run the tests, then those in a browser in a process of their own
 	$(PY) -m pytest $(PARALLEL) --ignore=tests/browser $(ARGS) || [ $$? -eq 5 ] # 5: ARGS chose none of these
-	$(PY) -m pytest $(BROWSERS) tests/browser -rs $(ARGS) || [ $$? -eq 5 ]
+	$(PY) -m pytest $(PARALLEL) tests/browser -rs $(ARGS) || [ $$? -eq 5 ]
 
 test-fast: $(READY) ## run the tests of what needs no site: the core, model clients, rows, Markdown
 	$(PY) -m pytest $(PARALLEL) $(FAST) $(ARGS)

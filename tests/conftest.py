@@ -19,7 +19,7 @@ from tests.support.template import DATABASE, SHARED, Tables, made_site
 
 # How long an example takes says how busy the machine is; where time counts, a test measures it.
 # `make test-ci` looks at more examples: --hypothesis-profile=thorough.
-settings.register_profile("tests", deadline=None, max_examples=40)
+settings.register_profile("tests", deadline=None, max_examples=20)
 settings.register_profile("thorough", deadline=None, max_examples=300)
 settings.load_profile("tests")
 

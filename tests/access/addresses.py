@@ -128,12 +128,12 @@ ADDRESSES: dict[str, Address] = {
 
 
 OF_A_PROJECT = (Access.AUTHOR, Access.READ, Access.WRITE, Access.MANAGE, Access.UNDELETE)
-CASES = [
-    *((access, "open") for access in Access),
-    *((access, "archived") for access in OF_A_PROJECT),
-    *((access, "deleted") for access in (*OF_A_PROJECT, Access.OWN, Access.INVITED)),
-]
-"""Who may, and in which state the project is."""
+STATES = {
+    "open": tuple(Access),
+    "archived": OF_A_PROJECT,
+    "deleted": (*OF_A_PROJECT, Access.OWN, Access.INVITED),
+}
+"""What is asked for in each state of a project."""
 
 
 def people_in(state: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import pytest
 
 from chat.api.framework import Endpoint
 from chat.api.urls import ENDPOINTS
-from tests.access.addresses import CASES, Access, fill, get_values, list_routes, people_in
+from tests.access.addresses import STATES, Access, fill, get_values, list_routes, people_in
 from tests.access.responses import expect, may_change, read
 from tests.access.scene import Scene
 from tests.chat.factories import browser
@@ -79,18 +79,18 @@ def test_the_api_has_no_address_that_is_no_endpoint() -> None:
     assert routes == {each.path for each in ENDPOINTS} | {"^"}
 
 
-@pytest.mark.parametrize(("access", "state"), CASES)
-def test_no_program_gets_or_changes_what_is_not_its_owners(
-    scene: Scene, access: Access, state: str
-) -> None:
+@pytest.mark.parametrize("access", Access)
+def test_no_program_gets_or_changes_what_is_not_its_owners(scene: Scene, access: Access) -> None:
     problems = []
-    with scene.in_state(state):
-        before = scene.digest()
-        for endpoint, call in list_calls(access):
-            for who in people_in(state):
-                problems += list(find_problems(scene, endpoint, call, who, state))
-        assert problems == []
-        assert scene.digest() == before, "rows were changed by somebody who may not"
+    for state in (each for each in STATES if access in STATES[each]):
+        with scene.in_state(state):
+            before = scene.digest()
+            for endpoint, call in list_calls(access):
+                for who in people_in(state):
+                    problems += list(find_problems(scene, endpoint, call, who, state))
+            if scene.digest() != before:
+                problems.append(f"{state}: rows were changed by somebody who may not")
+    assert problems == []
 
 
 def list_calls(access: Access) -> Iterator[tuple[Endpoint, Call]]:

@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tests.access.addresses import (
     ADDRESSES,
-    CASES,
+    STATES,
     Access,
     fill,
     get_values,
@@ -52,18 +52,18 @@ def ask(scene: Scene, route: str, who: str, method: str) -> Any:
     return getattr(scene.browser(who), method)(there, given)
 
 
-@pytest.mark.parametrize(("access", "state"), CASES)
-def test_nobody_gets_or_changes_what_is_not_theirs(
-    scene: Scene, access: Access, state: str
-) -> None:
+@pytest.mark.parametrize("access", Access)
+def test_nobody_gets_or_changes_what_is_not_theirs(scene: Scene, access: Access) -> None:
     problems = []
-    with scene.in_state(state):
-        before = scene.digest()
-        for route in (each for each in ADDRESSES if ADDRESSES[each].access is access):
-            for who in people_in(state):
-                problems += list(find_problems(scene, route, who, state))
-        assert problems == []
-        assert scene.digest() == before, "rows were changed by somebody who may not"
+    for state in (each for each in STATES if access in STATES[each]):
+        with scene.in_state(state):
+            before = scene.digest()
+            for route in (each for each in ADDRESSES if ADDRESSES[each].access is access):
+                for who in people_in(state):
+                    problems += list(find_problems(scene, route, who, state))
+            if scene.digest() != before:
+                problems.append(f"{state}: rows were changed by somebody who may not")
+    assert problems == []
 
 
 def find_problems(scene: Scene, route: str, who: str, state: str) -> Iterator[str]:

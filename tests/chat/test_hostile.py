@@ -54,7 +54,7 @@ SCHEME = re.compile(r"[\x00-\x20]*([a-z][a-z0-9+.\-\s]*):", re.IGNORECASE)
 
 collections = pytest.mark.parametrize("name", COLLECTIONS)
 shares = pytest.mark.parametrize(
-    "every", [4, pytest.param(1, marks=pytest.mark.ci)], ids=["some", "all"]
+    "every", [16, pytest.param(1, marks=pytest.mark.ci)], ids=["some", "all"]
 )
 """Of what others collected `make test` takes one in so many; of ours always all."""
 

@@ -64,13 +64,12 @@ def test_one_beyond_a_bound_is_refused_everywhere(name: str, low: int, high: int
 
 
 @pytest.mark.parametrize("name", FIELDS)
-@pytest.mark.parametrize(
-    "value", ["many", "", "  ", "12", None, True, 60.0, 60.5, float("nan"), float("inf"), [], {}]
-)
-def test_what_is_not_a_whole_number_is_refused(name: str, value: Any) -> None:
-    with pytest.raises(ConfigError) as refusal:
-        AgentConfig.build({name: value})
-    assert list(refusal.value.problems) == [name]
+def test_what_is_not_a_whole_number_is_refused(name: str) -> None:
+    odd: list[Any] = ["many", "", "  ", "12", None, True, 60.0, 60.5, [], {}]
+    for value in [*odd, float("nan"), float("inf")]:
+        with pytest.raises(ConfigError) as refusal:
+            AgentConfig.build({name: value})
+        assert list(refusal.value.problems) == [name], value
 
 
 @pytest.mark.parametrize(("name", "default", "low", "high"), TABLE)

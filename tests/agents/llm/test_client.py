@@ -2,6 +2,7 @@ import gzip
 import json
 import tracemalloc
 import zlib
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -191,6 +192,7 @@ async def test_the_client_keeps_no_cookies_and_follows_no_redirects() -> None:
         assert (client.timeout.connect, client.timeout.read) == (10.0, 60.0)
 
 
+@cache
 def bomb(megabytes: int) -> bytes:
     """A few bytes that stand for many."""
     packer = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)

@@ -201,19 +201,28 @@ def test_there_are_enough_spellings() -> None:
     assert len(set(PUBLIC)) >= 12
 
 
+def refusal(policy: EndpointPolicy, base_url: str) -> str:
+    """What is said to an address that is refused."""
+    try:
+        policy.check(base_url)
+    except EndpointNotAllowed as refused:
+        return str(refused)
+    return ""
+
+
+def is_sentence(text: str) -> bool:
+    return len(text) > 20 and (text[0].isupper() or "." in text)
+
+
 @pytest.mark.parametrize("own", ["yes", "presets", "no"])
-@pytest.mark.parametrize("base_url", [*INSIDE, *ODD])
-def test_what_is_inside_or_odd_is_refused_with_a_sentence(base_url: str, own: str) -> None:
-    with pytest.raises(EndpointNotAllowed) as refused:
-        build_policy(own, ()).check(base_url)
-    assert len(str(refused.value)) > 20
-    assert str(refused.value)[0].isupper() or "." in str(refused.value)
+def test_what_is_inside_or_odd_is_refused_with_a_sentence(own: str) -> None:
+    policy = build_policy(own, ())
+    assert [url for url in [*INSIDE, *ODD] if not is_sentence(refusal(policy, url))] == []
 
 
-@pytest.mark.parametrize("base_url", ODD)
-def test_what_is_odd_is_refused_whatever_is_allowed(base_url: str) -> None:
-    with pytest.raises(EndpointNotAllowed):
-        build_policy("yes", ("*",)).check(base_url)
+def test_what_is_odd_is_refused_whatever_is_allowed() -> None:
+    policy = build_policy("yes", ("*",))
+    assert [url for url in ODD if not refusal(policy, url)] == []
 
 
 @pytest.mark.parametrize("base_url", PUBLIC)
@@ -275,10 +284,9 @@ def test_an_administrator_can_allow_what_is_inside(
         policy.check(base_url)
 
 
-@pytest.mark.parametrize("base_url", [*PUBLIC, *INSIDE])
-def test_nothing_is_accepted_where_everybody_uses_the_site_s_endpoint(base_url: str) -> None:
-    with pytest.raises(EndpointNotAllowed):
-        build_policy("no", ("*", "localhost", "127.0.0.1")).check(base_url)
+def test_nothing_is_accepted_where_everybody_uses_the_site_s_endpoint() -> None:
+    policy = build_policy("no", ("*", "localhost", "127.0.0.1"))
+    assert [url for url in [*PUBLIC, *INSIDE] if not refusal(policy, url)] == []
 
 
 @pytest.mark.parametrize("address", ["", "nonsense", "fe80::1%eth0", "127.0.0.1", "::"])

@@ -19,6 +19,7 @@ HOSTILE = (
     "../../etc/passwd", "a" * 10_000, "[]", "{}", "true", "٣", "2026-13-45", "0000", "9999",
     "9999-12", "9999-12-31", "2026-02-30", "2026-02", "deleted", "running", "today",
 )  # fmt: skip
+SOME = set(HOSTILE[::5])
 
 
 @pytest.fixture
@@ -86,11 +87,18 @@ def test_searching_for_a_part_of_a_name_finds_all_of_them(people: Owner) -> None
         "e",
     ],
 )
-def test_hostile_values_are_no_fault_of_the_server(name: str, people: Owner) -> None:
+@pytest.mark.parametrize(
+    "values",
+    [SOME, pytest.param(set(HOSTILE) - SOME, marks=pytest.mark.ci)],
+    ids=["some", "others"],
+)
+def test_hostile_values_are_no_fault_of_the_server(
+    name: str, values: set[str], people: Owner
+) -> None:
     saved(ended(*people))
     client = Client()
     client.force_login(auditor())
-    for value in HOSTILE:
+    for value in sorted(values):
         answer = client.get(LIST, {name: value}, secure=True)
         assert answer.status_code in (200, 302), value
         if answer.status_code == 302:

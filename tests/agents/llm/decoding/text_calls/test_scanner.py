@@ -37,20 +37,20 @@ def test_calls_are_found_and_all_else_stays_text(sample: Sample) -> None:
     assert [(call.name, json.loads(call.arguments)) for call in calls] == sample.calls
 
 
-@pytest.mark.parametrize("sample", SHORT.values(), ids=SHORT.keys())
-def test_a_sample_gives_the_same_at_every_split(sample: Sample) -> None:
-    written = sample.written
-    whole = scan([written])
-    assert scan(written) == whole
-    for cut in range(len(written) + 1):
-        assert scan([written[:cut], written[cut:]]) == whole
+def test_a_sample_gives_the_same_at_every_split() -> None:
+    for name, sample in SHORT.items():
+        written = sample.written
+        whole = scan([written])
+        assert scan(written) == whole, name
+        for cut in range(len(written) + 1):
+            assert scan([written[:cut], written[cut:]]) == whole, (name, cut)
 
 
-@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES.keys())
-def test_a_sample_in_random_pieces_gives_the_same(sample: Sample) -> None:
-    whole = scan([sample.written])
-    for pieces in random_splits(sample.written):
-        assert scan(pieces) == whole
+def test_a_sample_in_random_pieces_gives_the_same() -> None:
+    for name, sample in SAMPLES.items():
+        whole = scan([sample.written])
+        for pieces in random_splits(sample.written):
+            assert scan(pieces) == whole, (name, pieces)
 
 
 FRAGMENTS = [
