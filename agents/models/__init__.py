@@ -6,6 +6,7 @@ Bounds, defaults and help texts come from `agents.core.config`; the database hol
 from agents.models.api_tokens import ApiToken
 from agents.models.audit import AuditEntry
 from agents.models.code import CodeCheckout, CodeFile, CodeSymbol
+from agents.models.librarian import LibrarianSummary
 from agents.models.projects import Departure, Invitation, Membership, Project, SiteSettings
 from agents.models.runs import AgentRun, RunEvent, RunTool
 from agents.models.search import SearchDocument, SearchSection
@@ -33,6 +34,7 @@ __all__ = [
     "Departure",
     "FolderImport",
     "Invitation",
+    "LibrarianSummary",
     "Membership",
     "ModelSettings",
     "Note",

@@ -16,6 +16,7 @@ from agents.tools.definition import Tool
 from agents.tools.delegating_runner import DelegatingRunner
 from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import DELEGATE_TOOL, Librarian
+from agents.tools.summary_cache import SummaryCache
 from agents.vault.author import Author
 from agents.vault.project_notes import ProjectNotes
 from agents.vault.project_threads import ProjectThreads
@@ -49,6 +50,7 @@ class SiteRunFactory:
             model=self._build_model(chosen.subagent_model or request.model, chosen),
             tools=ToolExecutor(_reading_tools(), world),
             seconds=chosen.librarian_timeout,
+            cache=SummaryCache(project_id, request.user.pk),
         )
         tools = ToolExecutor(offered, [*world, librarian])
         if not chosen.delegate_long_results:

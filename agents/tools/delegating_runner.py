@@ -9,12 +9,11 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from agents.core.chunks import OracleStreamChunk, Source
 from agents.core.messages import ToolCall, ToolOutcome, ToolSchema
 from agents.core.ports import ToolContext, ToolRunner
 from agents.core.tokens import estimate_tokens
 from agents.tools.delegation import should_delegate
-from agents.tools.librarian import DELEGATE_TOOL, TOKEN_SHARE, Librarian
+from agents.tools.librarian import DELEGATE_TOOL, TOKEN_SHARE, Librarian, Summary
 
 MIN_SECONDS = 20.0
 """What must be left of the run's time for a summary to be tried."""
@@ -49,12 +48,10 @@ class DelegatingRunner:
             return outcome
         unfinished = replace(outcome, unfinished=True)
         context.keep(unfinished)
-        seen: set[str] = {source.path for source in outcome.sources}
-        summary = await self._summarise(call, outcome, context, seen)
-        if not summary or len(summary) > MAX_SUMMARY_SHARE * len(outcome.content):
+        summary = await self._summarise(call, outcome, context)
+        if summary is None or len(summary.text) > MAX_SUMMARY_SHARE * len(outcome.content):
             return unfinished
-        checked = drop_unknown_citations(summary, seen, outcome.content)
-        return replace(outcome, given=_introduce(call, outcome, checked))
+        return replace(outcome, given=_introduce(call, outcome, summary))
 
     def _is_exempt(self, call: ToolCall, context: ToolContext) -> bool:
         """Return whether nothing is delegated here, or it was by the call itself."""
@@ -62,18 +59,14 @@ class DelegatingRunner:
         return self.writes(call.name) or DELEGATE_TOOL in names
 
     async def _summarise(
-        self, call: ToolCall, outcome: ToolOutcome, context: ToolContext, seen: set[str]
-    ) -> str:
-        def emit(chunk: OracleStreamChunk) -> None:
-            if isinstance(chunk, Source):
-                seen.add(chunk.source.path)
-            context.emit(chunk)
-
+        self, call: ToolCall, outcome: ToolOutcome, context: ToolContext
+    ) -> Summary | None:
         now = context.clock.monotonic()
         deadline = now + TIME_SHARE * (context.deadline - now)
         return await self.librarian.summarise(
             build_task(self.question, call, outcome.content),
-            replace(context, deadline=deadline, emit=emit),
+            replace(context, deadline=deadline),
+            outcome.sources,
         )
 
 
@@ -120,9 +113,11 @@ def _looks_like_path(text: str) -> bool:
     return "/" in text or "." in text
 
 
-def _introduce(call: ToolCall, outcome: ToolOutcome, summary: str) -> str:
+def _introduce(call: ToolCall, outcome: ToolOutcome, summary: Summary) -> str:
     tokens = estimate_tokens(outcome.content)
-    return (
+    text = drop_unknown_citations(summary.text, summary.paths, outcome.content)
+    about = (
         f"[A librarian read this result of about {tokens:,} tokens and summarised it. For the "
-        f"text itself, read the lines that it cites, or call {call.name} for less.]\n\n{summary}"
+        f"text itself, read the lines that it cites, or call {call.name} for less.]"
     )
+    return "\n\n".join(filter(None, (about, summary.introduction, text)))

@@ -5,14 +5,26 @@ smaller of its own time and its parent's. What it did not finish is never part o
 """
 
 import asyncio
+from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Annotated
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Protocol
 
 from pydantic import Field
 
 from agents.core.cancellation import Cancellation
-from agents.core.chunks import Content, ContextUpdate, Done, Error, OracleStreamChunk, Turn
+from agents.core.chunks import (
+    Content,
+    ContextUpdate,
+    Done,
+    Error,
+    OracleStreamChunk,
+    Source,
+    SourceRef,
+    Turn,
+)
 from agents.core.decisions.trees.librarian import LibrarianTree
 from agents.core.loop import ConversationInput, run
 from agents.core.messages import ToolOutcome
@@ -20,6 +32,7 @@ from agents.core.ports import ChatModel, Service, ToolContext, ToolRunner
 from agents.core.reasons import REASONS
 from agents.core.state import AgentState
 from agents.core.tasks import spawn, stop
+from agents.tools.blocking import THREADS
 from agents.tools.registry import tool
 
 DELEGATE_TOOL = "delegate_librarian"
@@ -32,6 +45,30 @@ SYSTEM_PROMPT = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a librarian wrote, the documents that it used, and when, if it is from the cache."""
+
+    text: str
+    paths: tuple[str, ...]
+    written_at: datetime | None = None
+
+    @property
+    def introduction(self) -> str:
+        """A sentence for the model and for people, where it was not written just now."""
+        return (
+            f"[From the cache, written on {self.written_at:%d %B %Y}.]" if self.written_at else ""
+        )
+
+
+class SummaryStore(Protocol):
+    """Where finished summaries are kept. A store that cannot say anything has nothing."""
+
+    def find(self, task: str) -> Summary | None: ...
+
+    def store(self, task: str, text: str, sources: Iterable[SourceRef]) -> None: ...
+
+
 @dataclass(frozen=True)
 class Librarian(Service):
     """What a run needs to delegate: the subagent's model, tools and time."""
@@ -39,17 +76,42 @@ class Librarian(Service):
     model: ChatModel
     tools: ToolRunner
     seconds: float = 1_200.0
+    cache: SummaryStore | None = None
 
-    async def run_task(self, task: str, context: ToolContext) -> ToolOutcome:
+    async def run_task(
+        self, task: str, context: ToolContext, *, force_refresh: bool = False
+    ) -> ToolOutcome:
         """Return what the subagent reports, or why it has nothing to report."""
-        report = await self._run(task, context)
-        return report.build_outcome()
-
-    async def summarise(self, task: str, context: ToolContext) -> str:
-        """Return what the subagent wrote to its proper end, or nothing."""
+        if not force_refresh and (known := await self._find_summary(task)):
+            return ToolOutcome(ok=True, content=f"{known.introduction}\n\n{known.text}")
         report = await self._run(task, context)
         outcome = report.build_outcome()
-        return outcome.content if outcome.ok and report.is_complete else ""
+        if report.is_complete and outcome.ok:
+            await self._store_summary(task, outcome.content, report.sources)
+        return outcome
+
+    async def summarise(
+        self, task: str, context: ToolContext, sources: Iterable[SourceRef]
+    ) -> "Summary | None":
+        """Return what the subagent wrote to its proper end, or None. `sources` are in the task."""
+        if known := await self._find_summary(task):
+            return known
+        report = await self._run(task, context)
+        outcome = report.build_outcome()
+        if not (report.is_complete and outcome.ok):
+            return None
+        used = (*sources, *report.sources)
+        await self._store_summary(task, outcome.content, used)
+        return Summary(outcome.content, tuple(source.path for source in used))
+
+    async def _find_summary(self, task: str) -> "Summary | None":
+        if self.cache is None:
+            return None
+        return await THREADS.run(partial(self.cache.find, task))
+
+    async def _store_summary(self, task: str, text: str, sources: Iterable[SourceRef]) -> None:
+        if self.cache is not None:
+            await THREADS.run(partial(self.cache.store, task, text, tuple(sources)))
 
     async def _run(self, task: str, context: ToolContext) -> "_SubagentReport":
         """Run the subagent to its end. Cancelled, it ends its own run properly first."""
@@ -104,6 +166,7 @@ class _SubagentReport:
         self._finished = False
         self._error = ""
         self._done: Done | None = None
+        self.sources: list[SourceRef] = []
 
     @property
     def is_complete(self) -> bool:
@@ -119,6 +182,8 @@ class _SubagentReport:
                 self._finished = reason in ("stop", "length", "budget")
             case Content(content=text, parent=""):
                 self._reply.append(text)
+            case Source(source=source):
+                self.sources.append(source)
             case Error(error=error):
                 self._error = error
             case Done():
@@ -147,9 +212,13 @@ async def delegate_librarian(
     task: Annotated[str, Field(description="What to read, compare or summarise, and for what.")],
     context: ToolContext,
     librarian: Librarian,
+    force_refresh: Annotated[
+        bool, Field(description="Do it again, even if nothing has changed since the last time.")
+    ] = False,
 ) -> ToolOutcome:
     """Let a librarian read and summarise a lot of material, and get back its report.
 
-    It sees nothing of this conversation: put everything it needs into the task.
+    It sees nothing of this conversation: put everything it needs into the task. The same task again
+    gives the same report, until something it used has changed.
     """
-    return await librarian.run_task(task, context)
+    return await librarian.run_task(task, context, force_refresh=force_refresh)

@@ -1,0 +1,131 @@
+"""Summaries that are kept: whose, for how long, and what is not believed."""
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import User
+
+from agents.core.chunks import SourceRef
+from agents.models import LibrarianSummary, Project
+from agents.projects.members import remove_member
+from agents.projects.services import create_project
+from agents.tools.summary_cache import MAX_SUMMARIES, SummaryCache
+from agents.vault import notes
+from agents.vault.author import Author
+from agents.vault.threads import NewEntry, push_entry, withdraw_entries
+from tests.agents.projects.people import person
+
+pytestmark = pytest.mark.django_db
+TASK, TEXT = "Summarise the pump.", "It failed on 14 May [log/pump.md:1]."
+NOTE = SourceRef("log/pump.md", "vault", 1)
+
+
+@pytest.fixture
+def ada() -> User:
+    return person("ada")
+
+
+@pytest.fixture
+def project(ada: User) -> Project:
+    project = create_project(ada, "Engine")
+    notes.create_note(project.pk, "log/pump.md", "It failed on 14 May.", Author.person(ada.pk))
+    return project
+
+
+@pytest.fixture
+def cache(ada: User, project: Project) -> SummaryCache:
+    cache = SummaryCache(project.pk, ada.pk)
+    cache.store(TASK, TEXT, [NOTE])
+    return cache
+
+
+def test_what_was_stored_is_found_for_the_same_task_alone(cache: SummaryCache) -> None:
+    found = cache.find(TASK)
+    assert found is not None
+    assert (found.text, found.paths) == (TEXT, ("log/pump.md",))
+    assert found.introduction.startswith("[From the cache, written on ")
+    assert cache.find(f"{TASK} ") is None
+
+
+def test_a_changed_note_makes_it_void(cache: SummaryCache, project: Project, ada: User) -> None:
+    notes.save_note(project.pk, "log/pump.md", "On 15 May.", Author.person(ada.pk))
+    assert cache.find(TASK) is None
+    assert not LibrarianSummary.objects.exists()
+
+
+def test_another_person_and_another_project_have_their_own(
+    cache: SummaryCache, project: Project, ada: User
+) -> None:
+    assert SummaryCache(project.pk, person("bob").pk).find(TASK) is None
+    assert SummaryCache(create_project(ada, "Other").pk, ada.pk).find(TASK) is None
+
+
+def forge(change: Callable[[LibrarianSummary], object]) -> None:
+    row = LibrarianSummary.objects.get()
+    change(row)
+    row.save()
+
+
+@pytest.mark.parametrize("field", ["text", "signature", "task_digest"])
+def test_a_row_that_was_changed_is_not_believed(cache: SummaryCache, field: str) -> None:
+    other = cache.find(TASK)
+    assert other is not None
+    forge(lambda row: setattr(row, field, "0" * 64))
+    assert cache.find(TASK) is None
+
+
+def test_a_row_of_another_project_is_not_believed(
+    cache: SummaryCache, project: Project, ada: User
+) -> None:
+    other = create_project(ada, "Other")
+    notes.create_note(other.pk, "log/pump.md", "It failed on 14 May.", Author.person(ada.pk))
+    forge(lambda row: setattr(row, "project_id", other.pk))
+    assert SummaryCache(other.pk, ada.pk).find(TASK) is None
+
+
+def test_who_was_removed_finds_nothing(project: Project) -> None:
+    bob = person("bob")
+    project.memberships.create(user=bob, role="member")
+    cache = SummaryCache(project.pk, bob.pk)
+    cache.store(TASK, TEXT, [NOTE])
+    assert cache.find(TASK) is not None
+    remove_member(project, bob, by=None)
+    assert cache.find(TASK) is None
+
+
+def test_a_thread_that_grew_or_lost_an_entry_makes_it_void(
+    cache: SummaryCache, project: Project, ada: User
+) -> None:
+    author, source = Author.person(ada.pk), [SourceRef("power", "thread", 1)]
+    entry = push_entry(project.pk, "power", NewEntry("We take LFP."), author)
+    cache.store("A", TEXT, source)
+    assert cache.find("A") is not None
+    withdraw_entries(entry.thread.entries.all(), ada.pk)
+    assert cache.find("A") is None
+
+
+@pytest.mark.parametrize(
+    "sources", [[], [SourceRef("gone.md", "vault")], [NOTE, SourceRef("https://a.invalid", "web")]]
+)
+def test_what_rests_on_nothing_that_can_be_checked_is_not_kept(
+    cache: SummaryCache, sources: list[SourceRef]
+) -> None:
+    cache.store("B", TEXT, sources)
+    assert cache.find("B") is None
+
+
+def test_those_that_were_not_used_for_longest_go(
+    cache: SummaryCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert MAX_SUMMARIES == 200
+    monkeypatch.setattr("agents.tools.summary_cache.MAX_SUMMARIES", 2)
+    cache.store("B", TEXT, [NOTE])
+    assert cache.find(TASK) is not None
+    cache.store("C", TEXT, [NOTE])
+    assert cache.find("B") is None
+    assert cache.find(TASK) is not None
+
+
+def test_they_go_with_the_person(cache: SummaryCache, ada: User) -> None:
+    ada.delete()
+    assert not LibrarianSummary.objects.exists()
