@@ -76,6 +76,10 @@ class Finder:
         """Return the ids of the rows that fit these terms best, at most MAX_CANDIDATES."""
         raise NotImplementedError
 
+    def list_sources(self, term: str, limit: int) -> list[int]:
+        """Return the sources of the documents that have a term, by their ids."""
+        raise NotImplementedError
+
     def adapt_list(self, values: Collection[int]) -> Any:
         """Return a list as an argument of `is_in_list`."""
         raise NotImplementedError
@@ -128,6 +132,14 @@ class SqliteFinder(Finder):
         match = self._build_match(weights)
         return [row[0] for row in fetch(statement, [match, *arguments, MAX_CANDIDATES])]
 
+    def list_sources(self, term: str, limit: int) -> list[int]:
+        fts = f"{DOCUMENTS}_fts"
+        statement = (
+            f"SELECT d.source_id FROM {fts} JOIN {DOCUMENTS} d ON d.id = {fts}.rowid"  # noqa: S608  # our own names
+            f" WHERE {fts} MATCH %s LIMIT %s"
+        )
+        return sorted(row[0] for row in fetch(statement, [self._build_match([term]), limit]))
+
     def _build_match(self, terms: Iterable[str]) -> str:
         scopes = " OR ".join(f'"{scope}"' for scope in self.place.scopes)
         words = " OR ".join(f'"{term}"' for term in terms)
@@ -179,6 +191,11 @@ class PostgresqlFinder(Finder):
         ranked = chain.from_iterable(gains)
         found = fetch(statement, [*norm, query, *arguments, *ranked, MAX_CANDIDATES])
         return [row[0] for row in found]
+
+    def list_sources(self, term: str, limit: int) -> list[int]:
+        statement = f"SELECT source_id FROM {DOCUMENTS} WHERE tsv @@ %s::tsquery LIMIT %s"  # noqa: S608  # our own names
+        query = build_query(self.place.scopes, [term])
+        return sorted(row[0] for row in fetch(statement, [query, limit]))
 
 
 def get_finder(place: Place) -> Finder:

@@ -6,7 +6,7 @@
 Indexing a text again replaces what was there.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -17,8 +17,9 @@ from django.db.models import QuerySet
 
 from agents.models import Project, SearchDocument, SearchSection
 from agents.search.analysis import analyse, count_terms
+from agents.search.code_analysis import analyse_code
 from agents.search.ranking import DOCUMENT_WEIGHTS, SECTION_WEIGHTS
-from agents.search.sections import split_sections
+from agents.search.sections import Section, split_sections
 from agents.search.vectors import build_vector
 
 BATCH_SIZE = 200
@@ -43,7 +44,10 @@ _SECTION_COLUMNS = ("document_id", "heading_path", "first_line", "last_line")
 
 @dataclass(frozen=True, slots=True)
 class SearchableText:
-    """A text to be found. `extra` holds tags, aliases and what links to it call it."""
+    """A text to be found. `extra` holds tags, aliases and what links to it call it.
+
+    Where headings do not cut it, it comes with its sections.
+    """
 
     kind: str
     source_id: int
@@ -52,6 +56,7 @@ class SearchableText:
     extra: str = ""
     text: str = ""
     is_template: bool = False
+    sections: Sequence[Section] | None = None
 
 
 def index_documents(project_id: UUID, texts: Iterable[SearchableText]) -> None:
@@ -70,6 +75,11 @@ def remove_documents(project_id: UUID, kind: str, source_ids: Collection[int]) -
     ids = list(source_ids)
     for start in range(0, len(ids), BATCH_SIZE):
         _find_documents(project_id, kind, ids[start : start + BATCH_SIZE]).delete()
+
+
+def get_analyser(kind: str) -> Callable[[str], str]:
+    """Return what makes terms of a text of this kind."""
+    return analyse_code if kind == SearchDocument.Kind.CODE else analyse
 
 
 def get_scope(project_id: UUID, kind: str) -> str:
@@ -145,12 +155,14 @@ def _analyse_text(
 ) -> tuple[tuple[Any, ...], list[tuple[Any, ...]]]:
     """Return the columns of a document and of its sections, but for the ids."""
     folder, _, name = source.path.rpartition("/")
+    analyse = get_analyser(source.kind)
     title = analyse(f"{source.title[:MAX_TITLE_CHARS]} {name.rpartition('.')[0] or name}")
     extra = analyse(f"{folder} {source.extra[:MAX_EXTRA_CHARS]}")
     bodies: list[str] = []
     headings: dict[str, None] = {}
     sections: list[tuple[Any, ...]] = []
-    for section in split_sections(source.text):
+    parts = source.sections if source.sections is not None else split_sections(source.text)
+    for section in parts:
         body = analyse(section.text)
         bodies.append(body.strip())
         headings.update(dict.fromkeys(section.heading_path))

@@ -14,6 +14,7 @@ from uuid import UUID
 from agents.models import SearchDocument
 from agents.search.analysis import QueryWord, parse_query
 from agents.search.candidates import load_documents, load_sections
+from agents.search.code_analysis import get_identifier_term, parse_identifiers
 from agents.search.finders import (
     DOCUMENTS,
     MAX_CANDIDATES,
@@ -88,7 +89,19 @@ def search(
         raise SearchRefused(f"Pass 1 to {MAX_QUERIES} queries, not {len(queries)}.")
     scopes = tuple(get_scope(project_id, kind) for kind in kinds)
     phrasings = [parse_query(query) for query in queries]
+    if SearchDocument.Kind.CODE in kinds:
+        phrasings = [
+            [*words, *parse_identifiers(query)]
+            for words, query in zip(phrasings, queries, strict=True)
+        ]
     return _Search(get_finder(Place(scopes, source_ids)), phrasings).run(max(1, limit))
+
+
+def find_code_with(project_id: UUID, name: str, limit: int) -> list[int]:
+    """Return the sources of code that may use a name, and others that use nearly the same."""
+    term = get_identifier_term(name)
+    scope = get_scope(project_id, SearchDocument.Kind.CODE)
+    return get_finder(Place((scope,))).list_sources(term, limit) if term else []
 
 
 class _Search:

@@ -1,0 +1,115 @@
+"""The worker that parses code, seen from here: asked, watched, ended and started again.
+
+A grammar may hang and an expression may take for ever, so both work in a process of their own. The
+worker has so many seconds of the processor for a file; if it sleeps, it is ended from here.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+SECONDS_PER_FILE = 2.0
+SECONDS_PER_SEARCH = 1.0
+WAIT_FACTOR = 5.0
+"""How much longer than its time of the processor a worker may take on a busy machine."""
+WORKER_COMMAND = (sys.executable, "-m", "agents.code.worker")
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+class WorkerEnded(Exception):
+    """The worker took too long or broke. The next request has a new one."""
+
+
+class ParserProcess:
+    """A worker that is started when it is first asked, and goes with the `with` block."""
+
+    def __init__(
+        self,
+        command: Sequence[str] = WORKER_COMMAND,
+        *,
+        seconds: float = SECONDS_PER_FILE,
+        wait_factor: float = WAIT_FACTOR,
+    ) -> None:
+        self._command = list(command)
+        self._seconds = seconds
+        self._wait_factor = wait_factor
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.end()
+
+    def parse(self, grammar: str, data: bytes) -> dict[str, Any]:
+        """Return what `extraction` finds in a file; raise WorkerEnded if it cannot."""
+        return self._ask({"grammar": grammar}, data)
+
+    def match_lines(self, pattern: str, text: str, limit: int) -> list[int]:
+        """Return the lines that fit an expression; raise WorkerEnded if that takes too long."""
+        request = {"pattern": pattern, "limit": limit}
+        found: list[int] = self._ask(request, text.encode())["matches"]
+        return found
+
+    def _ask(self, request: dict[str, Any], data: bytes) -> dict[str, Any]:
+        process = self._start()
+        line = json.dumps({**request, "size": len(data), "seconds": self._seconds}).encode()
+        timer = threading.Timer(self._seconds * self._wait_factor, process.kill)
+        timer.start()
+        try:
+            answer = self._exchange(process, b"".join((line, b"\n", data)))
+        finally:
+            timer.cancel()
+        if not answer.endswith(b"\n"):
+            self.end()
+            raise WorkerEnded(f"took longer than {self._seconds:g} seconds, or broke the parser")
+        found: dict[str, Any] = json.loads(answer)
+        return found
+
+    def _exchange(self, process: subprocess.Popen[bytes], request: bytes) -> bytes:
+        if process.stdin is None or process.stdout is None:
+            raise AssertionError("started with pipes")
+        try:
+            process.stdin.write(request)
+            process.stdin.flush()
+            return process.stdout.readline()
+        except BrokenPipeError:
+            return b""
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        self.end()
+        paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
+        self._process = subprocess.Popen(  # noqa: S603  # our own program
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        )
+        return self._process
+
+    def end(self) -> None:
+        """End the worker, if there is one."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+        process.wait()

@@ -1,0 +1,129 @@
+"""A map of a project's code: its most used definitions, within a number of tokens."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from agents.code.code_search import search_code
+from agents.code.file_paths import is_migration_path, is_test_path, normalise_code_folder
+from agents.code.imported_names import Importer
+from agents.code.page_rank import compute_ranks
+from agents.code.reference_graph import FileUses, ReferenceGraph, build_graph, count_names
+from agents.code.service import CodeRefused, Definition, MappedFile, RepoMap
+from agents.core.tokens import CHARS_PER_TOKEN
+from agents.models import CodeFile, CodeSymbol
+
+SEARCHED_FILES = 20
+MIN_USED = 1e-12
+
+
+def build_map(project_id: UUID, scope: str, max_tokens: int) -> RepoMap:
+    """Return the map of all code, of a folder, or of what a question is about."""
+    files = _load_uses(project_id)
+    symbols = _load_symbols(project_id)
+    prefix, starts = _read_scope(project_id, scope, [file.importer.path for file in files])
+    graph = build_graph(files, _count_definers(symbols))
+    ranked = [
+        each
+        for each in _rank(symbols, graph, compute_ranks(graph.edges, starts))
+        if each.path.startswith(prefix)
+    ]
+    chosen = _choose(ranked, max_tokens)
+    mapped = group_by_file(chosen)
+    return RepoMap(
+        files=mapped,
+        token_count=count_tokens(mapped),
+        file_count=len({each.path for each in ranked}),
+        definition_count=len(ranked),
+    )
+
+
+def render_map(files: Sequence[MappedFile]) -> str:
+    """Return a map as text: a path, and below it lines with their numbers."""
+    return "\n".join(line for file in files for line in _list_lines(file))
+
+
+def count_tokens(files: Sequence[MappedFile]) -> int:
+    return math.ceil(len(render_map(files)) / CHARS_PER_TOKEN)
+
+
+def group_by_file(definitions: Sequence[Definition]) -> tuple[MappedFile, ...]:
+    """Return definitions by path and line."""
+    by_path: dict[str, list[Definition]] = defaultdict(list)
+    for each in sorted(definitions, key=lambda each: (each.path, each.line)):
+        by_path[each.path].append(each)
+    return tuple(MappedFile(path, tuple(found)) for path, found in by_path.items())
+
+
+def _list_lines(file: MappedFile) -> list[str]:
+    return [file.path, *(f"  {each.line}: {each.signature}" for each in file.definitions)]
+
+
+def _load_uses(project_id: UUID) -> list[FileUses]:
+    parsed = CodeFile.objects.filter(project=project_id, reading=CodeFile.Reading.PARSED)
+    rows = parsed.order_by("path").values_list("path", "language", "imports", "references")
+    return [
+        FileUses(Importer(path, language, imports), count_names(references))
+        for path, language, imports, references in rows
+    ]
+
+
+def _load_symbols(project_id: UUID) -> list[Definition]:
+    """Return what a map may show: no tests, no migrations."""
+    columns = ("file__path", "name", "container", "kind", "line", "end_line", "signature")
+    rows = CodeSymbol.objects.filter(project=project_id).order_by("file__path", "line")
+    paths = CodeFile.objects.filter(project=project_id).values_list("path", flat=True)
+    shown = {path for path in paths if not is_test_path(path) and not is_migration_path(path)}
+    return [Definition(*row) for row in rows.values_list(*columns) if row[0] in shown]
+
+
+def _count_definers(symbols: Sequence[Definition]) -> Mapping[str, Mapping[str, int]]:
+    definers: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for each in symbols:
+        definers[each.name][each.path] += 1
+    return definers
+
+
+def _read_scope(
+    project_id: UUID, scope: str, paths: Sequence[str]
+) -> tuple[str, Mapping[str, float]]:
+    """Return the folder to show, and where to begin: everywhere, or where a search leads."""
+    everywhere = dict.fromkeys(paths, 1.0)
+    if not scope.strip():
+        return "", everywhere
+    try:
+        prefix = normalise_code_folder(scope)
+    except CodeRefused:
+        prefix = "\0"
+    if any(path.startswith(prefix) for path in paths):
+        return prefix, everywhere
+    hits = search_code(project_id, [scope], limit=SEARCHED_FILES).hits
+    starts = {hit.path: hit.score for hit in hits if hit.path in everywhere and hit.score}
+    return "", starts or everywhere
+
+
+def _rank(
+    symbols: Sequence[Definition], graph: ReferenceGraph, ranks: Mapping[str, float]
+) -> list[Definition]:
+    """Return definitions by the share of the ranks of all files that use them."""
+    scores: dict[tuple[str, str], float] = defaultdict(float)
+    for path, uses in graph.uses.items():
+        total = sum(graph.edges[path].values())
+        for target, name, weight in uses:
+            scores[target, name] += ranks.get(path, 0.0) * weight / total
+    return sorted(
+        symbols, key=lambda each: (-scores.get((each.path, each.name), 0.0), each.path, each.line)
+    )
+
+
+def _choose(ranked: Sequence[Definition], max_tokens: int) -> Sequence[Definition]:
+    """Return as many of the first definitions as fit."""
+    low, high = 0, min(len(ranked), max_tokens)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count_tokens(group_by_file(ranked[:middle])) <= max_tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return ranked[:low]

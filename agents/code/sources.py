@@ -1,0 +1,204 @@
+"""Where code comes from: a folder, a git checkout or a zip. Nothing outside of it is ever read.
+
+Of a git checkout the tracked files are taken, of a folder all but hidden ones and what tools have
+put there. Links are never followed, neither as a file nor as a folder on the way to it.
+"""
+
+import os
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from agents.code.commits import read_commit
+from agents.code.service import CodeError, CodeRefused
+from agents.vault.errors import NoteRefused, VaultError
+from agents.vault.import_sources import SkippedFile, SourceFile, open_source
+from agents.vault.paths import validate_path
+
+MAX_FILES = 100_000
+GIT_SECONDS = 60
+LINK = "a link, which is not followed"
+SUBMODULE = "a submodule, which is not read; import it by itself"
+TOO_MANY = f"beyond the first {MAX_FILES:,} files"
+FOREIGN_FOLDERS = frozenset(
+    {
+        *("node_modules", "bower_components", "jspm_packages", "vendor", "third_party"),
+        *("__pycache__", "site-packages", "venv", "virtualenv", "env", "htmlcov", "coverage"),
+        *("dist", "build", "target", "out", "obj", "_build"),
+    }
+)
+"""What tools put into a folder: packages of others, and what is built."""
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
+_SUBMODULE_MODE, _LINK_MODE = "160000", "120000"
+
+
+@dataclass(slots=True)
+class CodeSource:
+    """Files in the order of their paths. `origin` is a name, never a path of the machine."""
+
+    files: list[SourceFile | SkippedFile]
+    origin: str
+    commit: str = ""
+
+
+@contextmanager
+def open_code_source(place: Path) -> Iterator[CodeSource]:
+    """Open a folder, a git checkout or a zip; raise CodeError if it is none of them."""
+    if place.is_dir():
+        with _FolderReader(place) as reader:
+            listed = _list_tracked(place)
+            found = reader.admit_tracked(listed) if listed is not None else reader.walk()
+            commit = read_commit(place) if listed is not None else ""
+            yield CodeSource(_bound(found), place.resolve().name[:200], commit)
+        return
+    try:
+        with open_source(place) as source:
+            yield CodeSource(_bound(map(_leave_out_foreign, source.files())), place.stem[:200])
+    except VaultError as error:
+        raise CodeError(str(error)) from None
+
+
+def _bound(files: "Iterator[SourceFile | SkippedFile]") -> list[SourceFile | SkippedFile]:
+    found = sorted(files, key=lambda file: file.path)
+    if len(found) <= MAX_FILES:
+        return found
+    more = len(found) - MAX_FILES
+    return [*found[:MAX_FILES], SkippedFile(f"{more:,} files", TOO_MANY)]
+
+
+def _leave_out_foreign(file: SourceFile | SkippedFile) -> SourceFile | SkippedFile:
+    foreign = sorted(FOREIGN_FOLDERS.intersection(file.path.split("/")[:-1]))
+    if isinstance(file, SkippedFile) or not foreign:
+        return file
+    return SkippedFile(file.path, _describe_foreign(foreign[0]))
+
+
+def _describe_foreign(name: str) -> str:
+    return f"in a folder {name!r}, which tools fill"
+
+
+def _list_tracked(root: Path) -> list[tuple[str, str]] | None:
+    """Return mode and path of each tracked file; None if this is no checkout, or git is missing."""
+    if not (root / ".git").exists():
+        return None
+    settings = {
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "PATH": os.environ.get("PATH", ""),
+    }
+    command = [*_GIT, "-c", f"safe.directory={root.resolve()}", "ls-files", "--stage", "-z"]
+    try:
+        run = subprocess.run(  # noqa: S603  # lists names; no hook, filter or monitor is run by it
+            command, cwd=root, env=settings, capture_output=True, timeout=GIT_SECONDS, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    entries = (entry.partition(b"\t") for entry in run.stdout.split(b"\0") if entry)
+    paths = {path.decode(errors="replace"): head[:6].decode() for head, _, path in entries}
+    return [(mode, path) for path, mode in paths.items()]
+
+
+@dataclass(slots=True)
+class _FolderReader:
+    """Opens files below a folder, one folder of the path after the other, so that none is a link.
+
+    It holds the folders of the last path, because the next one mostly shares them.
+    """
+
+    root: Path
+    _held: list[tuple[str, int]] = field(default_factory=list)
+
+    def __enter__(self) -> "_FolderReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._release(0)
+
+    def admit_tracked(self, listed: list[tuple[str, str]]) -> Iterator[SourceFile | SkippedFile]:
+        for mode, path in listed:
+            if mode == _SUBMODULE_MODE:
+                yield SkippedFile(path, SUBMODULE)
+            elif mode == _LINK_MODE:
+                yield SkippedFile(path, LINK)
+            else:
+                yield _admit(path, self._opener(path))
+
+    def walk(self) -> Iterator[SourceFile | SkippedFile]:
+        folders, count = [""], 0
+        while folders and count <= MAX_FILES:
+            folder = folders.pop()
+            try:
+                entries = list(os.scandir(self.root / folder))
+            except OSError as error:
+                yield SkippedFile(folder or ".", f"cannot be read ({error.strerror})")
+                continue
+            for entry in entries:
+                path = f"{folder}/{entry.name}" if folder else entry.name
+                if entry.is_dir(follow_symlinks=False):
+                    if skipped := _look_at_folder(path, entry):
+                        yield skipped
+                    else:
+                        folders.append(path)
+                elif entry.is_symlink():
+                    yield SkippedFile(path, LINK)
+                else:
+                    count += 1
+                    yield _admit(path, self._opener(path))
+
+    def _opener(self, path: str) -> Callable[[], IO[bytes]]:
+        return lambda: self._open(path)
+
+    def _open(self, path: str) -> IO[bytes]:
+        *folders, name = path.split("/")
+        parent = self._hold(folders)
+        handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=parent)
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise CodeRefused("not a regular file")
+        return os.fdopen(handle, "rb", buffering=0)
+
+    def _hold(self, folders: list[str]) -> int:
+        """Return the opened folder of a path."""
+        if not self._held:
+            self._held.append(("", os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)))
+        same = 0
+        for (name, _), wanted in zip(self._held[1:], folders, strict=False):
+            if name != wanted:
+                break
+            same += 1
+        self._release(same + 1)
+        for name in folders[same:]:
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+            self._held.append((name, os.open(name, flags, dir_fd=self._held[-1][1])))
+        return self._held[-1][1]
+
+    def _release(self, keep: int) -> None:
+        while len(self._held) > keep:
+            with suppress(OSError):
+                os.close(self._held.pop()[1])
+
+
+def _look_at_folder(path: str, entry: "os.DirEntry[str]") -> SkippedFile | None:
+    """Return why a folder is left out, if it is."""
+    if entry.name.startswith("."):
+        return SkippedFile(path, "hidden")
+    if entry.name in FOREIGN_FOLDERS:
+        return SkippedFile(path, _describe_foreign(entry.name))
+    if os.path.lexists(os.path.join(entry.path, ".git")):
+        return SkippedFile(path, SUBMODULE)
+    return None
+
+
+def _admit(path: str, opener: Callable[[], IO[bytes]]) -> SourceFile | SkippedFile:
+    if any(part.startswith(".") and part != ".." for part in path.split("/")):
+        return SkippedFile(path, "hidden")
+    try:
+        return SourceFile(validate_path(path), opener)
+    except NoteRefused:
+        return SkippedFile(path, "a path that not every system can hold")

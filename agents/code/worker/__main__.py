@@ -1,0 +1,60 @@
+"""`python -m agents.code.worker`: requests on standard input, a line of JSON for each as answer.
+
+A request is a line of JSON, whose `size` says how many bytes of code follow it.
+"""
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import sys
+from typing import IO, Any
+
+from agents.code.worker.extraction import extract
+from agents.code.worker.line_matches import match_lines
+
+NICENESS = 10
+MAX_MEMORY = 1024 * 1024 * 1024
+
+
+def main() -> None:
+    limit_resources()
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    while line := requests.readline():
+        request = json.loads(line)
+        answer = handle(request, read_exactly(requests, request["size"]))
+        answers.write(json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode())
+        answers.write(b"\n")
+        answers.flush()
+
+
+def limit_resources() -> None:
+    with contextlib.suppress(OSError):
+        os.nice(NICENESS)
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # No handler: parsers do not return to Python, so the system itself ends what takes too long.
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+
+
+def handle(request: dict[str, Any], data: bytes) -> dict[str, Any]:
+    """Answer a request, within so many seconds of the processor."""
+    signal.setitimer(signal.ITIMER_PROF, request["seconds"])
+    try:
+        if "pattern" in request:
+            return {"matches": match_lines(request["pattern"], data.decode(), request["limit"])}
+        return extract(data, request["grammar"])
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def read_exactly(stream: IO[bytes], size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) < size:
+        sys.exit(0)  # whoever asked is gone
+    return data
+
+
+if __name__ == "__main__":
+    main()

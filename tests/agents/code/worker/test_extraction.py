@@ -1,0 +1,52 @@
+"""What a file defines, uses and imports."""
+
+from agents.code.worker.extraction import extract
+
+PYTHON = b"""
+import os, a.b as c
+from . import x
+from django.db import (models, # why
+   fields as f)
+MAX = 3
+class A(models.Model):
+    name: str = "x"
+    def read(self, n=MAX):
+        total = c.foo(n) + self.read(x)
+        def inner(): return total
+        return [f(i).y for i in total]
+@deco
+async def top(a,
+    b: A) -> A: return A(name=b)
+"""
+
+
+def test_python_definitions_have_their_place_and_signature() -> None:
+    assert [tuple(symbol) for symbol in extract(PYTHON, "python")["symbols"]] == [
+        ("MAX", "", "constant", 6, 6, "MAX = 3"),
+        ("A", "", "class", 7, 12, "class A(models.Model)"),
+        ("name", "A", "field", 8, 8, 'name: str = "x"'),
+        ("read", "A", "method", 9, 12, "def read(self, n=MAX)"),
+        ("inner", "A.read", "function", 11, 11, "def inner()"),
+        ("top", "", "function", 14, 15, "async def top(a, b: A) -> A"),
+    ]
+
+
+def test_names_of_a_function_alone_are_no_references() -> None:
+    references = extract(PYTHON, "python")["references"]
+    assert references["self.read"] == references["c.foo"] == [10]
+    assert references["A"] == [15]
+    assert {"n", "total", "i", "b", "name"}.isdisjoint(references)
+
+
+def test_imports_say_what_each_name_is_called_there() -> None:
+    assert extract(PYTHON, "python")["imports"] == [
+        ["os", {"os": ""}, 2],
+        ["a.b", {"c": ""}, 2],
+        [".", {"x": "x"}, 3],
+        ["django.db", {"models": "models", "f": "fields"}, 4],
+    ]
+
+
+def test_a_broken_file_still_has_its_definitions() -> None:
+    found = extract(b"def a(:\n  pass\n\ndef b():\n  pass\n", "python")["symbols"]
+    assert "b" in [name for name, *_ in found]
