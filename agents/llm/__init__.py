@@ -10,16 +10,18 @@ from agents.llm.embedded import OfflineModel
 from agents.llm.errors import EmptyStream, EndpointError, NotFound, TimedOut, WrongAddress
 from agents.llm.model_list import ModelList, get_known_window, list_models
 from agents.llm.providers import PROVIDERS, allowed_providers, build_policy, resolve_base_url
-from agents.llm.transport.backend import resolve
+from agents.llm.transport.backend import AddressRefused, Resolve, resolve
 from agents.llm.url_policy import (
     EndpointNotAllowed,
     EndpointOrigin,
     EndpointPolicy,
+    is_private_hostname,
     parse_base_url,
 )
 
 __all__ = [
     "PROVIDERS",
+    "AddressRefused",
     "EmptyStream",
     "EndpointError",
     "EndpointNotAllowed",
@@ -29,6 +31,7 @@ __all__ = [
     "NotFound",
     "OfflineModel",
     "OpenAIChatModel",
+    "Resolve",
     "TimedOut",
     "UnavailableModel",
     "WrongAddress",
@@ -37,6 +40,7 @@ __all__ = [
     "build_policy",
     "get_capabilities",
     "get_known_window",
+    "is_private_hostname",
     "list_models",
     "parse_base_url",
     "resolve",

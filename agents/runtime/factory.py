@@ -1,5 +1,6 @@
 """The outside world of this site's runs: models and tools as environment and settings say."""
 
+import logging
 from uuid import UUID
 
 import httpx
@@ -7,7 +8,7 @@ import httpx
 from agents.core.ports import ChatModel, Service, ToolRunner
 from agents.endpoints.selection import NO_MODEL_CHOSEN, build_model, model_name, select_endpoint
 from agents.llm import EndpointNotAllowed, NotFound, OfflineModel, UnavailableModel, WrongAddress
-from agents.models import ModelSettings
+from agents.models import ModelSettings, SiteSettings
 from agents.projects.queries import can_write
 from agents.runtime.requests import RunRequest
 from agents.runtime.system_prompt import build_system_prompt
@@ -17,9 +18,14 @@ from agents.tools.delegating_runner import DelegatingRunner
 from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import DELEGATE_TOOL, Librarian
 from agents.tools.summary_cache import SummaryCache
+from agents.tools.web_hosts import WebHosts, WebNotAllowed
+from agents.tools.web_pages import WebPages
 from agents.vault.author import Author
 from agents.vault.project_notes import ProjectNotes
 from agents.vault.project_threads import ProjectThreads
+
+WEB_TOOL = "web_fetch"
+logger = logging.getLogger(__name__)
 
 
 class SiteRunFactory:
@@ -43,12 +49,16 @@ class SiteRunFactory:
             ProjectThreads(project_id, author),
         ]
         chosen = _get_model_settings(request)
-        offered = offered_tools(chosen, writing=can_write(request.user, request.project))
+        web = load_web_pages()
+        writing = can_write(request.user, request.project)
+        offered = offered_tools(chosen, writing=writing, web=web is not None)
+        if web is not None:
+            world.append(web)
         if chosen.is_embedded:
             return ToolExecutor(offered, world)
         librarian = Librarian(
             model=self._build_model(chosen.subagent_model or request.model, chosen),
-            tools=ToolExecutor(_reading_tools(), world),
+            tools=ToolExecutor(_reading_tools(web=web is not None), world),
             seconds=chosen.librarian_timeout,
             cache=SummaryCache(project_id, request.user.pk),
         )
@@ -79,12 +89,26 @@ def _get_model_settings(request: RunRequest) -> ModelSettings:
     return request.model_settings or ModelSettings.for_user(request.user)
 
 
-def offered_tools(chosen: ModelSettings, *, writing: bool) -> list[Tool]:
+def load_web_pages() -> WebPages | None:
+    """Return what reads pages of the web; None if the administrator allows no host."""
+    try:
+        hosts = WebHosts.parse(SiteSettings.load().web_hosts)
+    except WebNotAllowed as error:  # only the admin's form keeps such lines out
+        logger.warning("web_fetch is off: %s", error)
+        return None
+    return WebPages(hosts) if hosts else None
+
+
+def offered_tools(chosen: ModelSettings, *, writing: bool, web: bool) -> list[Tool]:
     """Return the tools of somebody's runs. The embedded model and readers' runs only read."""
     if chosen.is_embedded:
-        return _reading_tools()
-    return [tool for _, tool in TOOLS if writing or not tool.writes]
+        return _reading_tools(web=web)
+    return [tool for tool in _list_tools(web=web) if writing or not tool.writes]
 
 
-def _reading_tools() -> list[Tool]:
-    return [tool for name, tool in TOOLS if name != DELEGATE_TOOL and not tool.writes]
+def _reading_tools(*, web: bool) -> list[Tool]:
+    return [tool for tool in _list_tools(web=web) if tool.name != DELEGATE_TOOL and not tool.writes]
+
+
+def _list_tools(*, web: bool) -> list[Tool]:
+    return [tool for name, tool in TOOLS if web or name != WEB_TOOL]

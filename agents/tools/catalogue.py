@@ -1,9 +1,15 @@
 """Every tool that comes with Oracle: importing this module registers them all."""
 
 # isort: off
-from agents.tools import librarian, builtin, vault, threads  # the order in which models read them
+from agents.tools import (
+    librarian,
+    builtin,
+    vault,
+    threads,
+    web_fetch,
+)  # the order in which models read them
 
 # isort: on
 from agents.tools.registry import TOOLS
 
-__all__ = ["TOOLS", "builtin", "librarian", "threads", "vault"]
+__all__ = ["TOOLS", "builtin", "librarian", "threads", "vault", "web_fetch"]

@@ -14,6 +14,7 @@ from django.template import Context, Engine, Template
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
+from agents.core.chunks import SourceRef
 from agents.core.reasons import get_reason
 from agents.models import AgentRun
 from agents.web.limit_levels import AMBER_PERCENT, RED_PERCENT, limit_css_class
@@ -226,8 +227,15 @@ def _offers_context(shown: AnswerView, run: AgentRun) -> dict[str, Any]:
 
 def _render_sources(shown: AnswerView, run: AgentRun) -> SafeString:
     link = note_linker(run.project_id)
-    cited = [(source, link(source.path, source.line)) for source in shown.sources]
+    cited = [(source, _get_address(source, link)) for source in shown.sources]
     return render("sources", answer=shown, cited=cited)
+
+
+def _get_address(source: SourceRef, link: LinkResolver) -> str | None:
+    """Return where a source can be looked at; None if there is no such page."""
+    if source.source_type == "web":
+        return source.path if source.path.startswith(("https://", "http://")) else None
+    return link(source.path, source.line)
 
 
 def _render_end(shown: AnswerView, run: AgentRun) -> SafeString:

@@ -37,6 +37,7 @@ KINDS = {
     "vault_read": READS,
     "vault_search": READS,
     "vault_write": WRITES,
+    "web_fetch": NEITHER,
 }
 THEIRS = f"{HARBOUR}/{HARBOUR} of it.md"
 """A note of the harbour, as the outsider would ask for it in the quarry."""

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from agents.core.config import AgentConfig
-from agents.models import ModelSettings
+from agents.models import ModelSettings, SiteSettings
 from agents.projects.services import archive_project
 from agents.runtime import RunRequest
 from agents.runtime.factory import SiteRunFactory
@@ -42,3 +42,21 @@ def test_an_archived_project_is_written_by_nobody() -> None:
     team = Team()
     archive_project(team.project, by=team.ada)
     assert not offered(team, "ada") & WRITING
+
+
+def test_pages_of_the_web_are_offered_only_when_the_administrator_allows_hosts() -> None:
+    team = Team()
+    assert "web_fetch" not in offered(team, "ada")
+    SiteSettings.objects.create(pk=1, web_hosts="docs.example.org")
+    assert "web_fetch" in offered(team, "ada")
+    assert "web_fetch" in offered(team, "rae")
+
+
+def test_a_list_of_hosts_that_cannot_be_read_switches_the_web_off_and_nothing_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    team = Team()
+    without = offered(team, "ada")
+    SiteSettings.objects.create(pk=1, web_hosts="docs.example.org\nlocalhost")
+    assert offered(team, "ada") == without
+    assert "web_fetch is off: 'localhost'" in caplog.text

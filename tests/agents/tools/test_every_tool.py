@@ -17,6 +17,7 @@ from agents.vault.project_notes import ProjectNotes
 from agents.vault.project_threads import ProjectThreads
 from tests.support.runs import Ran, drive, served
 from tests.support.script import Script, call, say
+from tests.support.web_server import WebServer, page
 
 ROOT = Path(__file__).resolve().parents[3]
 SHIPPED = [name for name, tool in TOOLS if tool.function.__module__.startswith("agents.")]
@@ -28,6 +29,7 @@ PUSH: Calls = [
 USES: dict[str, tuple[Calls, str]] = {
     "think": ([("think", {"thought": "So it is."})], ""),
     "calculate": ([("calculate", {"expression": "6 * 7"})], "42"),
+    "web_fetch": ([("web_fetch", {"url": "PAGE"})], "> The tide is on the web."),
     "current_time": ([("current_time", {})], "20"),
     "delegate_librarian": ([("delegate_librarian", {"task": "Summarise."})], "Tides are read."),
     "vault_write": (WRITE, "Created plan/a.md (3 lines)."),
@@ -47,7 +49,7 @@ USES: dict[str, tuple[Calls, str]] = {
     "thread_read": ([*PUSH, ("thread_read", {"thread": "Power"})], "  | We take LFP."),
     "thread_seek": ([*PUSH, ("thread_seek", {"queries": ["lfp"]})], "1. power#1 (score"),
 }
-"""Calls that lead to a use of each tool, and what its result holds."""
+"""Calls that lead to a use of each tool, and what its result holds. PAGE is that of a server."""
 
 
 def test_every_tool_is_used_here() -> None:
@@ -87,6 +89,16 @@ def project_notes() -> ProjectNotes:
 
 
 async def ask(calls: Calls, notes: ProjectNotes) -> Ran:
+    async with WebServer({"/": page("<p>The tide is on the web.")}) as web:
+        given = [(name, _fill_in(arguments, web)) for name, arguments in calls]
+        return await _ask(given, notes, web)
+
+
+def _fill_in(arguments: dict[str, Any], web: WebServer) -> dict[str, Any]:
+    return {key: web.url() if value == "PAGE" else value for key, value in arguments.items()}
+
+
+async def _ask(calls: Calls, notes: ProjectNotes, web: WebServer) -> Ran:
     steps = [call(name, **arguments) for name, arguments in calls]
     main, sub = Script([*steps, say("Done.")]), Script(then=say("Tides are read."))
     async with served(main=main, sub=sub) as bench:
@@ -96,6 +108,6 @@ async def ask(calls: Calls, notes: ProjectNotes) -> Ran:
             seconds=60,
         )
         threads = ProjectThreads(notes.project_id, Author.importer())
-        services: list[Service] = [notes, threads, librarian]
+        services: list[Service] = [notes, threads, librarian, web.pages()]
         tools = ToolExecutor([TOOLS.get(name) for name in SHIPPED], services)
         return await drive(bench.model("main"), tools)
