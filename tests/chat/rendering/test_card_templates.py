@@ -67,3 +67,33 @@ def test_what_the_shared_card_does_not_show_is_not_kept() -> None:
         answer.apply(chunk)
     (card,) = answer.parts[0].cards  # type: ignore[union-attr]
     assert (card.arguments, card.result) == ("", "")
+
+
+PAGE = """Page: https://docs.example/tides
+Title: <Tides>
+Quoted from outside.
+> # Tides
+> <script>alert(1)</script>
+Left out: the last 9 of 99 characters of the page."""
+
+
+def fetched(text: str, arguments: Any = None) -> str:
+    """The card of a call that has come back."""
+    view = CallView("c", "web_fetch", arguments or {"url": "https://docs.example/t"}, "running")
+    ended = ToolResult(tool_call_id="c", tool_result=text, ok=True, duration_ms=5, order=0)
+    return shown(ToolCalled(tool_call=view), ended)
+
+
+def test_the_card_of_a_web_page_shows_its_host_title_link_and_text() -> None:
+    html = fetched(PAGE)
+    assert '<span class="tool-gist">docs.example</span>' in html
+    assert 'href="https://docs.example/tides" target="_blank" rel="noopener noreferrer' in html
+    assert ">&lt;Tides&gt;</a>" in html
+    assert "# Tides\n&lt;script&gt;alert(1)&lt;/script&gt;</blockquote>" in html
+    assert "Left out: the last 9" in html
+
+
+@pytest.mark.parametrize("arguments", ["no JSON", {"url": 3}, {"url": "http://[::1"}, {"x": "y"}])
+def test_the_card_of_a_web_page_takes_any_arguments_and_any_result(arguments: Any) -> None:
+    assert "Refused: &lt;no&gt;" in fetched("Refused: <no>", arguments)
+    assert 'href="javascript' not in fetched("Page: javascript:alert(1)\n> x", arguments)

@@ -348,6 +348,17 @@ def test_a_source_is_cited_once_with_its_line_and_a_link_if_it_is_a_note() -> No
     assert "plan/a b.md:12345" in words(page)
 
 
+def test_a_page_of_the_web_is_a_link_that_tells_it_nothing_and_only_if_it_is_one() -> None:
+    page = Followed()
+    page.take([Source(source=SourceRef("https://docs.example/a?b=c", "web"))])
+    (link,) = [e for e in page.dom.root.walk() if "href" in e.attributes]
+    assert link.attributes["href"] == "https://docs.example/a?b=c"
+    assert "noreferrer" in link.attributes["rel"].split()
+    page = Followed()
+    page.take([Source(source=SourceRef("javascript:alert(1)", "web"))])
+    assert not [e for e in page.dom.root.walk() if "href" in e.attributes]
+
+
 @pytest.mark.parametrize("path", ["/etc/x.md", "../x.md", "a/../../x.md", "x.py", "", ".md/x"])
 def test_what_is_no_note_of_the_project_is_not_linked(path: str) -> None:
     page = Followed()
