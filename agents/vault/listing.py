@@ -1,15 +1,19 @@
 """What a project's library shows: folders, tags, what changed last."""
 
-from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db import connection
+from django.db.models import Count, F, Min, Q, QuerySet, Value
+from django.db.models.functions import StrIndex, Substr
 
 from agents.models import Attachment, Note, NoteTag
 from agents.vault.notes import notes_for
 from agents.vault.paths import make_key, validate_path
 from agents.vault.service import NoteEntry
+
+BATCH_SIZE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,42 +46,51 @@ def normalise_folder(folder: str) -> str:
 
 def list_notes(project_id: UUID, folder: str = "") -> list[NoteEntry]:
     """Return the notes in a folder and below it, by path."""
-    prefix = make_key(normalise_folder(folder))
-    rows = notes_for(project_id).order_by("key").values_list("key", "path", "title")
-    return [NoteEntry(path, title) for key, path, title in rows if key.startswith(prefix)]
+    rows = _find_below(notes_for(project_id), make_key(normalise_folder(folder))).order_by("key")
+    return [NoteEntry(path, title) for path, title in rows.values_list("path", "title")]
 
 
 def list_folder(project_id: UUID, folder: str = "") -> FolderListing:
-    """Return what lies directly in a folder."""
+    """Return what lies directly in a folder. The database counts what lies deeper, by keys alone:
+    they are in an index, and rows are long."""
     prefix = make_key(normalise_folder(folder))
-    below: Counter[str] = Counter()
+    notes = _find_below(notes_for(project_id), prefix)
+    live_files = Attachment.objects.filter(project=project_id, deleted_at__isnull=True)
+    files = _find_below(live_files, prefix)
+    counts, names = _count_by_child(notes, prefix)
+    names = _count_by_child(files, prefix)[1] | names
+    direct = notes.filter(slash=0).order_by("key").values_list("path", "title")
+    return FolderListing(
+        folder.strip().strip("/"),
+        tuple(SubfolderEntry(names[child], counts.get(child, 0)) for child in sorted(names)),
+        tuple(NoteEntry(path, title) for path, title in direct),
+        tuple(files.filter(slash=0).order_by("key").values_list("path", flat=True)),
+    )
+
+
+def _find_below(rows: QuerySet[Any], prefix: str) -> QuerySet[Any]:
+    """Return what is in a folder, each with where the first slash of the rest of its key is."""
+    if connection.vendor == "sqlite":  # "0" comes after "/", in an index of bytes
+        rows = rows.filter(key__gte=prefix)
+        rows = rows.filter(key__lt=f"{prefix[:-1]}0") if prefix else rows
+    else:
+        rows = rows.filter(key__startswith=prefix)
+    below: QuerySet[Any] = rows.annotate(slash=StrIndex(Substr("key", len(prefix) + 1), Value("/")))
+    return below
+
+
+def _count_by_child(below: QuerySet[Any], prefix: str) -> tuple[dict[str, int], dict[str, str]]:
+    """Return how much is in each folder that is directly there, and its path as it is written."""
+    child = Substr("key", 1, F("slash") + len(prefix) - 1)
+    folders = below.filter(slash__gt=0).order_by().values("slash", child=child)
+    rows = list(folders.values_list("child", Min("key"), Count("pk")))
     names: dict[str, str] = {}
-    notes, files = [], []
-    rows = notes_for(project_id).order_by("key").values_list("key", "path", "title")
-    for key, path, title in rows:
-        if not key.startswith(prefix):
-            continue
-        if child := _get_child(path, prefix.count("/")):
-            names.setdefault(make_key(child), child)
-            below[make_key(child)] += 1
-        else:
-            notes.append(NoteEntry(path, title))
-    attachments = Attachment.objects.filter(project=project_id, deleted_at__isnull=True)
-    for key, path in attachments.order_by("key").values_list("key", "path"):
-        if not key.startswith(prefix):
-            continue
-        if child := _get_child(path, prefix.count("/")):
-            names.setdefault(make_key(child), child)
-        else:
-            files.append(path)
-    folders = (SubfolderEntry(names[key], below[key]) for key in sorted(names))
-    return FolderListing(folder.strip().strip("/"), tuple(folders), tuple(notes), tuple(files))
-
-
-def _get_child(path: str, depth: int) -> str:
-    """Return the folder at a depth that a path lies in, empty if it lies above."""
-    parts = path.split("/")
-    return "/".join(parts[: depth + 1]) if len(parts) > depth + 1 else ""
+    for start in range(0, len(rows), BATCH_SIZE):
+        keys = [first for _, first, _ in rows[start : start + BATCH_SIZE]]
+        for path in below.filter(key__in=keys).values_list("path", flat=True):
+            name = "/".join(path.split("/")[: prefix.count("/") + 1])
+            names[make_key(name)] = name
+    return {child: count for child, _, count in rows}, names
 
 
 def list_recent(project_id: UUID, limit: int) -> list[str]:

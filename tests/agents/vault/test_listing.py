@@ -1,13 +1,22 @@
 """What the library shows of a project."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from agents.models import Project
 from agents.vault import notes
 from agents.vault.attachments import add_attachment
 from agents.vault.author import Author
 from agents.vault.errors import NoteRefused
-from agents.vault.listing import list_folder, list_notes, list_recent, list_tags, notes_with_tag
+from agents.vault.listing import (
+    SubfolderEntry,
+    list_folder,
+    list_notes,
+    list_recent,
+    list_tags,
+    notes_with_tag,
+)
 from tests.support.notes import add_note
 
 
@@ -34,6 +43,27 @@ def test_a_folder_shows_what_lies_directly_in_it(library: Project) -> None:
     assert [folder.path for folder in plan.folders] == ["Plan/deep"]
     assert [note.path for note in plan.notes] == ["Plan/Road map.md"]
     assert plan.attachments == ("Plan/map.png",)
+
+
+def test_names_that_begin_alike_are_folders_of_their_own(project: Project) -> None:
+    for path in ("a/1.md", "a b/2.md", "a-b/3.md", "a0/4.md", "a_/5.md", "Ä%/ü/6.md", "🦀/7.md"):
+        add_note(project, path)
+    root = list_folder(project.pk)
+    assert [folder.note_count for folder in root.folders] == [1] * 7
+    for folder in root.folders:
+        listed = list_folder(project.pk, folder.path)
+        assert len(listed.notes) + len(listed.folders) == 1
+    assert list_folder(project.pk, "ä%").folders == (SubfolderEntry("Ä%/ü", 1),)
+
+
+def test_a_folder_page_does_not_read_what_lies_deeper(library: Project) -> None:
+    with CaptureQueriesContext(connection) as few:
+        list_folder(library.pk)
+    for number in range(20):
+        add_note(library, f"Plan/deep/n{number}.md")
+    with CaptureQueriesContext(connection) as many:
+        assert list_folder(library.pk).folders[1].note_count == 22
+    assert len(many) == len(few)
 
 
 def test_a_list_has_everything_below_a_folder(library: Project) -> None:
