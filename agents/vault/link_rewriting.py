@@ -127,7 +127,7 @@ class LinkRewriter:
 def _get_rewritable(link: Link) -> str:
     """Return the part of a link that says where it leads: labels may hold other links."""
     if link.kind in RELATIVE_KINDS:
-        return link.written[link.written.rindex("](") :]
+        return link.written[_find_destination(link.written) - 2 :]
     return link.written
 
 
@@ -158,7 +158,8 @@ def _get_relative(source: str, target: str) -> str:
 
 
 def _replace_destination(written: str, destination: str) -> str:
-    start = written.rindex("](") + 2
+    start = _find_destination(written)
+    is_definition = written[start - 1] == ":"
     head, tail = written[:start], written[start:]
     spaces = tail[: len(tail) - len(tail.lstrip(" "))]
     tail = tail[len(spaces) :]
@@ -167,9 +168,16 @@ def _replace_destination(written: str, destination: str) -> str:
         fragment = inner[len(inner.partition("#")[0]) :]
         return f"{head}{spaces}<{destination}{fragment}>{rest}"
     end = tail.index(">") + 1 if tail.startswith("<") else _find_end(tail)
+    end = len(tail) if is_definition else end
     inner = tail[:end].strip("<>")
     fragment = inner[len(inner.partition("#")[0]) :]
     return f"{head}{spaces}{_encode(destination)}{fragment}{tail[end:]}"
+
+
+def _find_destination(written: str) -> int:
+    """Return where `[label](path)` or `[label]: path` says where it leads."""
+    place = written.rfind("](")
+    return (place if place >= 0 else written.index("]:")) + 2
 
 
 def _find_end(tail: str) -> int:

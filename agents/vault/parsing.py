@@ -4,7 +4,7 @@ Obsidian's notation is read, and plain Markdown. A parser never raises, and look
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
@@ -26,6 +26,10 @@ _BLOCK = re.compile(r"(?:^|\s)\^([A-Za-z0-9-]+)\s*$")
 TAG_PATTERN = re.compile(r"#(?<![^\s(\[{,;>*_\"'|]#)([^\s#\[\](){}<>|,;:.!?\"'`*\\&=+%$^~@]+)")
 _COLOUR = re.compile(r"(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})", re.IGNORECASE)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_DEFINITION = re.compile(
+    r" {0,3}(\[([^\]\[^][^\]\[]*)\]:[ \t]*(<[^<>]*>|[^\s<>]\S*))"
+    r"(?:[ \t]+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?[ \t]*$"
+)
 _DESTINATION = re.compile(r"[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*")
 
 
@@ -168,10 +172,33 @@ def _find_frontmatter_links(lines: list[str], block: Frontmatter) -> Iterator[Li
 def find_links(line: str, number: int) -> list[Link]:
     """Return the links of a line in their order."""
     found = list(find_wikilinks(line, number)) if "[[" in line else []
+    if "]:" in line and (definition := _read_definition_link(line, number)):
+        return [definition]
     if "](" in line:
         found += find_markdown_links(line, number)
         found.sort(key=lambda link: link.start)
     return found
+
+
+def iterate_definitions(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """Yield where `[label]: destination` is written, both parts. `[text][label]` leads there."""
+    if any("]:" in line for line in lines):
+        for number, line in iterate_text_lines(lines):
+            if found := _match_definition(line):
+                yield number, found[2], found[3].strip("<>")
+
+
+def _match_definition(line: str) -> re.Match[str] | None:
+    found = _DEFINITION.match(line) if "]:" in line else None
+    return found if found and "](" not in found[3] else None
+
+
+def _read_definition_link(line: str, number: int) -> Link | None:
+    found = _match_definition(line)
+    if found is None:
+        return None
+    written = found[3].strip("<>")
+    return _build_markdown_link(number, *found.span(1), found[2], written, found[1])
 
 
 def find_wikilinks(line: str, number: int) -> Iterator[Link]:
@@ -247,14 +274,23 @@ def _find_label_start(line: str, place: int) -> int:
 
 def _read_markdown_link(line: str, number: int, place: int, end: int, written: str) -> Link | None:
     start = _find_label_start(line, place)
-    if start < 0 or not written or _SCHEME.match(written):
+    if start < 0:
         return None
-    is_image = start > 0 and line[start - 1] == "!"
-    target, _, fragment = written.partition("#")
+    first = start - (start > 0 and line[start - 1] == "!")
+    return _build_markdown_link(
+        number, first, end, line[start + 1 : place], written, line[first:end]
+    )
+
+
+def _build_markdown_link(
+    number: int, start: int, end: int, label: str, destination: str, written: str
+) -> Link | None:
+    """Return a link to a file, None for one that leads elsewhere."""
+    if not destination or _SCHEME.match(destination):
+        return None
+    target, _, fragment = destination.partition("#")
     target, fragment = unquote(target), unquote(fragment)
     if max(len(target), len(fragment)) > MAX_PATH_LENGTH or "\x00" in target + fragment:
         return None
-    kind = NoteLink.Kind.IMAGE if is_image else NoteLink.Kind.MARKDOWN
-    label = line[start + 1 : place][:MAX_LABEL_LENGTH]
-    first = start - is_image
-    return Link(number, first, end, kind, target, fragment, label, line[first:end])
+    kind = NoteLink.Kind.IMAGE if written.startswith("!") else NoteLink.Kind.MARKDOWN
+    return Link(number, start, end, kind, target, fragment, label[:MAX_LABEL_LENGTH], written)

@@ -5,12 +5,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 import nh3
-from markdown_it.common.utils import escapeHtml
+from markdown_it.common.utils import escapeHtml, normalizeReference
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
 from agents.core.sanitize import replace_unstorable
 from agents.vault.masking import iterate_text_lines
+from agents.vault.parsing import iterate_definitions
 from chat.library import note_syntax
 from chat.library.note_syntax import LinkPlace, NoteLinks
 from chat.markdown import plugins
@@ -106,8 +107,22 @@ note_syntax.install(_md)
 def render_note(lines: Sequence[str], links: NoteLinks, budget: RenderBudget) -> list[str]:
     """Return the blocks of a note, given the lines below its properties."""
     splitter = Splitter(budget)
-    blocks = splitter.feed("\n".join(remove_comments(lines))) + splitter.flush()
-    return [_render(block, links) for block in blocks]
+    shown, references = take_definitions(list(remove_comments(lines)))
+    blocks = splitter.feed("\n".join(shown)) + splitter.flush()
+    return [_render(block, links, references) for block in blocks]
+
+
+def take_definitions(lines: list[str]) -> tuple[list[str], dict[str, dict[str, str]]]:
+    """Return the lines without those that say where labels lead, and where those lead. Blocks are
+    parsed one by one, and a label may be used in any of them."""
+    references: dict[str, dict[str, str]] = {}
+    shown = list(lines)
+    for number, label, destination in iterate_definitions(lines):
+        href = _md.normalizeLink(destination)
+        if _md.validateLink(href):
+            references.setdefault(normalizeReference(label), {"href": href, "title": ""})
+            shown[number] = ""
+    return shown, references
 
 
 def render_value(text: str, links: NoteLinks) -> str:
@@ -116,7 +131,7 @@ def render_value(text: str, links: NoteLinks) -> str:
     return _cleaner.clean(html)
 
 
-def _render(block: Block, links: NoteLinks) -> str:
+def _render(block: Block, links: NoteLinks, references: dict[str, dict[str, str]]) -> str:
     """Render; nh3 has the last word. What fails is shown as it was written."""
     if not isinstance(block, ProseBlock):
         return render_block(block)
@@ -126,6 +141,7 @@ def _render(block: Block, links: NoteLinks) -> str:
         "colours": True,
         "more": block.more,
         "number": block.number,
+        "references": references,
     }
     try:
         return _cleaner.clean(str(_md.render(replace_unstorable(block.text), env)))

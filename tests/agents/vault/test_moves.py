@@ -31,6 +31,8 @@ REWRITTEN: dict[str, tuple[str, str]] = {
     "markdown_from_the_root": ("[x](/sub/Old.md)", "[x](/dir/New.md)"),
     "markdown_without_suffix": ("[x](sub/Old)", "[x](dir/New)"),
     "markdown_by_name": ("[x](Old.md)", "[x](New.md)"),
+    "definition": ("[x][r]\n\n[r]: sub/Old.md#h", "[x][r]\n\n[r]: dir/New.md#h"),
+    "definition_with_a_title": ('[r]:  <sub/Old.md> "t" ', '[r]:  <dir/New.md> "t" '),
     "frontmatter": ('---\nup: "[[Old]]"\n---\n', '---\nup: "[[New]]"\n---\n'),
     "line_ends_and_mark": ("\ufeffa\r\n[[Old]]\r\n", "\ufeffa\r\n[[New]]\r\n"),
     "code_is_left_alone": ("`[[Old]]`\n```\n[[Old]]\n```", "`[[Old]]`\n```\n[[Old]]\n```"),

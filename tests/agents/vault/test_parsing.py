@@ -61,6 +61,8 @@ LINKS: dict[str, tuple[str, list[tuple[str, str, str, str]]]] = {
     "after_a_fence_in_a_quote_is_left": ("> ```\n> [[a]]\n\n[[b]]", [("wikilink", "b", "", "")]),
     "prices_are_no_mathematics": ("$5 [[a]] and $6", [("wikilink", "a", "", "")]),
     "after_a_lone_comment_mark": ("100%% sure\n\n[[a]]", [("wikilink", "a", "", "")]),
+    "definition": ("[x][r] #t\n\n[r]: a%20b/c.md#h", [("markdown", "a b/c.md", "h", "r")]),
+    "definition_with_a_title": ("[r]: <a b.md> 'T'", [("markdown", "a b.md", "", "r")]),
     "in_an_excalidraw_text": ("# Text Elements\n[[a]] ^x1", [("wikilink", "a", "", "")]),
 }  # fmt: skip
 
@@ -87,6 +89,10 @@ NO_LINKS = {
     "not_closed": "[[a",
     "over_two_lines": "[[a\nb]]",
     "address": "[x](https://example.org/a.md) [y](mailto:a@example.org) [z](//example.org)",
+    "definition_of_an_address": "[x]: https://example.org/a.md",
+    "footnote": "[^1]: word",
+    "label_before_prose": "[note]: this is said of it",
+    "definition_in_code": "```\n[r]: a.md\n```",
     "too_long": f"[[{'a' * 600}]]",
 }
 
@@ -210,6 +216,8 @@ HOSTILE = {
     "pairs": "[[a]]" * 40_000,
     "destinations": "](x)" * 50_000,
     "titles": "[a](b " * 35_000,
+    "definition": "[a]: " + "b" * 100_000 + " " * 100_000 + "x",
+    "definitions": "[a]: b\n" * 30_000,
     "angle_brackets": "](<" * 70_000,
     "backticks": "".join("`" * number + " " for number in range(1, 600)),
     "comment_marks": "%% " * 70_000,

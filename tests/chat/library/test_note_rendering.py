@@ -48,6 +48,16 @@ def test_links_lead_to_pages_of_the_library(
     assert label is None or f">{label}</a>" in html
 
 
+def test_links_by_reference_lead_where_their_label_is_defined(show: Show) -> None:
+    text = "[port][p], [p], ![img][i] and [out][o]\n\n[p]: Harbour.md#Deep\n[i]: img/pic.png\n"
+    html = "".join(show(f"{text}[o]: https://example.org\n[bad]: javascript:alert(1)\n").blocks)
+    assert html.count(f'href="{LIBRARY}/notes/Harbour.md?at=h-deep#h-deep"') == 2
+    assert f'src="{LIBRARY}/files/img/pic.png"' in html
+    assert 'href="https://example.org"' in html
+    assert "]: Harbour" not in html
+    assert "[bad]: javascript:alert(1)" in html  # what is no link stays as it is written
+
+
 @pytest.mark.parametrize("text", ["`[[Harbour]]`", "\\[[Harbour]]", "    [[Harbour]]", "[[ ]]"])
 def test_what_is_no_link_stays_text(show: Show, text: str) -> None:
     assert "<a" not in "".join(show(text).blocks)
