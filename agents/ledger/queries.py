@@ -61,8 +61,6 @@ PAGE_SIZE = 500
 """Events of one run that one read brings."""
 MAX_CURSORS = 300
 """Runs that one statement reads; a database takes only so many values in one."""
-INSERT_BATCH_SIZE = 128
-"""Events that one statement stores."""
 
 
 class LeaseStatus(NamedTuple):
@@ -147,16 +145,16 @@ _TOTAL_FIELDS = (
 
 
 def _insert(rows: list[tuple[Any, ...]]) -> None:
-    """Insert by hand, many rows to a statement: nearly all that is stored passes here."""
-    for start in range(0, len(rows), INSERT_BATCH_SIZE):
-        some = rows[start : start + INSERT_BATCH_SIZE]
-        values = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s)"] * len(some))
-        statement = f"""
+    """Insert by hand: nearly all that is stored passes here. One statement for any number of rows:
+    each number would be another to the database, which it would have to prepare."""
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            """
             INSERT INTO agents_runevent (run_id, seq, kind, data, content, sha256, link, at)
-            VALUES {values}
-        """  # noqa: S608  # only placeholders are joined
-        with connection.cursor() as cursor:
-            cursor.execute(statement, [value for row in some for value in row])
+            VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
+            """,
+            rows,
+        )
 
 
 def renew(leases: Iterable[Lease], lease_duration: timedelta) -> LeaseStatuses:
