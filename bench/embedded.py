@@ -8,6 +8,7 @@ import asyncio
 import sys
 import tempfile
 from pathlib import Path
+from uuid import UUID
 
 # Imported first: it sets Django up.
 import bench.site  # noqa: F401  # isort: skip
@@ -39,7 +40,9 @@ def main() -> int:
     return 0
 
 
-def report(half: str, questions: list[ReaderQuestion], projects: dict, *, show: bool) -> None:
+def report(
+    half: str, questions: list[ReaderQuestion], projects: dict[str, UUID], *, show: bool
+) -> None:
     verdicts = []
     for question in questions:
         answer = asyncio.run(ask_reader(projects[question.vault], question))

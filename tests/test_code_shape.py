@@ -76,13 +76,12 @@ def test_modules_are_named_for_things() -> None:
 
 
 def test_functions_are_named_for_what_a_call_does() -> None:
-    """But for the embedded model's, which are to be written anew."""
     named = [
         f"{path}: {function.name}"
         for path, function in functions()
         if PARTICIPLES.fullmatch(function.name) and not is_property(function)
     ]
-    assert [name for name in named if "llm/embedded/" not in name] == []
+    assert named == []
 
 
 def test_a_class_name_means_one_thing() -> None:

@@ -15,7 +15,6 @@ from agents.core.stemming import fold
 from agents.llm.embedded import OfflineModel
 from agents.llm.embedded.phrases import ENGLISH, GERMAN
 from agents.llm.embedded.request import CITATION
-from agents.models import Project
 from agents.tools.catalogue import TOOLS
 from agents.tools.executor import ToolExecutor
 from agents.vault.project_notes import ProjectNotes

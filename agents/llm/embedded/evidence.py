@@ -1,60 +1,101 @@
 """Everything the tools have returned in this run, sorted by what it is good for."""
 
 from functools import cached_property
+from pathlib import PurePosixPath
 
-from agents.llm.embedded.passages import Unit
-from agents.llm.embedded.request import Hit, Talk, hits, listed, read_units, snippet_units
+from agents.core.stemming import fold
+from agents.llm.embedded.passages import Passage
+from agents.llm.embedded.question import Question
+from agents.llm.embedded.request import (
+    NoteMatch,
+    ParsedRequest,
+    parse_entries,
+    parse_hits,
+    parse_listing,
+    parse_missing_words,
+    parse_read,
+    parse_snippet,
+)
 
 
-class Material:
-    def __init__(self, talk: Talk) -> None:
-        self.talk = talk
+class Evidence:
+    def __init__(self, request: ParsedRequest) -> None:
+        self.request = request
 
     @cached_property
-    def hits(self) -> list[Hit]:
+    def hits(self) -> list[NoteMatch]:
         """What searches found, best first, each note once."""
-        found = [
-            hit for step in self.talk.results("vault_search") for hit in hits(step.result) or ()
-        ]
-        first: dict[str, Hit] = {}
+        searches = self.request.get_steps("vault_search")
+        found = [hit for step in searches for hit in parse_hits(step.result) or ()]
+        first: dict[str, NoteMatch] = {}
         for hit in sorted(found, key=lambda hit: (-hit.score, hit.path)):
             first.setdefault(hit.path, hit)
         return list(first.values())
 
     @cached_property
-    def notes(self) -> dict[str, list[Unit]]:
-        """The notes that were read, as units."""
-        notes: dict[str, list[Unit]] = {}
-        for step in self.talk.results("vault_read"):
-            if found := read_units(step):
-                notes.setdefault(found[0].path, found)
+    def missing_words(self) -> frozenset[str]:
+        """The words, folded, that no note has."""
+        searches = self.request.get_steps("vault_search")
+        words = [word for step in searches for word in parse_missing_words(step.result)]
+        return frozenset(map(fold, words))
+
+    @cached_property
+    def notes(self) -> dict[str, list[Passage]]:
+        """The notes that were read, as passages."""
+        notes: dict[str, list[Passage]] = {}
+        for step in self.request.get_steps("vault_read"):
+            path = str(step.arguments.get("path", ""))
+            if found := parse_read(step):
+                notes.setdefault(path, found)
         return notes
 
     @cached_property
-    def units(self) -> list[Unit]:
+    def entries(self) -> list[Passage]:
+        steps = self.request.get_steps("thread_seek")
+        return list(dict.fromkeys(entry for s in steps for entry in parse_entries(s.result)))
+
+    @cached_property
+    def passages(self) -> list[Passage]:
         """All there is to quote; of a note that was not read, what a search showed of it."""
-        read = [unit for note in self.notes.values() for unit in note]
-        rest = [u for hit in self.hits if hit.path not in self.notes for u in snippet_units(hit)]
-        return [*read, *rest]
+        read = [passage for note in self.notes.values() for passage in note]
+        unread = [hit for hit in self.hits if hit.path not in self.notes]
+        return [*read, *(p for hit in unread for p in parse_snippet(hit)), *self.entries]
 
     @cached_property
     def listing(self) -> list[tuple[str, str]]:
-        steps = self.talk.results("vault_list")
-        return next((found for step in reversed(steps) if (found := listed(step.result))), [])
+        steps = self.request.get_steps("vault_list")
+        found = (entry for step in steps for entry in parse_listing(step.result))
+        return list(dict.fromkeys(found))
 
     @property
     def failure(self) -> str:
         """What a search said that failed, when none succeeded."""
-        searches = self.talk.results("vault_search")
-        failed = [step.result for step in searches if hits(step.result) is None]
+        searches = self.request.get_steps("vault_search")
+        failed = [step.result for step in searches if parse_hits(step.result) is None]
         return failed[0] if failed and len(failed) == len(searches) else ""
 
     @property
     def queries(self) -> list[str]:
-        searches = self.talk.results("vault_search")
+        searches = self.request.get_steps("vault_search")
         return [str(query) for step in searches for query in step.arguments.get("queries", ())]
 
-    def result(self, name: str, **arguments: str) -> str:
+    def get_result(self, name: str, **arguments: str) -> str:
         """Return what another tool returned for just these arguments."""
-        steps = self.talk.results(name)
+        steps = self.request.get_steps(name)
         return next((step.result for step in steps if step.arguments == arguments), "")
+
+    def find_folder(self, question: Question) -> tuple[str, str]:
+        """Return a folder that a question names, and the word that names it."""
+        paths = [*(hit.path for hit in self.hits), *self.request.newest]
+        for path in paths:
+            for folder in PurePosixPath(path).parents:
+                for word in question.words:
+                    if folder.name and _is_same_noun(fold(word), fold(folder.name)):
+                        return str(folder), word
+        return "", ""
+
+
+def _is_same_noun(first: str, second: str) -> bool:
+    """Return whether two words are one, but for their number: `decisions` and `decision`."""
+    short, long = sorted((first, second), key=len)
+    return long.startswith(short) and long[len(short) :] in ("", "s", "es", "e", "n", "en", "er")

@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Sequence
 
 from agents.core.messages import Finished, ModelEvent, ModelRequest, RawCall, TextDelta
 from agents.llm.embedded.compose import compose
-from agents.llm.embedded.evidence import Material
-from agents.llm.embedded.planner import Call, next_calls
+from agents.llm.embedded.evidence import Evidence
+from agents.llm.embedded.planner import Call, plan_calls
 from agents.llm.embedded.question import analyse_all
-from agents.llm.embedded.request import read_talk
+from agents.llm.embedded.request import parse_request
 
 PACE = 0.012
 """Seconds between two words, so that an answer is seen to be written."""
@@ -66,23 +66,27 @@ class OfflineStream:
 
 def reply(request: ModelRequest) -> tuple[str, tuple[RawCall, ...], bool]:
     """Return the answer or calls that follow from a request, and whether it was cut."""
-    talk = read_talk(request)
-    questions = analyse_all(talk.question, talk.earlier)
+    parsed = parse_request(request)
+    questions = analyse_all(parsed.question, parsed.earlier)
     offered = {str(tool["function"]["name"]) for tool in request.tools}
-    material = Material(talk)
+    evidence = Evidence(parsed)
     calls: list[Call] = []
     if request.tool_choice == "auto" and request.max_tokens >= _MIN_TOKENS:
-        calls = next_calls(talk, questions, offered, material)
+        calls = plan_calls(parsed, questions, offered, evidence)
     if calls:
-        return "", tuple(_raw(call, talk.turns, at) for at, call in enumerate(calls)), False
+        return (
+            "",
+            tuple(_build_call(call, parsed.turns, at) for at, call in enumerate(calls)),
+            False,
+        )
     withheld = request.tool_choice == "none" or request.max_tokens < _MIN_TOKENS
     can_search = withheld or "vault_search" in offered
     room = min(request.max_tokens, OfflineModel.max_output) * _CHARS_PER_TOKEN
-    text = compose(questions, material, room, can_search=can_search)
+    text = compose(questions, evidence, room, can_search=can_search)
     return text[:room], (), len(text) > room
 
 
-def _raw(call: Call, turn: int, at: int) -> RawCall:
+def _build_call(call: Call, turn: int, at: int) -> RawCall:
     name, arguments = call
     encoded = json.dumps(arguments, ensure_ascii=False)
     return RawCall(id=f"offline-{turn + 1}-{at + 1}", name=name, arguments=encoded)

@@ -1,23 +1,28 @@
-"""Notes as units that can be quoted: sentences, list items, table rows, code. No I/O.
+"""Notes as passages that can be quoted: sentences, list items, table rows, properties. No I/O.
 
-A unit is verbatim: what is left out is the mark in front of it (a dash, a number) and line breaks
-within a paragraph. It knows its place, so that it can be cited and read in context.
+A passage has the words of its note. Left out are marks: dashes, numbers of items, the brackets of
+links, line breaks within a paragraph; the cells of a row stand beside the names of their columns.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from operator import itemgetter
+from pathlib import PurePosixPath
+from typing import Any, Literal
 
 from agents.core.stemming import stems
 
-Kind = Literal["sentence", "item", "row", "code", "meta"]
+PassageKind = Literal["sentence", "item", "row", "code", "property"]
 Lines = list[tuple[int, str]]
 
 _HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 _ITEM = re.compile(r"\s*([-*+]|\d{1,3}[.)])\s+(\S.*)$")
 _FENCE = re.compile(r"\s*(```|~~~)")
+_LINK = re.compile(r"!?\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
+_EMBED_LINE = re.compile(r"\s*!\[\[[^\]\n]*\]\]\s*")
 _END = re.compile(r"[.!?…][\"'”\u2019)\]*_]*(?=\s+[\"'“\u2018(\[*_]*[A-ZÄÖÜÀ-Þ0-9])")
 _NO_END = re.compile(
     r"(?:\b(?:[A-Za-z]|e\.g|i\.e|z\.\s?B|d\.\s?h|u\.\s?a|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|approx|ca|etc|vs"
@@ -25,26 +30,31 @@ _NO_END = re.compile(
 )
 _NO_END_CHARS = 12
 _DATE_GOES_ON = re.compile(r"\s+\d{0,2}\s*(?:[A-Z][a-zäöü]+\b)")
+_SILENT_KEYS = frozenset({"cover", "cssclasses", "icon", "color", "banner", "id", "uid"})
 
 
 @dataclass(frozen=True)
-class Unit:
+class Passage:
     path: str
     line: int
     text: str
-    kind: Kind = "sentence"
+    kind: PassageKind = "sentence"
     title: str = ""
-    heading: str = ""
+    headings: tuple[str, ...] = ()
+    """The headings above it, without the title of the note."""
     block: int = 0
-    """Units of one paragraph, list or table share it; it counts up through the note."""
+    """Passages of one paragraph, list or table share it; it counts up through the note."""
     mark: str = ""
     """What stands before a list item: a dash, or its number."""
     lead: str = ""
-    """The sentence before a list, or a table's two first lines."""
-    before: "Unit | None" = field(default=None, repr=False, compare=False)
+    """The last sentence before a list or a table, in the same section."""
+    labels: str = ""
+    """Tags and aliases of the note."""
+    before: "Passage | None" = field(default=None, repr=False, compare=False)
     """The sentence before this one in its paragraph."""
     read: bool = True
     """Whether it comes from a note that was read, not from a search."""
+    source: Literal["vault", "thread", "code"] = "vault"
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -52,18 +62,31 @@ class Unit:
 
     @cached_property
     def around(self) -> frozenset[str]:
-        return frozenset(stems(f"{self.heading} {self.lead}"))
+        return frozenset(stems(f"{' '.join(self.headings)} {self.lead}"))
 
     @cached_property
     def named(self) -> frozenset[str]:
-        return frozenset(stems(f"{self.title} {self.path.removesuffix('.md')}"))
+        return frozenset(stems(f"{self.title} {self.path.removesuffix('.md')} {self.labels}"))
+
+    @property
+    def heading(self) -> str:
+        return self.headings[-1] if self.headings else ""
+
+    @property
+    def is_step(self) -> bool:
+        return self.mark[:-1].isdigit()
+
+    @property
+    def citation(self) -> str:
+        is_thread = self.source == "thread"
+        return f"[thread:{self.path}#{self.line}]" if is_thread else f"[{self.path}:{self.line}]"
 
     @property
     def place(self) -> tuple[str, int]:
         return self.path, self.line
 
 
-def sentences(text: str) -> Iterator[tuple[int, str]]:
+def split_sentences(text: str) -> Iterator[tuple[int, str]]:
     """Yield the sentences of a paragraph, each with where it starts."""
     start = 0
     for end in _END.finditer(text):
@@ -80,83 +103,116 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
         yield start, text[start:]
 
 
-def units(path: str, lines: Iterable[tuple[int, str]]) -> list[Unit]:
-    """Return the units of a note, from its numbered lines."""
-    return _Reader(path).read(list(lines))
+def strip_links(text: str) -> str:
+    """Return text with links to notes as they are read: by their name, or as they are called."""
+    return _LINK.sub(lambda m: m[2] or m[1], text) if "[[" in text else text
 
 
-class _Reader:
-    def __init__(self, path: str) -> None:
-        self.found: list[Unit] = []
-        self.path, self.title, self.heading = path, "", ""
+def parse_note(path: str, lines: Iterable[tuple[int, str]], title: str = "") -> list[Passage]:
+    """Return the passages of a note, from its numbered lines."""
+    return _NoteParser(path, title).parse(list(lines))
+
+
+class _NoteParser:
+    def __init__(self, path: str, title: str) -> None:
+        self.found: list[Passage] = []
+        self.path, self.title, self.labels = path, title, ""
+        self.levels: list[tuple[int, str]] = []
         self.block = 0
 
-    def read(self, lines: Lines) -> list[Unit]:
-        at = self._front(lines)
+    def parse(self, lines: Lines) -> list[Passage]:
+        at = self._parse_properties(lines)
+        self.title = self.title or _find_title(lines[at:]) or PurePosixPath(self.path).stem
+        self.found = [replace(p, title=self.title, labels=self.labels) for p in self.found]
         while at < len(lines):
-            at = self._next(lines, at)
+            at = self._parse_block(lines, at)
         return self.found
 
-    def _add(self, line: int, text: str, kind: Kind, **more: object) -> Unit:
-        unit = Unit(self.path, line, text, kind, self.title, self.heading, self.block)
-        unit = replace(unit, **more)  # type: ignore[arg-type]  # the fields named by the callers
-        self.found.append(unit)
-        return unit
+    def _add(self, line: int, text: str, kind: PassageKind, **more: Any) -> Passage:
+        headings = tuple(name for _, name in self.levels if name != self.title)
+        passage = Passage(
+            self.path,
+            line,
+            strip_links(text).strip(),
+            kind,
+            self.title,
+            headings,
+            self.block,
+            labels=self.labels,
+            **more,
+        )
+        self.found.append(passage)
+        return passage
 
-    def _front(self, lines: Lines) -> int:
-        """Add title and facts of the frontmatter; return the line after it."""
+    def _parse_properties(self, lines: Lines) -> int:
+        """Add the properties at the head of a note; return the line after them."""
         if not lines or lines[0][1].strip() != "---":
             return 0
         end = next((at for at, (_, text) in enumerate(lines[1:], 1) if text.strip() == "---"), 0)
-        for number, text in lines[1:end]:
-            key, colon, value = text.partition(":")
-            if key.strip().lower() == "title":
-                self.title = value.strip().strip("\"'")
-            elif colon and value.strip():
-                self._add(number, text.strip(), "meta")
+        key, number, values = "", 0, list[str]()
+        for line, text in [*lines[1:end], (0, ":")] if end else []:
+            if key and text.lstrip().startswith("- "):
+                values.append(text.strip()[2:])
+                continue
+            self._add_property(key, number, values)
+            key, _, value = (part.strip() for part in text.partition(":"))
+            number, values = line, [value] if value.strip("[]") else []
         return end + 1 if end else 0
 
-    def _next(self, lines: Lines, at: int) -> int:
+    def _add_property(self, key: str, line: int, values: list[str]) -> None:
+        texts = [strip_links(value.strip("\"'")).strip("[]\"' ") for value in values]
+        value, name = ", ".join(filter(None, texts)), key.lower()
+        if not value or "{{" in value or name in _SILENT_KEYS:
+            return
+        if name == "title":
+            self.title = value
+        elif name in ("tags", "aliases", "tag", "alias"):
+            self.labels = f"{self.labels} {value}".strip()
+        else:
+            self._add(line, f"{key}: {value}", "property")
+
+    def _parse_block(self, lines: Lines, at: int) -> int:
         """Read one block and return the line after it."""
         text = lines[at][1]
         self.block += 1
-        if not text.strip() or _is_rule(text):
+        if not text.strip() or _is_rule(text) or _EMBED_LINE.fullmatch(text):
             return at + 1
         if heading := _HEADING.match(text):
-            self.heading = heading[2].rstrip().rstrip("#").rstrip()
-            if heading[1] == "#" and not self.title:
-                self.title = self.heading
+            level = len(heading[1])
+            self.levels = [known for known in self.levels if known[0] < level]
+            self.levels.append((level, strip_links(heading[2]).rstrip().rstrip("#").rstrip()))
             return at + 1
         if _FENCE.match(text):
-            return self._code(lines, at)
+            return self._parse_code(lines, at)
         if text.lstrip().startswith("|"):
-            return self._table(lines, at)
+            return self._parse_table(lines, at)
         if _ITEM.match(text):
-            return self._list(lines, at)
-        return self._paragraph(lines, at)
+            return self._parse_list(lines, at)
+        return self._parse_paragraph(lines, at)
 
-    def _code(self, lines: Lines, at: int) -> int:
+    def _parse_code(self, lines: Lines, at: int) -> int:
         end = at + 1
         while end < len(lines) and not _FENCE.match(lines[end][1]):
             end += 1
         body = "\n".join(text for _, text in lines[at + 1 : end])
         if body.strip():
-            self._add(lines[at][0], body, "code")
+            self._add(lines[at][0], body, "code", lead=self._get_lead())
         return end + 1
 
-    def _table(self, lines: Lines, at: int) -> int:
+    def _parse_table(self, lines: Lines, at: int) -> int:
         end = at
         while end < len(lines) and lines[end][1].lstrip().startswith("|"):
             end += 1
-        rows = lines[at:end]
-        head = len(rows) > 1 and _is_rule(rows[1][1])
-        lead = f"{rows[0][1].strip()}\n{rows[1][1].strip()}" if head else ""
-        for number, text in rows[2 if head else 0 :]:
-            self._add(number, text.strip(), "row", lead=lead)
+        rows, lead = lines[at:end], self._get_lead()
+        has_head = len(rows) > 1 and _is_rule(rows[1][1])
+        names = _split_cells(rows[0][1]) if has_head else []
+        for number, text in rows[2 if has_head else 0 :]:
+            if row := _join_cells(names, _split_cells(text)):
+                self._add(number, row, "row", lead=lead)
         return end
 
-    def _list(self, lines: Lines, at: int) -> int:
-        lead = self._lead()
+    def _parse_list(self, lines: Lines, at: int) -> int:
+        lead = self._get_lead()
         while at < len(lines) and (item := _ITEM.match(lines[at][1])):
             number, text = lines[at][0], item[2].rstrip()
             at += 1
@@ -168,13 +224,12 @@ class _Reader:
                 at += 1  # items set apart by empty lines are still one list
         return at
 
-    def _lead(self) -> str:
-        """Return the sentence that introduces what follows, if the last one does."""
+    def _get_lead(self) -> str:
         last = self.found[-1] if self.found else None
-        fits = last and last.kind == "sentence" and last.heading == self.heading
-        return last.text if last and fits and last.text.endswith(":") else ""
+        near = last and last.kind == "sentence" and last.block >= self.block - 2
+        return last.text if last and near else ""
 
-    def _paragraph(self, lines: Lines, at: int) -> int:
+    def _parse_paragraph(self, lines: Lines, at: int) -> int:
         text, starts = "", []
         while at < len(lines) and _is_plain(lines[at][1]):
             starts.append((len(text), lines[at][0]))
@@ -182,11 +237,33 @@ class _Reader:
             at += 1
             if at < len(lines) and lines[at][0] != starts[-1][1] + 1:
                 break  # the middle of the note was cut out here
-        before: Unit | None = None
-        for start, sentence in sentences(text.rstrip()):
-            line = max(number for offset, number in starts if offset <= start)
-            before = self._add(line, sentence.strip(), "sentence", before=before)
+        before: Passage | None = None
+        for start, sentence in split_sentences(text.rstrip()):
+            line = starts[bisect_right(starts, start, key=itemgetter(0)) - 1][1]
+            before = self._add(line, sentence, "sentence", before=before)
         return at
+
+
+def _find_title(lines: Lines) -> str:
+    """Return the heading of the first level that a note begins with."""
+    first = next((text for _, text in lines if text.strip()), "")
+    found = _HEADING.match(first)
+    return found[2].strip(" #") if found and found[1] == "#" else ""
+
+
+def _split_cells(row: str) -> list[str]:
+    return [cell.strip() for cell in strip_links(row).strip().strip("|").split("|")]
+
+
+def _join_cells(names: list[str], cells: list[str]) -> str:
+    """Return a row as text: its first cell, then each other one behind the name of its column."""
+    named = [*names, *[""] * len(cells)]
+    rest = (
+        f"{name}: {cell}" if name else cell
+        for name, cell in zip(named[1:], cells[1:], strict=False)
+        if cell
+    )
+    return " · ".join(filter(None, [cells[0], *rest]))
 
 
 def _is_rule(text: str) -> bool:

@@ -3,7 +3,7 @@
 ENGLISH = {
     "declared": "Answered without a language model: these are passages of your notes.",
     "plain": "Answered without a language model.",
-    "nearest": "Nothing in the notes answers this directly. What comes nearest:",
+    "nearest": "Nothing in the notes answers this directly; these come closest:",
     "nothing": "I found nothing about this in the notes.",
     "looked": "I looked for: {}.",
     "unread": "Found by searching; I could not read the whole notes.",
@@ -12,7 +12,6 @@ ENGLISH = {
     "not_yet": "I have not looked into the notes yet, and this was the last iteration.",
     "empty": "There are no notes yet. Add some, and ask again.",
     "notes": "The notes:",
-    "mentions": "Mentioned here:",
     "about": "About “{}”:",
     "more": "There is more; ask for one of them.",
     "result": "The tool says:",
@@ -22,7 +21,7 @@ ENGLISH = {
 GERMAN = {
     "declared": "Ohne Sprachmodell beantwortet: Das sind Stellen aus deinen Notizen.",
     "plain": "Ohne Sprachmodell beantwortet.",
-    "nearest": "Nichts in den Notizen beantwortet das unmittelbar. Am nächsten kommt:",
+    "nearest": "Nichts in den Notizen beantwortet das unmittelbar; am nächsten kommen:",
     "nothing": "Dazu habe ich in den Notizen nichts gefunden.",
     "looked": "Gesucht habe ich nach: {}.",
     "unread": "Durch Suchen gefunden; ganz lesen konnte ich die Notizen nicht.",
@@ -31,7 +30,6 @@ GERMAN = {
     "not_yet": "Ich habe noch nicht in die Notizen gesehen, und dies war die letzte Runde.",
     "empty": "Es gibt noch keine Notizen. Lege welche an und frage noch einmal.",
     "notes": "Die Notizen:",
-    "mentions": "Erwähnt wird es hier:",
     "about": "Zu „{}“:",
     "more": "Es gibt noch mehr; frage nach einer davon.",
     "result": "Das Werkzeug sagt:",
@@ -40,5 +38,6 @@ GERMAN = {
 }
 
 
-def phrases(german: bool) -> dict[str, str]:
+def get_phrases(german: bool) -> dict[str, str]:
+    """Return the phrases in the language of a question."""
     return GERMAN if german else ENGLISH

@@ -1,51 +1,59 @@
-"""What to do next: which tools to call, or None to answer. Decided from the conversation alone."""
+"""What to do next: which tools to call, or none to answer. Decided from the conversation alone."""
 
 import re
 from collections.abc import Collection, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
-from agents.core.stemming import stems
-from agents.llm.embedded.evidence import Material
-from agents.llm.embedded.lists import best_lists
+from agents.llm.embedded.answers import find_answer
+from agents.llm.embedded.evidence import Evidence
 from agents.llm.embedded.question import Kind, Question
-from agents.llm.embedded.request import Hit, Talk, snippet_units
-from agents.llm.embedded.scoring import Scale
-from agents.llm.embedded.vocabulary import in_other_words, telling
+from agents.llm.embedded.request import NoteMatch, ParsedRequest, parse_snippet
+from agents.llm.embedded.scoring import PassageScorer, rate_title
+from agents.llm.embedded.vocabulary import list_content_words, list_synonyms
 
 Call = tuple[str, dict[str, Any]]
 
-READS = 3
-"""Notes that are read in one turn."""
-_HITS, _ALL_HITS = 8, 15
-_QUERY_WORDS = 12
-_SURE = 0.6
-_OTHER_TOOLS = {Kind.CALCULATE: "calculate", Kind.TIME: "current_time"}
+READS, MAX_READS = 3, 5
+"""Notes that are read in one turn; of a folder that is asked for."""
+_HITS, _MANY_HITS = 8, 15
+_QUERY_WORDS, _QUERY_CHARS = 12, 400
 _MD = re.compile(r"[\w./-]+\.md\b")
 _FOLDER = re.compile(
     r"\b(?:in|under|below|from|unter)\s+(?:the\s+|dem\s+ordner\s+)?([\w/-]+?)/?(?:\s+(?:folder|ordner))?\W*$",
     re.IGNORECASE,
 )
+_ENTRANCES = ("index", "readme", "overview", "home", "start", "about", "ubersicht", "übersicht")
+"""Names of notes that say what the others are about."""
+_UNSOUGHT = (Kind.TALK, Kind.CALCULATE, Kind.TIME, Kind.NOTES, Kind.RECENT)
 
 
-def next_calls(
-    talk: Talk, questions: Sequence[Question], offered: Collection[str], material: Material
+def plan_calls(
+    request: ParsedRequest,
+    questions: Sequence[Question],
+    offered: Collection[str],
+    evidence: Evidence,
 ) -> list[Call]:
     """Return the calls of the next turn, none made before; empty when it is time to answer."""
-    first = [call for question in questions for call in _first(question, offered)]
-    calls = _new(first, talk, offered) or _new(_then(talk, questions, material), talk, offered)
-    return calls[: talk.cap]
+    first = [call for question in questions for call in _plan_first(question, request, offered)]
+    calls = _keep_new(first, request, offered)
+    if not calls:
+        calls = _keep_new(_plan_more(request, questions, evidence), request, offered)
+    return calls[: request.cap]
 
 
-def _new(calls: Sequence[Call], talk: Talk, offered: Collection[str]) -> list[Call]:
+def _keep_new(
+    calls: Sequence[Call], request: ParsedRequest, offered: Collection[str]
+) -> list[Call]:
     """Return calls that can be made and were not, each once."""
     found: list[Call] = []
     for call in calls:
-        if call not in found and call[0] in offered and not talk.made(*call):
+        if call not in found and call[0] in offered and not request.has_made(*call):
             found.append(call)
     return found
 
 
-def _first(question: Question, offered: Collection[str]) -> list[Call]:
+def _plan_first(question: Question, request: ParsedRequest, offered: Collection[str]) -> list[Call]:
     """Return what a question needs before anything else."""
     match question.kind:
         case Kind.TALK:
@@ -57,104 +65,118 @@ def _first(question: Question, offered: Collection[str]) -> list[Call]:
         case Kind.NOTES if "vault_list" in offered:
             folder = _FOLDER.search(question.text)
             return [("vault_list", {"folder": folder[1]} if folder else {})]
+        case Kind.RECENT if request.newest:
+            return [_read(path) for path in request.newest[:READS]]
         case Kind.COMPARE if len(question.sides) == 2:
-            return [_search(telling(side) or [side]) for side in question.sides]
-    named = [("vault_read", {"path": path}) for path in _MD.findall(question.text)[:READS]]
-    return [*named, _search(_query(question), question.kind)]
-
-
-def _query(question: Question) -> list[str]:
-    return [*question.words, *question.context] or ["overview"]
-
-
-def _search(words: Sequence[str], kind: Kind = Kind.WHAT) -> Call:
-    limit = _ALL_HITS if kind in (Kind.MENTION, Kind.LIST) else _HITS
-    return "vault_search", {"queries": [" ".join(words[:_QUERY_WORDS])[:400]], "limit": limit}
-
-
-def _then(talk: Talk, questions: Sequence[Question], material: Material) -> list[Call]:
-    """After the first searches: read, and if that does not do, search and read once more."""
-    done = {kind for kind, tool in _OTHER_TOOLS.items() if talk.results(tool)} | {Kind.TALK}
-    asked = [question for question in questions if question.kind not in done]
-    if asked and all(q.kind is Kind.NOTES for q in asked) and not material.listing:
+            shared = list_content_words(question.sides[0])[:1]
+            return [
+                _search([list_content_words(side), [*shared, *list_content_words(side)]])
+                for side in question.sides
+            ]
+    if not question.words and not question.context and "vault_list" in offered:
         return [("vault_list", {})]
-    if not asked or not talk.results("vault_search"):
-        return []
+    named = [_read(path) for path in _MD.findall(question.text)[:READS]]
+    phrasings = list_phrasings(question)
+    return [*named, _search(phrasings, question.kind), ("thread_seek", {"queries": phrasings})]
+
+
+def list_phrasings(question: Question) -> list[str]:
+    """Return what to look for: the words, the same in other words, and the longest of them."""
+    words = [*question.words, *question.context]
+    others = list_synonyms(question.words)
+    longest = sorted(question.words, key=len, reverse=True)[:2]
+    several = [words, [*question.words[:6], *others]] if others else [words]
+    if len(question.words) > 3:
+        several.append(longest)
+    return list(dict.fromkeys(filter(None, map(_phrase, several)))) or ["overview"]
+
+
+def _phrase(words: Sequence[str]) -> str:
+    return " ".join(words[:_QUERY_WORDS])[:_QUERY_CHARS]
+
+
+def _search(phrasings: Sequence[str | list[str]], kind: Kind = Kind.WHAT) -> Call:
+    queries = [_phrase(p) if isinstance(p, list) else p for p in phrasings]
+    limit = _MANY_HITS if kind in (Kind.MENTION, Kind.LIST) else _HITS
+    queries = list(dict.fromkeys(filter(None, queries))) or ["overview"]
+    return "vault_search", {"queries": queries, "limit": limit}
+
+
+def _read(path: str) -> Call:
+    return "vault_read", {"path": path}
+
+
+def _plan_more(
+    request: ParsedRequest, questions: Sequence[Question], evidence: Evidence
+) -> list[Call]:
+    """After the first searches: read, and if that does not do, read once more."""
     pending = [
         (s.name, s.arguments)
-        for s in talk.steps
-        if s.over_cap and not talk.made(s.name, s.arguments)
+        for s in request.steps
+        if s.over_cap and not request.has_made(s.name, s.arguments)
     ]
     if pending:
         return pending
-    searched = {step.turn for step in talk.results("vault_search")}
-    rounds = sum(any(turn > since for turn in _turns(talk, "vault_read")) for since in searched)
-    unread = _reading(asked, material)
-    if unread and not rounds:
-        return unread
-    if talk.warned or _sure(asked, material):
+    asked = [question for question in questions if question.kind not in _UNSOUGHT]
+    if any(q.kind is Kind.NOTES for q in questions) and not evidence.listing:
+        return [("vault_list", {})]
+    folders = [call for question in asked for call in _list_folder(question, evidence)]
+    if any(not request.has_made(*call) for call in folders):
+        return folders
+    rounds = len({step.turn for step in request.get_steps("vault_read")})
+    if rounds >= 2 or (rounds and (request.warned or _is_answered(asked, evidence))):
         return []
-    if len(searched) <= 1:
-        return [*_searches_again(asked), *(unread[:READS] if material.notes else [])]
-    return [] if max(_turns(talk, "vault_read"), default=0) > max(searched) else unread
+    return _plan_reads(asked, evidence)
 
 
-def _turns(talk: Talk, name: str) -> list[int]:
-    return [step.turn for step in talk.results(name)]
+def _list_folder(question: Question, evidence: Evidence) -> list[Call]:
+    if question.kind not in (Kind.LIST, Kind.SUMMARY):
+        return []
+    folder, _ = evidence.find_folder(question)
+    return [("vault_list", {"folder": folder})] if folder else []
 
 
-def _reading(questions: Sequence[Question], material: Material) -> list[Call]:
+def _plan_reads(questions: Sequence[Question], evidence: Evidence) -> list[Call]:
     """Return the notes most worth reading, for each question in turn."""
     paths: dict[str, None] = {}
-    tried = {str(step.arguments.get("path")) for step in material.talk.results("vault_read")}
-    unread = [hit for hit in material.hits if hit.path not in tried]
+    tried = {str(step.arguments.get("path")) for step in evidence.request.get_steps("vault_read")}
+    unread = [hit for hit in evidence.hits if hit.path not in tried]
     for question in questions:
+        paths.update(dict.fromkeys(_list_folder_notes(question, evidence)[:MAX_READS]))
         share = READS if len(questions) == 1 else 2
-        paths.update(dict.fromkeys(hit.path for hit in _promising(question, unread)[:share]))
-    return [("vault_read", {"path": path}) for path in list(paths)[: READS + 1]]
+        share += question.kind is Kind.LIST
+        paths.update(dict.fromkeys(hit.path for hit in _sort_hits(question, unread)[:share]))
+    return [_read(path) for path in paths if path not in tried]
 
 
-def _promising(question: Question, unread: Sequence[Hit]) -> list[Hit]:
-    """Sort hits by what the search says of the note and its best line of the question."""
-    shown = {hit.path: snippet_units(hit) for hit in unread}
-    scale = Scale(question, [unit for units in shown.values() for unit in units])
-    total = sum(question.weights.values()) or 1.0
-    by_name = question.kind is Kind.SUMMARY
+def _list_folder_notes(question: Question, evidence: Evidence) -> list[str]:
+    """Return the notes of the folder that is asked for, or those that lead into a project."""
+    if not question.words and not question.context:
+        paths = [path for path, _ in evidence.listing]
+        names = {path: PurePosixPath(path).stem.casefold() for path in paths if "/" not in path}
+        first = sorted((p for p in names if names[p] in _ENTRANCES), key=lambda p: names[p])
+        return (first or evidence.request.newest or paths)[:READS]
+    if question.kind not in (Kind.LIST, Kind.SUMMARY):
+        return []
+    folder, _ = evidence.find_folder(question)
+    return [path for path, _ in evidence.listing if folder and path.startswith(f"{folder}/")]
+
+
+def _sort_hits(question: Question, unread: Sequence[NoteMatch]) -> list[NoteMatch]:
+    """Sort hits by what the search says of the note, its best line, and its title."""
+    shown = {hit.path: parse_snippet(hit) for hit in unread}
+    scorer = PassageScorer(question, [p for passages in shown.values() for p in passages])
     top = max((hit.score for hit in unread), default=0.0) or 1.0
 
-    def worth(hit: Hit) -> float:
-        line = max((scale.weigh(unit).score for unit in shown[hit.path]), default=0.0)
+    def rate(hit: NoteMatch) -> float:
+        line = max((scorer.rate(passage).score for passage in shown[hit.path]), default=0.0)
         before = 0.3 if hit.path in question.paths else 0.0
-        name = frozenset(stems(f"{hit.title} {hit.path.removesuffix('.md')}"))
-        named = sum(weight for word, weight in question.weights.items() if word in name) / total
-        return hit.score / top + line + before + named * (1.5 if by_name else 0.3)
+        return hit.score / top + line + before + rate_title(question, hit.title)
 
-    best = sorted(unread, key=lambda hit: (-worth(hit), hit.path))
-    return [hit for hit in best if worth(hit) >= 0.4 * worth(best[0])]
-
-
-def _sure(questions: Sequence[Question], material: Material) -> bool:
-    """Return whether every question has a passage that looks like its answer."""
-    for question in questions:
-        if question.kind in (Kind.NOTES, Kind.MENTION, Kind.COMPARE, Kind.SUMMARY):
-            continue
-        scale = Scale(question, material.units)
-        if question.kind in (Kind.LIST, Kind.HOW) and best_lists(question, scale, material.units):
-            continue
-        best = scale.best(material.units)[:1]
-        if not best or best[0].coverage < _SURE or (question.is_fact and best[0].cue < 0.5):
-            return False
-    return bool(material.hits)
+    rates = {hit.path: rate(hit) for hit in unread}
+    best = sorted(unread, key=lambda hit: (-rates[hit.path], hit.path))
+    return [hit for hit in best if rates[hit.path] >= 0.4 * rates[best[0].path]]
 
 
-def _searches_again(questions: Sequence[Question]) -> list[Call]:
-    """Return the same in other words."""
-    found = []
-    for question in questions:
-        others = in_other_words(question.words)
-        if others:
-            found.append(_search([*question.words[:4], *others], question.kind))
-        elif question.context or len(question.words) > 1:
-            longest = sorted(question.words, key=len, reverse=True)[:2]
-            found.append(_search(longest, question.kind))
-    return found
+def _is_answered(questions: Sequence[Question], evidence: Evidence) -> bool:
+    return all(find_answer(question, evidence).is_certain for question in questions)

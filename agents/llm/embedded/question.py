@@ -7,8 +7,8 @@ from enum import Enum
 from functools import cached_property
 
 from agents.core.stemming import WORD_PATTERN, fold, stem
-from agents.llm.embedded.request import Exchange, cited, quoted
-from agents.llm.embedded.vocabulary import SOFT, telling
+from agents.llm.embedded.request import Exchange, list_cited, list_quotes
+from agents.llm.embedded.vocabulary import is_generic, list_content_words
 
 
 class Kind(Enum):
@@ -16,6 +16,8 @@ class Kind(Enum):
     CALCULATE = "calculate"
     TIME = "time"
     NOTES = "notes"
+    RECENT = "recent"
+    CODE = "code"
     MENTION = "mention"
     SUMMARY = "summary"
     COMPARE = "compare"
@@ -26,6 +28,7 @@ class Kind(Enum):
     NUMBER = "number"
     WHERE = "where"
     HOW = "how"
+    ABOUT = "about"
     YES_NO = "yes or no"
     WHAT = "what"
 
@@ -35,23 +38,30 @@ _PATTERNS = (
                 r"|help|hilfe|who are you|what can you do|wer bist du|was kannst du)\W*$"),
     (Kind.TIME, r"what('s| is) the (current )?time|what time is it|what('s| is) (the date )?today"
                 r"|wie spat ist es|welcher tag ist heute"),
-    (Kind.MENTION, r"\bwhere\b.*\b(mention|written|describ|document|noted|written down|discuss|say)"
+    (Kind.RECENT, r"what('s| is| has| was)? (new|changed|happened)( in [\w ]+)?"
+                  r"( lately| recently| last)?\W*$|\b(latest|newest|recent) (notes?|changes|news)"
+                  r"|changed (lately|recently)|was (ist neu|gibt es neues)|zuletzt geander"
+                  r"|(letzten?|neuesten?) (notizen|anderungen)"),
+    (Kind.CODE, r"\b(where|which file|what file|wo)\b.*\b(defin|implement|declar|code)"
+                r"|definition (of|von)\b|which (function|class|method|module)\b"),
+    (Kind.MENTION, r"\bwhere\b.*\b(mention|written|describ|document|noted|discuss|say)"
                    r"|\b(which|what|list|show|find)\b.*\bnotes?\b.*\b(mention|about|say|on|with|over"
                    r"|contain|talk|refer|discuss|describ)|\bwo steht\b"
                    r"|\bwo (wird|ist)\b.*\b(erwahn|steh|beschrieb|notier|uber|etwas)"
                    r"|welche notizen.*(erwahn|uber|zu)\b|mentions of"),
     (Kind.NOTES, r"\b(list|show|which|what|all|how many)\b.*\b(notes|files|documents)\b"
                  r"|welche notizen|alle notizen|liste.*notizen"),
-    (Kind.SUMMARY, r"what (did|do|was|were|happened|came)\b.*\b(meeting|call|conversation)\b"
+    (Kind.SUMMARY, r"what (did|was|were|happened|came)\b.*\b(meeting|call|conversation)\b"
                    r"|summar[iy]|\boverview of\b|tl;?dr|in short|\bgist\b|zusammen(fass|gefasst)"
                    r"|fasse?\b.*zusammen|uberblick|was wurde\b.*\bbesproch"),
     (Kind.COMPARE, r"\bcompare|difference between|\bversus\b|\bvs\b|vergleich|unterschied"),
     (Kind.WHY, r"\bwhy\b|\breasons?\b|how come|warum|weshalb|wieso|\bgrund"),
     (Kind.LIST, r"^(please )?(list|enumerate|name (all|the|every))\b|what are (all|the|our|my)\b"
-                r"|^(which|what) (\w+ ){0,2}\w+s (are|were|do|does|did|have|has|is|should|must"
-                r"|can|need)\b|what (else )?(parts|tasks|questions|risks|steps|rules|things)\b"
-                r"|^(welche|nenne|liste|zahle)\b|what (should|must|do) .*\b(bring|take|pack)\b"),
-    (Kind.LIST, r"\bwho are\b|\bwer sind\b"),
+                r"|^(which|what) (\w+ ){0,3}?\w+s (are|were|do|does|did|have|has|is|should|must"
+                r"|can|need|go|still|we)\b|^(welche|nenne|liste|zahle)\b"
+                r"|what (else )?(parts|tasks|questions|risks|steps|rules|things)\b"
+                r"|what (should|must|do) .*\b(bring|take|pack)\b"
+                r"|\bwho (are|is (all )?(on|in|part of))\b|\bwer (sind|ist alles|gehort)\b"),
     (Kind.HOW, r"what happens|what (do|should) (i|we|you) do|was (passiert|tun)|what is done"),
     (Kind.WHO, r"\b(who|whom|whose|wer|wem|wen|wessen)\b|which person|what is the name of"),
     (Kind.WHEN, r"^\W*(\w+ ){0,2}(when|wann)\b|(what|which) (date|day|month|year)"
@@ -59,18 +69,21 @@ _PATTERNS = (
     (Kind.NUMBER, r"\bhow (many|much|long|often|far|high|large|big|heavy|old|deep|fast|tall|wide"
                   r"|expensive|accurate|soon|quickly|thick|strong|frequently)\b"
                   r"|\bwie ?(viel|viele|lange|oft|hoch|gross|teuer|weit|schwer|alt|tief|schnell)\b"
-                  r"|what does .* cost|\bwas koste[nt]\b"
+                  r"|what (does|do|did) .* cost|\bwas koste[nt]\b"
                   r"|what (is|was|are) the .*(price|cost|budget|size|range|accuracy|weight|height"
                   r"|length|number|share|percentage|discount|voltage|capacity|rate|version)\b"),
-    (Kind.WHERE, r"\b(where|wo|wohin|woher)\b|which (place|town|harbour|city|country|room)"),
+    (Kind.WHERE, r"\b(where|wo|wohin|woher)\b|(which|what) (place|town|city|country|room)"),
     (Kind.HOW, r"\bhow\b|^\W*wie\b|\b(steps|procedure|instructions)\b|\bwas (muss|soll)\b"),
+    (Kind.ABOUT, r"\babout\W*$|^\W*(what|was) (is|are|ist|sind) |^\W*(tell me|erzahl\w*)\b"
+                 r"|\bworum\b|\bwovon\b|explain|describe|beschreib|erklar"),
     (Kind.YES_NO, r"^\W*(is|are|was|were|do|does|did|can|could|may|must|should|will|has|have|am|ist"
-                  r"|sind|war|hat|haben|kann|darf|muss|gibt es|wird|werden|soll)\b"),
+                  r"|sind|war|hat|haben|kann|darf|durfen|konnen|muss|mussen|gibt es|wird|werden"
+                  r"|soll|sollen)\b"),
 )  # fmt: skip
 _COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
 _GERMAN = re.compile(
     r"\b(der|die|das|den|dem|und|ist|sind|wer|wie|wann|wo|warum|wird|wurde|eine?[nmrs]?|nicht|fur"
-    r"|gibt|welche[rs]?|kostet|mit|von|bei|hat|zusammen|danke|hallo|weiter)\b"
+    r"|gibt|welche[rs]?|kostet|mit|von|bei|hat|zusammen|danke|hallo|weiter|worum|wir|ich)\b"
 )
 _BACK = re.compile(
     r"\b(it|its|they|them|their|that|those|this|these|he|him|his|she|her|there|one|ones|same"
@@ -82,8 +95,8 @@ _ORDINALS = {
     "first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "erste": 0,
     "zweite": 1, "dritte": 2, "vierte": 3, "letzte": -1, "1st": 0, "2nd": 1, "3rd": 2,
 }  # fmt: skip
-_SUM = re.compile(r"[\d(][\d\s.+*/()%-]+")
-_SUM_INSIDE = re.compile(r"[\d)]\s*[+*/%]\s*[+*\d(-]|[\d)] - ?[\d(]")
+_SUM = re.compile(r"[\d(][\d\s.+*/()-]+")
+_SUM_INSIDE = re.compile(r"[\d)]\s*[+*/]\s*[+*\d(-]|[\d)] - ?[\d(]")
 _SUM_ASKED = re.compile(
     r"\b(what is|whats|calculate|compute|how much is|was ist|wie ?viel ist|rechne)\b"
 )
@@ -98,8 +111,9 @@ _MAX_PARTS = 3
 _MAX_CHARS = 2_000
 _KIND_CHARS = 400
 """What is asked is seen from the beginning; a long text must not take long to look at."""
-_CONTEXT = 0.35
-_SOFT = 0.4
+_CONTEXT_WEIGHT, _SOFT_WEIGHT = 0.35, 0.4
+_FACTS = (Kind.WHO, Kind.WHEN, Kind.NUMBER, Kind.WHERE)
+_ALONE = (Kind.TALK, Kind.CALCULATE, Kind.TIME, Kind.NOTES, Kind.RECENT)
 
 
 @dataclass(frozen=True)
@@ -122,17 +136,21 @@ class Question:
     @cached_property
     def weights(self) -> dict[str, float]:
         """How much each stem counts."""
-        weights = {stem(fold(word)): _CONTEXT for word in self.context}
-        own = (stem(fold(word)) for word in self.words)
-        return weights | {word: _SOFT if word in SOFT else 1.0 for word in own}
+        weights = {stem(fold(word)): _CONTEXT_WEIGHT for word in self.context}
+        return weights | {stem(fold(word)): self._weigh(word) for word in self.words}
+
+    def _weigh(self, word: str) -> float:
+        """Weigh a word: answers put verbs in other words, and German writes only nouns large."""
+        is_soft = is_generic(stem(fold(word))) or (self.german and word.islower())
+        return _SOFT_WEIGHT if is_soft else 1.0
 
     @property
     def expression(self) -> str:
-        return _sum_in(self.text)
+        return _find_sum(self.text)
 
     @property
     def is_fact(self) -> bool:
-        return self.kind in (Kind.WHO, Kind.WHEN, Kind.NUMBER, Kind.WHERE)
+        return self.kind in _FACTS
 
 
 def analyse_all(text: str, earlier: Sequence[Exchange] = ()) -> list[Question]:
@@ -152,83 +170,81 @@ def analyse(text: str, earlier: Sequence[Exchange] = ()) -> Question:
     folded = fold(text)
     question = Question(
         text=text,
-        kind=_kind(folded),
+        kind=_find_kind(folded),
         german=bool(_GERMAN.search(folded)),
-        words=tuple(telling(text)),
-        sides=_sides(text),
+        words=tuple(list_content_words(text)),
+        sides=_find_sides(text),
         folded=folded,
     )
-    return _resolved(question, earlier) if earlier and _leans(question) else question
+    return _resolve(question, earlier) if earlier and _leans_back(question) else question
 
 
-def _kind(folded: str) -> Kind:
+def _find_kind(folded: str) -> Kind:
     folded = folded[:_KIND_CHARS]
-    expression = _sum_in(folded)
+    expression = _find_sum(folded)
     if expression and (_SUM_ASKED.search(folded) or 2 * len(expression) > len(folded)):
         return Kind.CALCULATE
     return next((kind for kind, pattern in _COMPILED if pattern.search(folded)), Kind.WHAT)
 
 
-def _sum_in(text: str) -> str:
+def _find_sum(text: str) -> str:
     """Return the first piece of arithmetic in a text; dates and telephone numbers are none."""
     for found in _SUM.finditer(text):
-        expression = found[0].rstrip(" .+*/(%-")
+        expression = found[0].rstrip(" .+*/(-")
         if _SUM_INSIDE.search(expression):
             return expression
     return ""
 
 
-def _sides(text: str) -> tuple[str, ...]:
+def _find_sides(text: str) -> tuple[str, ...]:
     match = _BETWEEN.search(text[:_KIND_CHARS].rstrip("?.! "))
     return tuple(side.strip() for side in match.groups() if side) if match else ()
 
 
-def _leans(question: Question) -> bool:
+def _leans_back(question: Question) -> bool:
     """Return whether it can only be understood with what was said before."""
-    if question.kind in (Kind.TALK, Kind.CALCULATE, Kind.TIME, Kind.NOTES):
+    if question.kind in _ALONE:
         return False
     if not question.words:
-        return True
+        return not re.search(r"\b(project|projekt)", question.folded)
     few = len(question.words) <= 3 and not any(w[0].isupper() for w in question.words[1:])
     opens = bool(_OPENS_BACK.search(question.folded)) and len(question.words) <= 2
     return opens or (few and bool(_BACK.search(question.folded)))
 
 
-def _resolved(question: Question, earlier: Sequence[Exchange]) -> Question:
+def _resolve(question: Question, earlier: Sequence[Exchange]) -> Question:
     last = earlier[-1]
     before = analyse(last.question, earlier[:-1][-4:])
-    quotes = quoted(last.answer)
+    quotes = list_quotes(last.answer)
     kind = question.kind
-    if _WHAT_ABOUT.search(question.folded) and kind in (Kind.WHAT, Kind.YES_NO):
+    if _WHAT_ABOUT.search(question.folded) and kind in (Kind.WHAT, Kind.YES_NO, Kind.ABOUT):
         kind = before.kind
-    words, context = question.words, (*before.words, *before.context)
     pointed = next(
         (n for w, n in _ORDINALS.items() if re.search(rf"\b{w}\b", question.folded)), None
     )
+    words, context = question.words, (*before.words, *before.context)
     if pointed is not None and -len(quotes) <= pointed < len(quotes):
         words = tuple(w for w in words if fold(w) not in _ORDINALS)
-        context = tuple(telling(quotes[pointed])[:8])
+        context = tuple(list_content_words(quotes[pointed])[:8])
         if not words:
             words, context = context, ()
             kind = Kind.WHAT if kind is before.kind else kind
     elif not words:
-        words, context = (*before.words, *_names(quotes)), before.context
-    elif pointed is not None:
-        context = tuple(w for w in context if fold(w) not in _ORDINALS)
+        words, context = (*before.words, *_list_names(quotes)), before.context
     elif not context or question.kind in (Kind.WHO, Kind.WHY):
-        context = (*context, *_names(quotes))
+        context = (*context, *_list_names(quotes))
     return replace(
         question,
         kind=kind,
         german=question.german or (before.german and not question.words),
         words=words,
         context=tuple(dict.fromkeys(w for w in context if w not in words))[:12],
-        paths=tuple(cited([last.answer])),
+        paths=tuple(list_cited([last.answer])),
         said=tuple(quotes) if kind is Kind.WHY else (),
     )
 
 
-def _names(quotes: Sequence[str]) -> list[str]:
+def _list_names(quotes: Sequence[str]) -> list[str]:
     """Return names in the first thing that was quoted: what a pronoun most likely stands for."""
     first = quotes[0] if quotes else ""
-    return [w for w in telling(first) if w[0].isupper() and WORD_PATTERN.match(w)][:4]
+    return [w for w in list_content_words(first) if w[0].isupper() and WORD_PATTERN.match(w)][:4]

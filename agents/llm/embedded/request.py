@@ -7,20 +7,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.core.messages import Message, ModelRequest
-from agents.llm.embedded.passages import Unit, sentences, units
+from agents.llm.embedded.passages import Passage, parse_note, split_sentences
 
-_NOTES = re.compile(r"(?:\A|\n)\[Oracle: .*\Z", re.DOTALL)
+_SYSTEM_NOTE = re.compile(r"(?:\A|\n)\[Oracle: .*\Z", re.DOTALL)
 _GO_ON = re.compile(
-    r"\W*(?:please |bitte )?(?:continue|go on|carry on|weiter|mach weiter)\W*", re.I
+    r"\W*(?:please |bitte )?(?:continue|go on|carry on|mach weiter|weiter)"
+    r"(?: from)?(?: where you (?:stopped|left off))?(?: please| bitte)?\W*",
+    re.IGNORECASE,
 )
 _HIT = re.compile(
     r"\d+\. (?P<path>[^:]+\.md):(?P<line>\d+) \(score (?P<score>[\d.]+)\) ?(?P<in>.*)"
 )
+_ENTRY = re.compile(r"\d+\. (?P<path>.+)#(?P<line>\d+) \(score [\d.]+\) ?(?P<in>.*)")
 _LINE = re.compile(r"(\d+)\| ?(.*)")
 _LISTED = re.compile(r"- ([^:]+\.md) \((.*)\)$")
+_PROMPTED = re.compile(r"^- (.+\.md)$", re.MULTILINE)
+_MISSING = re.compile(r"No note has: (.+)\.$")
 _OVER_CAP = "Refused: at most"
-_RULE = re.compile(r"[\s:|-]+")
-CITATION = re.compile(r"\[([^\[\]\n:]+\.md)(?::(\d+))?\]")
+_CALLS = 5
+"""Calls that one turn makes, unless fewer are allowed."""
+CITATION = re.compile(r"\[(thread:[^\[\]\n]+?|[^\[\]\n:]+\.\w{1,8})(?:[:#](\d+))?\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,9 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class NoteMatch:
+    """A note that a search found, with its best line."""
+
     path: str
     line: int
     score: float
@@ -54,7 +62,7 @@ class Exchange:
 
 
 @dataclass(slots=True)
-class Talk:
+class ParsedRequest:
     """The conversation up to here, as far as it matters."""
 
     question: str = ""
@@ -64,11 +72,13 @@ class Talk:
     """Turns of this run that called tools."""
     warned: bool = False
     """Whether the system has said that a limit is near."""
+    newest: list[str] = field(default_factory=list)
+    """The notes that the system prompt names, those that changed last first."""
 
-    def results(self, name: str) -> list[Step]:
-        return [step for step in self.steps if step.name == name and not step.over_cap]
+    def get_steps(self, *names: str) -> list[Step]:
+        return [step for step in self.steps if step.name in names and not step.over_cap]
 
-    def made(self, name: str, arguments: dict[str, Any]) -> bool:
+    def has_made(self, name: str, arguments: dict[str, Any]) -> bool:
         """Return whether this call was run, or refused for good."""
         same = (name, arguments)
         return any((s.name, s.arguments) == same and not s.over_cap for s in self.steps)
@@ -78,45 +88,49 @@ class Talk:
         """How many calls of one turn are run, as far as a refusal has shown."""
         over = {step.turn for step in self.steps if step.over_cap}
         ran = [sum(s.turn == turn and not s.over_cap for s in self.steps) for turn in over]
-        return max(1, min(ran)) if ran else 20
+        return max(1, min(ran)) if ran else _CALLS
 
 
-def read_talk(request: ModelRequest) -> Talk:
+def parse_request(request: ModelRequest) -> ParsedRequest:
     """Go through the messages once; each question starts an exchange anew."""
-    talk, calls, answer = Talk(), {}, ""
+    parsed, calls, answer = ParsedRequest(), {}, ""
+    newest: list[str] = []
     for message in request.messages:
-        role, content = message.get("role"), _content(message)
-        text = _NOTES.sub("", content)
+        role, content = message.get("role"), _get_content(message)
+        text = _SYSTEM_NOTE.sub("", content)
         noted = len(text) != len(content)
-        if role == "user" and text.strip():
-            talk = _next_question(talk, text.strip(), answer)
+        if role == "system":
+            newest = newest or _PROMPTED.findall(content)
+        elif role == "user" and text.strip():
+            parsed = _begin_exchange(parsed, text.strip(), answer)
             answer = ""
         elif role == "assistant":
             answer = "\n".join(filter(None, [answer, content]))
-            made = _calls(message)
-            talk.turns += bool(made)
+            made = _parse_calls(message)
+            parsed.turns += bool(made)
             calls.update(made)
         elif role == "tool" and message.get("tool_call_id") in calls:
             name, arguments = calls.pop(message["tool_call_id"])
-            talk.steps.append(Step(name, arguments, text.rstrip("\n"), talk.turns))
-        talk.warned = (talk.warned or noted) and role != "system"
-    return talk
+            parsed.steps.append(Step(name, arguments, text.rstrip("\n"), parsed.turns))
+        parsed.warned = (parsed.warned or noted) and role != "system"
+    parsed.newest = newest
+    return parsed
 
 
-def _next_question(talk: Talk, question: str, answer: str) -> Talk:
+def _begin_exchange(parsed: ParsedRequest, question: str, answer: str) -> ParsedRequest:
     """Return a new exchange; being asked to go on is the old one, with what it had found."""
-    if talk.question and _GO_ON.fullmatch(question):
-        return Talk(talk.question, talk.earlier, talk.steps, talk.turns)
-    earlier = [*talk.earlier, Exchange(talk.question, answer)] if talk.question else []
-    return Talk(question, earlier)
+    if parsed.question and _GO_ON.fullmatch(question[:200]):
+        return ParsedRequest(parsed.question, parsed.earlier, parsed.steps, parsed.turns)
+    earlier = [*parsed.earlier, Exchange(parsed.question, answer)] if parsed.question else []
+    return ParsedRequest(question, earlier)
 
 
-def _content(message: Message) -> str:
+def _get_content(message: Message) -> str:
     content = message.get("content")
     return content if isinstance(content, str) else ""
 
 
-def _calls(message: Message) -> dict[str, tuple[str, dict[str, Any]]]:
+def _parse_calls(message: Message) -> dict[str, tuple[str, dict[str, Any]]]:
     found = {}
     for call in message.get("tool_calls") or ():
         try:
@@ -130,57 +144,69 @@ def _calls(message: Message) -> dict[str, tuple[str, dict[str, Any]]]:
 # -- what the tools returned ----------------------------------------------------------------------
 
 
-def hits(result: str) -> list[Hit] | None:
+def parse_hits(result: str) -> list[NoteMatch] | None:
     """Return the hits of a search, none if nothing matched, or None if the search failed."""
-    found: list[Hit] = []
+    found: list[NoteMatch] = []
     lines = result.split("\n")
     for line, snippet in zip(lines, [*lines[1:], ""], strict=True):
         if match := _HIT.fullmatch(line):
             title, _, heading = match["in"].partition(" > ")
             score = float(match["score"].rstrip(".") or 0)
             number = int(match["line"])
-            found.append(Hit(match["path"], number, score, title, heading, snippet.strip()))
+            found.append(NoteMatch(match["path"], number, score, title, heading, snippet.strip()))
     return found if found or result.startswith("No note matches") else None
 
 
-def read_units(step: Step) -> list[Unit]:
-    """Return the units of a note that was read; none if it could not be."""
+def parse_missing_words(result: str) -> list[str]:
+    found = _MISSING.search(result.rpartition("\n")[2])
+    return found[1].split(", ") if found else []
+
+
+def parse_read(step: Step) -> list[Passage]:
+    """Return the passages of a note that was read; none if it could not be."""
     lines = (_LINE.fullmatch(line) for line in step.result.split("\n"))
     path = str(step.arguments.get("path", ""))
-    return units(path, [(int(line[1]), line[2]) for line in lines if line])
+    return parse_note(path, [(int(line[1]), line[2]) for line in lines if line])
 
 
-def snippet_units(hit: Hit) -> list[Unit]:
+def parse_snippet(hit: NoteMatch) -> list[Passage]:
     """Return the whole sentences of a hit, for when its note was not read."""
-    found = units(hit.path, [(hit.line, hit.snippet)])
+    found = parse_note(hit.path, [(hit.line, hit.snippet)], hit.title)
     cut_head, cut_tail = hit.snippet.startswith("…"), hit.snippet.endswith("…")
     whole = found[cut_head : len(found) - cut_tail] if cut_head or cut_tail else found
+    headings = tuple(filter(None, hit.heading.split(" > ")))
     return [
-        Unit(u.path, u.line, u.text, u.kind, hit.title, hit.heading, mark=u.mark, read=False)
-        for u in whole
+        Passage(p.path, p.line, p.text, p.kind, p.title, headings, mark=p.mark, read=False)
+        for p in whole
     ]
 
 
-def listed(result: str) -> list[tuple[str, str]]:
+def parse_entries(result: str) -> list[Passage]:
+    """Return the entries of threads that a search found, as passages."""
+    lines = result.split("\n")
+    return [
+        Passage(m["path"], int(m["line"]), text.strip(), "item", m["path"], (m["in"],),
+                source="thread")
+        for line, text in zip(lines, [*lines[1:], ""], strict=True)
+        if (m := _ENTRY.fullmatch(line))
+    ]  # fmt: skip
+
+
+def parse_listing(result: str) -> list[tuple[str, str]]:
     """Return path and title of each note of a listing."""
     found = (_LISTED.fullmatch(line) for line in result.split("\n"))
     return [(match[1], match[2]) for match in found if match]
 
 
-def quoted(answer: str) -> list[str]:
+def list_quotes(answer: str) -> list[str]:
     """Return what an earlier answer of ours quoted, in its order, without marks and citations."""
     found = []
-    lines = answer.split("\n")
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
-        if line.startswith("|"):
-            if not _RULE.fullmatch(line) and not _RULE.fullmatch(below):
-                found.append(line.strip(" |"))
-        elif cite := CITATION.search(line):
-            text = line[: cite.start()].strip(" -*")
-            found.append(re.sub(r"^\d+[.)] ", "", text))
-    return [text for text in found if text] or [s for _, s in sentences(answer)][:5]
+    for line in answer.split("\n"):
+        if cite := CITATION.search(line):
+            found.append(re.sub(r"^(?:-|\d+[.)])\s+", "", line[: cite.start()]).strip())
+    return [text for text in found if text] or [s for _, s in split_sentences(answer)][:5]
 
 
-def cited(answers: Sequence[str]) -> list[str]:
+def list_cited(answers: Sequence[str]) -> list[str]:
     """Return the paths that answers cite, each once."""
     return list(dict.fromkeys(m[1] for answer in answers for m in CITATION.finditer(answer)))

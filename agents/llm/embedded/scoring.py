@@ -1,176 +1,178 @@
-"""Which passages answer a question: every unit is weighed, the best that differ are kept."""
+"""Which passages answer a question: each is rated by the words it has, itself and around it."""
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from pathlib import PurePosixPath
 
-from agents.core.stemming import WORD_PATTERN, stems
-from agents.llm.embedded.answer_types import cue, reasons_below
-from agents.llm.embedded.passages import Unit
+from agents.core.stemming import WORD_PATTERN, stem
+from agents.llm.embedded.answer_types import rate_shape
+from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Kind, Question
-from agents.llm.embedded.vocabulary import agreeing
+from agents.llm.embedded.vocabulary import STOP, compare_words
 
-FOUND = 0.5
-"""The share of the question's words that a passage must cover to be called an answer."""
-NEAR = 0.3
-_AGREES, _AROUND, _NAMED, _BEFORE, _COMPOUND = 0.75, 0.7, 0.5, 0.35, 0.6
-_WHO_IS = re.compile(r"^\W*(?:who|what|wer|was) (?:is|are|was|ist|sind|war)\b")
-_DANGLING = re.compile(
-    r"(?:It|Its|This|They|Their|These|Those|That|He|She|His|Her|Such|Both|Therefore|However"
-    r"|The (?:fix|result|other|same)|Es|Sie|Er|Dies\w*|Das|Deshalb|Otherwise|Then|Also)\b"
-)
-
-_REFERS_BACK = re.compile(r"\b(?:it|them|they|he|she|her|him|ihn|ihm)\b")
+AROUND, NAMED, WHOLLY_NAMED, BEFORE = 0.8, 0.6, 0.9, 0.4
+"""What a word is worth in the headings above, in the name of the note, in the sentence before."""
+_SHORTEST_STEM = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
-    unit: Unit
+class ScoredPassage:
+    passage: Passage
     coverage: float
+    """The share of the question's words that it has, with what stands around it."""
     own: float
-    """The part of the coverage that the unit's own words give."""
-    cue: float
+    """The part of it that its own words give."""
+    shape: float
     score: float
 
 
-class Scale:
-    """Weighs units for one question. Rare words count more; how rare is seen from the units."""
+class PassageScorer:
+    """Rates passages for a question. Rare words count more; how rare is seen from the passages."""
 
-    def __init__(self, question: Question, material: Sequence[Unit]) -> None:
+    def __init__(self, question: Question, passages: Sequence[Passage]) -> None:
         self.question = question
-        having = Counter(word for unit in material for word in unit.stems | unit.around)
-        total = len(material)
-        self._common = {
-            w for unit in material for w in WORD_PATTERN.findall(unit.text) if w.islower()
+        vocabulary = {s for p in passages for s in p.stems}
+        vocabulary.update(s for p in passages for s in p.around)
+        vocabulary.update(s for path in {p.path: p for p in passages}.values() for s in path.named)
+        self.matches = {
+            word: {s: rate for s in vocabulary if (rate := _compare(word, s))}
+            for word in question.weights
         }
         self.weights = {
-            word: weight * math.log(1 + (total + 1) / max(1.5, having[word] + 1))
-            for word, weight in question.weights.items()
+            word: weight * self._weigh(word, passages) for word, weight in question.weights.items()
         }
-        self.unseen = any(
-            weight >= 1 and not having[word] and not any(having[w] for w in agreeing(word))
-            for word, weight in question.weights.items()
-        )
-        """Whether a word of the question is nowhere to be found."""
         self.total = sum(self.weights.values()) or 1.0
-        asked = pairwise(stems(question.text))
-        self._pairs = {pair for pair in asked if set(pair) & self.weights.keys()}
+        firsts = {passage.path: passage for passage in passages}
+        self.named_paths = {path for path, p in firsts.items() if rate_note(question, p) == 1.0}
+        """The notes whose whole title the question has."""
+        self.common = (
+            {w for p in passages for w in WORD_PATTERN.findall(p.text) if w.islower()}
+            if question.kind is Kind.WHO
+            else frozenset()
+        )
 
-    def weigh(self, unit: Unit) -> Weighed:
+    def _weigh(self, word: str, passages: Sequence[Passage]) -> float:
+        forms = self.matches[word].keys()
+        having = sum(not forms.isdisjoint(passage.stems) for passage in passages)
+        return math.log(2 + len(passages) / (having + 1))
+
+    def match(self, word: str, found: frozenset[str]) -> float:
+        """Return how well one of the found stems stands for a word of the question."""
+        forms = self.matches[word]
+        return max((forms[form] for form in forms.keys() & found), default=0.0)
+
+    def cover(self, found: frozenset[str]) -> float:
+        """Return the share of the question that these stems have."""
+        covered = sum(weight * self.match(word, found) for word, weight in self.weights.items())
+        return covered / self.total
+
+    def rate(self, passage: Passage) -> ScoredPassage:
         own = total = 0.0
         for word, weight in self.weights.items():
-            inside = _inside(word, unit)
+            inside = self.match(word, passage.stems)
             own += weight * inside
-            total += weight * max(inside, _outside(word, unit, self._named(unit)))
+            total += weight * max(inside, self._match_outside(word, passage))
         coverage, own = total / self.total, own / self.total
-        fits = cue(unit, self.question, self._common)
-        if self.question.kind is Kind.WHO and own >= 0.95 and not unit.text.endswith("?"):
-            fits = max(fits, 0.7)  # it repeats the question: its subject is what was asked for
-        score = (0.6 * coverage + 0.4 * own) * self._shape(fits) + 0.08 * self._beside(unit)
-        return Weighed(unit, coverage, own, fits, score * self._prior(unit))
+        shape = rate_shape(passage, self.question, self.common)
+        has_shape = self.question.is_fact or self.question.kind is Kind.WHY
+        fit = 0.4 + 0.6 * shape if has_shape else 1.0
+        score = (0.6 * coverage + 0.4 * own) * fit * self._get_prior(passage)
+        return ScoredPassage(passage, coverage, own, shape, score)
 
-    def _named(self, unit: Unit) -> float:
-        """Return what the title of its note is worth: more below the heading that was asked for."""
-        fits = self.question.kind is Kind.WHY and reasons_below(unit.heading)
-        return _AROUND if fits else _NAMED
+    def _match_outside(self, word: str, passage: Passage) -> float:
+        """Return how much of a word headings, title or the sentence before say."""
+        before = passage.before.stems if passage.before is not None else frozenset()
+        named = WHOLLY_NAMED if passage.path in self.named_paths else NAMED
+        return max(
+            AROUND * self.match(word, passage.around),
+            named * self.match(word, passage.named),
+            BEFORE * self.match(word, before),
+        )
 
-    def _shape(self, fits: float) -> float:
-        if self.question.is_fact or self.question.kind is Kind.WHY:
-            return 0.4 + 0.6 * fits
-        return 0.75 + 0.25 * fits
-
-    def _prior(self, unit: Unit) -> float:
-        prior = 1.0 if unit.read else 0.9
-        if unit.text.endswith("?") and "question" not in self.question.folded:
+    def _get_prior(self, passage: Passage) -> float:
+        prior = 1.0 if passage.read else 0.9
+        if passage.text.endswith("?") and "question" not in self.question.folded:
             prior *= 0.6  # a question is no answer
-        if any(unit.text.strip(" |") in quote for quote in self.question.said):
-            prior *= 0.4  # it was said already
-        if unit.kind == "meta":
-            prior *= 0.6
-        if unit.kind == "sentence" and unit.text.endswith(":"):
+        if passage.kind == "sentence" and passage.text.endswith(":"):
             prior *= 0.7
-        if self.question.kind is Kind.WHAT and unit.block <= 4 and unit.kind == "sentence":
-            prior *= 1.1  # what comes first in a note says what it is about
-        if _WHO_IS.search(self.question.folded) and unit.text.startswith(self.question.words[:1]):
-            prior *= 1.1  # "X is …" says who or what X is
-        if self.question.paths and unit.path in self.question.paths:
+        if any(passage.text in quote for quote in self.question.said):
+            prior *= 0.4  # it was said already
+        if passage.path in self.question.paths:
             prior *= 1.1
         return prior
 
-    def _beside(self, unit: Unit) -> float:
-        """Return the share of the question's neighbouring words that are neighbours here."""
-        return len(self._pairs & {*pairwise(stems(unit.text))}) / max(1, len(self._pairs))
-
-    def best(self, material: Iterable[Unit]) -> list[Weighed]:
-        weighed = [self.weigh(unit) for unit in material]
-        return sorted(weighed, key=lambda w: (-w.score, w.unit.path, w.unit.line, w.unit.text))
+    def sort(self, passages: Iterable[Passage]) -> list[ScoredPassage]:
+        rated = [self.rate(passage) for passage in passages]
+        return sorted(rated, key=lambda r: (-r.score, r.passage.place, r.passage.text))
 
 
-def _inside(word: str, unit: Unit) -> float:
-    if word in unit.stems:
+def _compare(word: str, other: str) -> float:
+    """Compare words that may be forms of one another: most are seen to differ at once."""
+    if word == other:
         return 1.0
-    if agreeing(word) & unit.stems:
-        return _AGREES
-    return _COMPOUND if _is_part(word, unit.stems) else 0.0
+    return compare_words(word, other) if len(other) >= _SHORTEST_STEM else 0.0
 
 
-def _outside(word: str, unit: Unit, named: float) -> float:
-    """Return how much of it heading, title or the sentence before says: understood here."""
-    words = {word} | agreeing(word)
-    if words & unit.around:
-        return _AROUND
-    if words & unit.named:
-        return named
-    return _BEFORE if unit.before is not None and words & unit.before.stems else 0.0
+def rate_note(question: Question, passage: Passage) -> float:
+    """Say how much of the name of a passage's note a question has."""
+    names = (passage.title, PurePosixPath(passage.path).stem)
+    return max(rate_title(question, name) for name in names)
 
 
-def _is_part(word: str, found: frozenset[str]) -> bool:
-    """Return whether one is part of the other: `radar` in `radarkopf`, for long words."""
-    if len(word) < 5:
-        return False
-    return any(
-        (
-            other.startswith(word)
-            or other.endswith(word)
-            or (len(other) > 5 and word.startswith(other))
-        )
-        for other in found
-        if len(other) >= 5
-    )
+def rate_title(question: Question, title: str) -> float:
+    """Say how much of a title a question names, from 0 to 1; numbers alone name nothing."""
+    words = [stem(w) for w in WORD_PATTERN.findall(title.casefold()) if w not in STOP]
+    telling = [word for word in words if not word[0].isdigit()] or words
+    asked = question.weights.keys()
+    named = sum(any(_compare(a, word) >= 0.8 for a in asked) for word in telling)
+    return named / len(telling) if telling else 0.0
 
 
-def same_fact(first: Unit, second: Unit) -> bool:
-    """Return whether two units say nearly the same."""
+def is_same_fact(first: Passage, second: Passage) -> bool:
+    """Return whether two passages say nearly the same."""
     if first.text == second.text:
         return True
     small, large = sorted((first.stems, second.stems), key=len)
     return len(small) >= 4 and len(small & large) / len(small | large) > 0.7
 
 
-def dangling(unit: Unit) -> bool:
-    """Return whether a unit cannot be understood without the sentence before it."""
-    short = len(unit.text) < 60 and bool(_REFERS_BACK.search(unit.text))
-    return unit.before is not None and (short or bool(_DANGLING.match(unit.text)))
+_REFERS = re.compile(
+    r"(?:It|Its|This|They|Their|These|Those|That|He|She|His|Her|Such|Both|Therefore|However"
+    r"|Es|Sie|Er|Dies\w*|Deshalb|Otherwise|Then|Also)\b"
+)
+_REFERS_BACK = re.compile(r"\b(?:it|them|they|he|she|her|him|es|sie|er|ihn|ihm)\b", re.IGNORECASE)
 
 
-def chosen(question: Question, weighed: Sequence[Weighed], most: int) -> list[Weighed]:
+def needs_sentence_before(passage: Passage) -> bool:
+    """Return whether a passage cannot be understood without the sentence before it."""
+    short = len(passage.text) < 60 and bool(_REFERS_BACK.search(passage.text))
+    return passage.before is not None and (short or bool(_REFERS.match(passage.text)))
+
+
+def choose(question: Question, rated: Sequence[ScoredPassage], limit: int) -> list[Passage]:
     """Return the best, and what comes close to it and is not said yet."""
-    if not weighed:
+    if not rated:
         return []
-    best = weighed[0]
-    share = 0.85 if question.is_fact else 0.7
-    kept: list[Weighed] = []
-    for one in weighed:
-        if one.score < share * best.score or one.coverage < (share + 0.05) * best.coverage:
-            continue
-        if one.own < 0.5 * best.own or (question.is_fact and one.cue < 0.5 * best.cue):
-            continue
-        if any(same_fact(one.unit, other.unit) for other in kept):
-            continue
-        kept.append(one)
-        if len(kept) == most:
+    best = rated[0]
+    share = 0.85 if question.is_fact else 0.7 if question.kind is Kind.YES_NO else 0.8
+    kept: list[Passage] = []
+    for one in rated:
+        near = one.score >= share * best.score and one.own >= 0.5 * best.own
+        fits = not question.is_fact or one.shape >= 0.5 * best.shape
+        if near and fits and not any(is_same_fact(one.passage, other) for other in kept):
+            kept.append(one.passage)
+        if len(kept) == limit:
             break
     return kept
+
+
+def find_continuation(first: Passage, passages: Iterable[Passage]) -> list[Passage]:
+    """Return the sentences after a passage that go on about what it says: two at most."""
+    found: list[Passage] = []
+    for passage in passages:
+        follows = passage.before == (found[-1] if found else first)
+        if follows and passage.before is not None and _REFERS_BACK.search(passage.text):
+            found.append(passage)
+    return found[:2]

@@ -1,6 +1,8 @@
-"""Words in English and German: those that carry nothing, those that agree."""
+"""Words in English and German: those that carry nothing, and which forms of a word are one."""
 
+import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from agents.core.stemming import WORD_PATTERN, fold, stem
 
@@ -10,81 +12,60 @@ does doing done else ever exactly find for from get gets give given go goes goin
 having he her here him his how however i if in into is it its itself just kind know let like list
 look many may me might mine more most much must my need needs no not now of off ok on one ones or
 other our out over own please say says shall she should show so some somebody someone something
-such tell than that the their them then there these they thing things this those to too up us use
-used using very was way we were what whats when where which while who whom whose why will with
+still such tell than that the their them then there these they thing things this those to too up us
+use used using very was way we were what whats when where which while who whom whose why will with
 without would yes yet you your summarise summarize summary overview compare explain describe
-mention mentioned written note notes mean means call called want happen happens happened long
-often far high old big large instead rather currently today usually really aber alle allem allen
-aller alles als also am an auch auf aus bei beim bin bis bitte da dann das dass dein dem den denn
-der des dessen die dies diese diesem diesen dieser dieses doch du ein eine einem einen einer eines
-er es etwas euch euer fur gab ganz gegen gehen geht gibt hab habe haben hat hatte hier ich ihm ihn
-ihr ihre im in ist ja jede jeder jetzt kann kein keine konnen lange man mehr mein mich mir mit
-muss nach nein nicht noch nun nur ob oder oft ohne sagt schon sein seine sich sie sind so soll
-sollen uber um und uns unser unsere viel viele vom von vor wann war waren warum was wegen welche
-welchem welchen welcher welches wem wen wenn wer werden weshalb wie wieso wieviel will wir wird wo
-woher wohin wurde wurden zeige zu zum zur zwischen fasse zusammen erwahnt steht notiz notizen
+mention mentioned note notes mean means call called want happen happens happened long often far
+high old big large instead rather currently today usually really nobody lately latest recent
+recently aber alle allem allen aller alles als also am an auch auf aus bei beim bin bis bitte da
+dann darf das dass dein dem den denn der des dessen die dies diese diesem diesen dieser dieses doch
+du durfen ein eine einem einen einer eines er es etwas euch euer fur gab ganz gegen gehen geht gibt
+hab habe haben hat hatte hier hoch ich ihm ihn ihr ihre im in ist ja jede jeder jetzt kann kein
+keine keinen konnen lange man mehr mein mich mir mit muss mussen nach nein nicht noch nun nur ob
+oder oft ohne sagt schon sein seine sich sie sind so soll sollen uber um und uns unser unsere viel
+viele vom von vor wann war waren warum was wegen welche welchem welchen welcher welches wem wen
+wenn wer werden weshalb wie wieso wieviel will wir wird wo woher wohin worum wozu wurde wurden
+zeige zu zum zur zwischen fasse zusammen erwahnt steht notiz notizen handelt
 """
 STOP = frozenset(_STOP_TEXT.split())
 
-_AGREE = (
-    "own owner owns responsible lead leads verantwortlich zustandig leitet leiter",
-    "cost costs price prices euro euros eur expensive kosten kostet preis preise teuer",
-    "supplier supplies vendor delivers lieferant liefert hersteller manufacturer makes",
-    "deliver delivered delivery geliefert lieferung liefern",
-    "decide decided decision chose choose chosen entschieden entscheidung beschlossen",
-    "deadline due date frist termin datum",
-    "meeting meetings besprechung sitzung treffen gesprach telefonat",
-    "permit permission licence genehmigung erlaubnis",
-    "warranty guarantee garantie",
-    "reject rejected ruled against abgelehnt verworfen",
-    "risk risks danger risiko risiken",
-    "open unresolved undecided offen offene",
-    "question questions frage fragen",
-    "install installed installation mount mounting put putting einbau montage aufbau",
-    "battery batteries akku batterie batterien",
-    "harbour harbor harbours harbors port hafen hafens",
-    "budget money grant funds geld forderung",
-    "backup backups copied copy sicherung",
-    "broken fault faults failed failure defect defekt fehler",
-    "silent offline stopped sending",
-    "test testing tested rehearsal probe rehearse",
-    "fix fixed repair repaired repariert reparatur",
-    "start starts begin began begins launch launched beginn anfang",
-    "end ends finish finished ende",
-    "team people member members mitarbeiter leute",
-    "contact reach ansprechpartner kontakt",
-    "reason why because grund grunde",
-    "replacement replace replaces stand stands deputy ersatz vertretung vertritt",
-    "spent spend ausgegeben",
-    "step steps procedure schritt schritte",
-    "gauge gauges pegel messgerat",
-    "last lasts runs alone", "bring take carry pack mitnehmen", "sun solar panel sonne",
-    "frequency mhz ghz", "power supply electricity mains strom", "volt volts voltage spannung",
-    "away holiday vacation absent urlaub", "learn learned wrong mistake", "weather wind storm",
-    "stop stops",  "speak speaks", "pay pays paid arrived received bezahlt zahlt",
-    "accurate accuracy precise precision genau genauigkeit", "size dimension dimensions grosse",
-    "water wasser", "alarm alarms alarme warning warnung", "phone telephone telefon",
-    "wage wages salary lohne gehalt", "sensor sensors sensoren",
-    "store stored stores keep kept",
-    "take took taken takes", "give gave given", "send sent sends", "make made", "go went gone",
-    "build built", "write wrote written", "find found", "say said", "tell told", "hold held",
-    "lose lost", "leave left", "fall fell fallen", "get got", "meet met", "buy bought", "run ran",
-)  # fmt: skip
-
-
 _SOFT_TEXT = """
-decid choos chos chosen pick mak made tak work com cam happen set dauert kommt mach wurd exist hav
-don project projekt new current locat situat lie lies liegt need needs harden type kind sort
+pick work com cam set dauert kommt mach exist project projekt new current locat lie liegt type sort
+put ask everyth whoev wait
 """
-SOFT = frozenset(_SOFT_TEXT.split())
+_SOFT = frozenset(_SOFT_TEXT.split())
 """Stems that many questions have and few answers repeat."""
 
+_SAME = (
+    "own owner responsible lead leader runs verantwortlich zustandig leitet leitung kummert",
+    "cost costs price prices euro euros kosten kostet preis preise teuer",
+    "supplier supplies vendor lieferant liefert hersteller manufacturer maker",
+    "decide decided decision decisions chose choose chosen entschieden entscheidung beschluss"
+    " beschlossen beschlusse",
+    "write wrote written author autor schrieb geschrieben verfasser",
+    "start starts begin began begins launch beginn anfang gegrundet founded",
+    "end ends finish finished ende",
+    "team people members person mitglieder leute menschen",
+    "task tasks todo aufgabe aufgaben",
+    "reason reasons because grund grunde",
+    "deadline due frist termin faellig",
+    "bring take carry pack mitbringen mitnehmen",
+    "last lasts lasting dauert reicht",
+    "take took taken", "give gave given", "send sent", "make made", "go went gone", "build built",
+    "find found", "say said", "tell told", "hold held", "lose lost", "leave left", "get got",
+    "meet met", "buy bought", "run ran", "keep kept", "speak spoke spoken", "fall fell fallen",
+)  # fmt: skip
+"""Words of any subject that questions and notes put in different forms."""
+_MIN_SHARED, _SHARED_SHARE = 5, 0.6
+_CONTRACTION = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$")
+_ENDINGS = frozenset(("en", "e", "er", "es", "em", "n", "s", "t", "te", "ten", "et"))
 
-def telling(text: str) -> list[str]:
+
+def list_content_words(text: str) -> list[str]:
     """Return the words of a text that carry it, as they are written, once each."""
     found: dict[str, str] = {}
     for match in WORD_PATTERN.finditer(text):
-        word, folded = match[0], fold(match[0])
+        word, folded = match[0], _CONTRACTION.sub("", fold(match[0]))
         joined = "-" in (
             text[match.start() - 1 : match.start()],
             text[match.end() : match.end() + 1],
@@ -94,29 +75,58 @@ def telling(text: str) -> list[str]:
     return list(found.values())
 
 
-def _groups() -> dict[str, frozenset[str]]:
+def _group_synonyms() -> dict[str, frozenset[str]]:
     groups: dict[str, frozenset[str]] = {}
-    for line in _AGREE:
+    for line in _SAME:
         group = frozenset(stem(word) for word in line.split())
         for word in group:
             groups[word] = groups.get(word, frozenset()) | group
     return groups
 
 
-_GROUPS = _groups()
+_GROUPS = _group_synonyms()
 
 
-def agreeing(word: str) -> frozenset[str]:
-    """Return stems that say about the same as a stem, without itself."""
-    return _GROUPS.get(word, frozenset()) - {word}
+def is_generic(word: str) -> bool:
+    """Return whether a stem is of no subject: answers often say it in another way."""
+    return word in _SOFT or word in _GROUPS
 
 
-def in_other_words(words: Iterable[str]) -> list[str]:
-    """Written words that may stand for these ones in a note."""
+def list_synonyms(words: Iterable[str]) -> list[str]:
+    """Return written words that may stand for these ones in a note."""
     found: dict[str, None] = {}
     for word in words:
         own = stem(fold(word))
-        for line in _AGREE:
-            if own in {stem(other) for other in line.split()}:
-                found.update(dict.fromkeys(w for w in line.split() if stem(w) != own))
+        for line in _SAME:
+            forms = line.split()
+            if own in map(stem, forms):
+                found.update(dict.fromkeys(form for form in forms if stem(form) != own))
     return list(found)
+
+
+@lru_cache(maxsize=20_000)
+def compare_words(asked: str, other: str) -> float:
+    """Say how much a stem of a note stands for one of a question, from 0 to 1."""
+    if asked == other:
+        return 1.0
+    if other in _GROUPS.get(asked, ()):
+        return 0.8
+    if _strip_participle(asked) == _strip_participle(other):
+        return 0.9
+    short, long = sorted((asked, other), key=len)
+    if len(short) >= 3 and long.startswith(short) and long[len(short) :] in _ENDINGS:
+        return 0.9
+    if len(short) < _MIN_SHARED or not short.isalpha():
+        return 0.0
+    if long.startswith(short) or long.endswith(short):
+        return 0.8 if len(short) >= _SHARED_SHARE * len(long) else 0.6
+    shared = next((n for n, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), 0)
+    return 0.7 if shared >= max(_MIN_SHARED, _SHARED_SHARE * len(long)) else 0.0
+
+
+def _strip_participle(word: str) -> str:
+    """Return a German participle without its marks: `gebohrt` and `bohr` are one."""
+    if word.startswith("ge") and len(word) > 5:
+        word = word[2:]
+        return word[:-1] if word.endswith("t") else word
+    return word

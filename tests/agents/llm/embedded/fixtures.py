@@ -9,6 +9,7 @@ from asgiref.sync import sync_to_async
 from agents.core.messages import Message
 from agents.core.ports import ToolRunner
 from agents.llm.embedded import OfflineModel
+from agents.llm.embedded.passages import strip_links
 from agents.llm.embedded.phrases import ENGLISH, GERMAN
 from agents.llm.embedded.request import CITATION
 from agents.models import Project
@@ -97,21 +98,28 @@ def cited(answer: str) -> set[str]:
 
 
 def unfounded(ran: Ran) -> list[str]:
-    """Lines of an answer that are neither a fixed phrase nor word for word in a tool's result."""
+    """Parts of an answer that are neither a fixed phrase nor word for word in a tool's result."""
     results = (_NUMBERED.sub("", r.tool_result) for r in ran.record.results.values())
-    given = _plain(" \n ".join(results))
-    lines = ran.answer.replace(" · ", "\n").split("\n")  # a heading may stand behind a citation
-    rest = (_own_words_removed(line) for line in lines)
-    return [line for line in rest if line and _plain(line) not in given]
+    given = _plain(strip_links(" \n ".join(results)))
+    parts = (part for line in ran.answer.split("\n") for part in _split_parts(line))
+    return [part for part in parts if part and _plain(part) not in given]
 
 
-def _own_words_removed(line: str) -> str:
+def _split_parts(line: str) -> list[str]:
+    """Cut a line where its parts need not stand beside each other in a note."""
     line = CITATION.sub("", line).strip()
-    line = re.sub(r"^(?:- |\d+[.)] )", "", line)
+    line = re.sub(r"^(?:- |\d+[.)] |### )", "", line)
     while found := _PHRASE.match(line):
         line = line[found.end() :].strip()
     line = re.sub(r"^\*\*(.*)\*\*$", r"\1", line)
-    return re.sub(r"\\([<!])", r"\1", line).strip().removesuffix(" …")
+    line = re.sub(r"\\([<!])", r"\1", line).strip().removesuffix(" …")
+    return [word for part in line.split(" · ") for word in _split_cell(part)]
+
+
+def _split_cell(part: str) -> list[str]:
+    """Cut the name of a column or a property from what stands there, and the values apart."""
+    name, colon, value = part.partition(": ")
+    return [name, *value.split(", ")] if colon else [part]
 
 
 def _plain(text: str) -> str:

@@ -7,15 +7,15 @@ import pytest
 
 from agents.core.messages import ModelRequest
 from agents.core.stemming import stem
-from agents.llm.embedded.formatting import as_text
-from agents.llm.embedded.passages import Unit, sentences, units
+from agents.llm.embedded.formatting import escape
+from agents.llm.embedded.passages import Passage, parse_note, split_sentences
 from agents.llm.embedded.question import Kind, analyse, analyse_all
-from agents.llm.embedded.request import Exchange, hits, quoted, read_talk
-from agents.llm.embedded.vocabulary import telling
+from agents.llm.embedded.request import Exchange, list_quotes, parse_hits, parse_request
+from agents.llm.embedded.vocabulary import list_content_words
 
 
-def read(text: str) -> list[Unit]:
-    return units("a.md", list(enumerate(text.split("\n"), start=1)))
+def read(text: str) -> list[Passage]:
+    return parse_note("a.md", list(enumerate(text.split("\n"), start=1)))
 
 
 # -- passages -------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ def read(text: str) -> list[Unit]:
     ],
 )  # fmt: skip
 def test_sentences_end_where_they_end(text: str, parts: list[str]) -> None:
-    assert [part.strip() for _, part in sentences(text)] == parts
+    assert [part.strip() for _, part in split_sentences(text)] == parts
 
 
 def test_a_note_becomes_units_with_their_places() -> None:
@@ -43,19 +43,18 @@ def test_a_note_becomes_units_with_their_places() -> None:
         "| what | price |\n|---|---|\n| line | 3 |\n\n```\nfly()\n```\n"
     )
     assert [(unit.kind, unit.line, unit.text, unit.heading) for unit in found] == [
-        ("meta", 3, "date: 2026-01-02", ""),
-        ("sentence", 7, "A kite flies high.", "Kites"),
-        ("sentence", 8, "It is red.", "Kites"),
+        ("property", 3, "date: 2026-01-02", ""),
+        ("sentence", 7, "A kite flies high.", ""),
+        ("sentence", 8, "It is red.", ""),
         ("sentence", 12, "You need:", "Parts"),
         ("item", 14, "a line", "Parts"),
         ("item", 15, "a tail that is long", "Parts"),
-        ("row", 20, "| line | 3 |", "Parts"),
+        ("row", 20, "line · price: 3", "Parts"),
         ("code", 22, "fly()", "Parts"),
     ]
     assert {unit.title for unit in found} == {"Kites"}
     assert found[2].before == found[1]
     assert found[4].lead == "You need:"
-    assert found[6].lead == "| what | price |\n|---|---|"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +67,7 @@ def test_broken_markdown_is_read_to_its_end(text: str) -> None:
 
 
 def test_tags_and_images_become_text_and_code_stays_code() -> None:
-    assert as_text("a <b> `<b>` ![x](y) 1 < 2") == "a \\<b> `<b>` \\![x](y) 1 < 2"
+    assert escape("a <b> `<b>` ![x](y) 1 < 2") == "a \\<b> `<b>` \\![x](y) 1 < 2"
 
 
 # -- questions ------------------------------------------------------------------------------------
@@ -131,12 +130,12 @@ def test_a_question_with_a_pronoun_takes_up_what_was_said() -> None:
 
 
 def test_what_was_quoted_is_read_back_from_an_answer() -> None:
-    answer = "- One [a.md:1]\n2. Two [b.md:2]\n\n| h |\n|---|\n| row |\n\n[c.md:3]\n\nAnswered."
-    assert quoted(answer) == ["One", "Two", "row"]
+    answer = "### A\n\n- One [a.md:1]\n2. Two [b.md:2]\n- row · name: cell [c.md:3]\n\nAnswered."
+    assert list_quotes(answer) == ["One", "Two", "row · name: cell"]
 
 
 def test_words_that_say_nothing_are_left_out() -> None:
-    assert telling("What is the on-call phone of the Kesh Bay team?") == [
+    assert list_content_words("What is the on-call phone of the Kesh Bay team?") == [
         "on", "call", "phone", "Kesh", "Bay", "team",
     ]  # fmt: skip
 
@@ -162,7 +161,7 @@ def called(number: int, **arguments: object) -> dict[str, object]:
 
 
 def test_notes_of_the_system_are_no_part_of_question_or_result() -> None:
-    talk = read_talk(
+    talk = parse_request(
         asked(
             {"role": "system", "content": "…"},
             {"role": "user", "content": "Why?\n\n[Oracle: Approaching the limit (1/3).]"},
@@ -175,7 +174,7 @@ def test_notes_of_the_system_are_no_part_of_question_or_result() -> None:
 
 
 def test_a_note_after_an_answer_is_no_new_question() -> None:
-    talk = read_talk(
+    talk = parse_request(
         asked(
             {"role": "user", "content": "Why?"},
             {"role": "assistant", "content": ""},
@@ -186,7 +185,7 @@ def test_a_note_after_an_answer_is_no_new_question() -> None:
 
 
 def test_calls_of_earlier_runs_are_not_of_this_one() -> None:
-    talk = read_talk(
+    talk = parse_request(
         asked(
             {"role": "user", "content": "One?"},
             called(1, path="a.md"),
@@ -200,16 +199,16 @@ def test_calls_of_earlier_runs_are_not_of_this_one() -> None:
 
 
 def test_a_failed_search_is_told_from_an_empty_one() -> None:
-    assert hits("No note matches 'x'. Try other words.") == []
-    assert hits("vault_search failed (OSError).") is None
-    (hit,) = hits("1. a b/c.md:3 (score 0.50) T > H\n   snippet") or []
+    assert parse_hits("No note matches 'x'. Try other words.") == []
+    assert parse_hits("vault_search failed (OSError).") is None
+    (hit,) = parse_hits("1. a b/c.md:3 (score 0.50) T > H\n   snippet") or []
     assert (hit.path, hit.line, hit.title, hit.heading, hit.snippet) == (
         "a b/c.md", 3, "T", "H", "snippet",
     )  # fmt: skip
 
 
 def test_a_result_that_was_cut_in_the_middle_is_still_read() -> None:
-    talk = read_talk(
+    talk = parse_request(
         asked(
             {"role": "user", "content": "One?"},
             called(1, path="a.md"),

@@ -1,0 +1,265 @@
+"""The answer to a question: the passages that give it, and whether they are sure to."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from agents.core.stemming import fold, stem, stems
+from agents.llm.embedded.answer_types import gives_reasons
+from agents.llm.embedded.evidence import Evidence
+from agents.llm.embedded.passages import Passage
+from agents.llm.embedded.question import Kind, Question, analyse
+from agents.llm.embedded.scoring import (
+    PassageScorer,
+    ScoredPassage,
+    choose,
+    find_continuation,
+    is_same_fact,
+    rate_note,
+)
+
+CERTAIN, CERTAIN_FACT, NEAR = 0.6, 0.65, 0.3
+"""The share of a question that a passage covers: to be its answer, to be worth showing."""
+_LIMITS = {Kind.WHAT: 4, Kind.HOW: 4, Kind.ABOUT: 4}
+_MAX_ENTRIES, _MAX_LISTS, _MAX_SECTIONS, _SECTION_LENGTH, _MAX_MENTIONS = 20, 5, 9, 5, 12
+_CLOSE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    passages: Sequence[Passage] = ()
+    is_certain: bool = False
+    sides: Sequence[tuple[str, "Answer"]] = ()
+    """What is compared, each with what there is about it."""
+
+
+def find_answer(question: Question, evidence: Evidence) -> Answer:
+    """Return what answers a question, else what comes closest to it."""
+    passages = evidence.passages
+    if not passages:
+        return Answer()
+    if question.kind is Kind.COMPARE and len(question.sides) == 2:
+        return _compare(question, evidence)
+    scorer = PassageScorer(question, passages)
+    for find in _FINDERS.get(question.kind, ()):
+        if found := find(scorer, evidence):
+            return Answer(found, is_certain=True)
+    return _find_passages(scorer, passages)
+
+
+def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer:
+    question = scorer.question
+    rated = scorer.sort(passages)
+    best = rated[0]
+    enough = CERTAIN_FACT if question.is_fact else CERTAIN
+    fits = best.shape >= (0.5 if best.own else 1.0) if question.is_fact else best.own > 0
+    if best.coverage >= enough and fits:
+        chosen = choose(question, rated, _LIMITS.get(question.kind, 3))
+        if not question.is_fact:
+            chosen[1:1] = [p for p in find_continuation(chosen[0], passages) if p not in chosen]
+        return Answer(chosen, is_certain=True)
+    return Answer(_list_closest(rated))
+
+
+def _list_closest(rated: Sequence[ScoredPassage]) -> list[Passage]:
+    kept: list[Passage] = []
+    for one in rated:
+        is_new = not any(is_same_fact(one.passage, other) for other in kept)
+        if is_new and one.own > 0 and one.coverage >= NEAR:
+            kept.append(one.passage)
+    return kept[:_CLOSE]
+
+
+# -- whole notes ----------------------------------------------------------------------------------
+
+
+def _find_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
+    """Return the note that a question names by its title or its path."""
+    best, found = 0.0, list[Passage]()
+    for path, note in evidence.notes.items():
+        if path in scorer.question.text:
+            return note
+        rate = rate_note(scorer.question, note[0])
+        asked = scorer.cover(note[0].named)
+        if rate >= 0.6 and asked >= 0.6 and rate + asked > best:
+            best, found = rate + asked, note
+    return found
+
+
+def _summarise_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
+    if note := _find_note(scorer, evidence):
+        return outline(note)
+    return []
+
+
+def outline(note: Sequence[Passage]) -> list[Passage]:
+    """Return the first sentence of each section of a note; of one without any, its properties."""
+    sections = [list(below) for _, below in groupby(_list_prose(note), lambda p: p.headings)]
+    kept = [section[: 2 if number == 0 else 1] for number, section in enumerate(sections)]
+    return [p for section in kept[:_MAX_SECTIONS] for p in section] or list(note[:_MAX_SECTIONS])
+
+
+def _introduce_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
+    """Return how a note begins that a question asks about."""
+    note = _find_note(scorer, evidence) if scorer.weights else []
+    if not scorer.weights and evidence.notes:
+        note = next(iter(evidence.notes.values()))
+    prose = _list_prose(note)
+    first = [p for p in prose if prose and p.block == prose[0].block]
+    return [*first, *(p for p in prose if p not in first)][: max(3, len(first[:4]))] or note[:8]
+
+
+def _list_prose(note: Iterable[Passage]) -> list[Passage]:
+    wanted = ("sentence", "item", "row")
+    return [p for p in note if p.kind in wanted and not p.text.endswith(":")]
+
+
+def _summarise_folder(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
+    """Return a line about each note of the folder that a question names, if it says the rest."""
+    folder, word = evidence.find_folder(scorer.question)
+    inside = {p: note for p, note in evidence.notes.items() if p.startswith(f"{folder}/")}
+    if not folder or not inside:
+        return []
+    asked = stem(fold(word))
+    rest = scorer.weights.keys() - {asked}
+    lines = []
+    for note in inside.values():
+        known = note[0].named.union(*(p.stems for p in note))
+        if all(scorer.match(word, known) for word in rest):
+            lines.append(_find_gist(note, asked))
+    return lines[:_MAX_ENTRIES]
+
+
+def _find_gist(note: Sequence[Passage], asked: str) -> Passage:
+    """Return the sentence that says what a note is about: below a heading so named, or first."""
+    prose = _list_prose(note) or list(note)
+    named = (p for p in prose if asked in stems(p.heading))
+    return next(named, prose[0])
+
+
+def _list_recent(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
+    newest = evidence.request.newest
+    notes = sorted(evidence.notes, key=lambda p: newest.index(p) if p in newest else len(newest))
+    return [p for path in notes for p in outline(evidence.notes[path])[:3]]
+
+
+# -- sections, lists ------------------------------------------------------------------------------
+
+
+def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
+    """Return the section whose heading says what the name of its note leaves open."""
+    best, found = 0.0, list[Passage]()
+    for path, note in evidence.notes.items():
+        named = note[0].named if path in scorer.named_paths else frozenset()
+        rest = {w: weight for w, weight in scorer.weights.items() if not scorer.match(w, named)}
+        for headings, section in groupby(_list_prose(note), lambda p: p.headings):
+            below = list(section)
+            words = frozenset(stems(" ".join(headings)))
+            heading = sum(weight * scorer.match(w, words) for w, weight in rest.items())
+            whole = scorer.cover(below[0].around | below[0].named)
+            if rest and heading >= 0.4 * sum(rest.values()) and whole >= 0.7 and whole > best:
+                best, found = whole, below
+    return found[:_SECTION_LENGTH]
+
+
+def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
+    """Return a section of reasons in the note asked about, unless one sentence says it all."""
+    best = scorer.sort(evidence.passages)[0]
+    if best.own >= 0.8 and best.shape == 1.0:
+        return []
+    rated: list[tuple[float, list[Passage]]] = []
+    for path, note in evidence.notes.items():
+        for headings, section in groupby(_list_prose(note), lambda p: p.headings):
+            if headings and gives_reasons(headings[-1]):
+                below = list(section)
+                known = note[0].named.union(below[0].around, *(p.stems for p in below))
+                rated.append((scorer.cover(known) + 0.5 * (path in scorer.question.paths), below))
+    rate, found = max(rated, key=lambda each: each[0], default=(0.0, []))
+    return found[:_SECTION_LENGTH] if rate >= 0.7 else []
+
+
+def _find_lists(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
+    """Return the lists and tables that answer, or the entries of them that fit."""
+    blocks = [(b, _rate_block(scorer, b)) for b in _list_blocks(evidence)]
+    top = max((rate for _, rate in blocks), default=0.0)
+    if top < 0.6:
+        return []
+    level = [block for block, rate in blocks if rate >= 0.9 * top]
+    kept = [entry for block in level[:_MAX_LISTS] for entry in _list_entries(scorer, block)]
+    return kept[:_MAX_ENTRIES]
+
+
+def _find_steps(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
+    """Return the numbered steps that answer: all lists of them in one note."""
+    blocks = [b for b in _list_blocks(evidence) if len(b) > 1 and b[0].is_step]
+    rated = [(_rate_block(scorer, block, inside=0.4), block) for block in blocks]
+    top = max((rate for rate, _ in rated), default=0.0)
+    if top < CERTAIN:
+        return []
+    path = next(block[0].path for rate, block in rated if rate == top)
+    level = [b for rate, b in rated if rate >= 0.9 * top and b[0].path == path]
+    return [step for block in level for step in block]
+
+
+def _list_blocks(evidence: Evidence) -> list[list[Passage]]:
+    found: dict[tuple[str, int], list[Passage]] = {}
+    for passage in evidence.passages:
+        if passage.read and passage.kind in ("item", "row") and passage.source == "vault":
+            found.setdefault((passage.path, passage.block), []).append(passage)
+    return list(found.values())
+
+
+def _rate_block(scorer: PassageScorer, block: Sequence[Passage], inside: float = 0.8) -> float:
+    first, within = block[0], frozenset[str]().union(*(p.stems for p in block))
+    rate = 0.0
+    for word, weight in scorer.weights.items():
+        rate += weight * max(
+            scorer.match(word, first.around),
+            0.9 * scorer.match(word, first.named),
+            inside * scorer.match(word, within),
+        )
+    return rate / scorer.total
+
+
+def _list_entries(scorer: PassageScorer, block: Sequence[Passage]) -> list[Passage]:
+    """Return entries that have what the surroundings do not say; all if no word is such."""
+    around = block[0].around | block[0].named
+    narrowing = [word for word in scorer.weights if not scorer.match(word, around)]
+    fits = [sum(scorer.match(word, p.stems) > 0 for word in narrowing) for p in block]
+    most = max(fits)
+    return [entry for entry, fit in zip(block, fits, strict=True) if fit == most]
+
+
+# -- others ---------------------------------------------------------------------------------------
+
+
+def _find_mentions(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
+    rated = scorer.sort(evidence.passages)
+    top = max(one.own for one in rated)
+    kept = [r.passage for r in rated if r.own >= max(0.5, 0.8 * top)][:_MAX_MENTIONS]
+    return sorted(kept, key=lambda passage: passage.place)
+
+
+def _compare(question: Question, evidence: Evidence) -> Answer:
+    sides = []
+    for side in question.sides:
+        asked = analyse(side)
+        scorer = PassageScorer(asked, evidence.passages)
+        told = _find_passages(scorer, evidence.passages)
+        if found := _summarise_note(scorer, evidence):
+            own = [p for p in told.passages if p.path == found[0].path and p not in found]
+            told = Answer(sorted([*found, *own], key=lambda p: p.line), is_certain=True)
+        sides.append((side, told))
+    return Answer(is_certain=any(a.is_certain for _, a in sides), sides=sides)
+
+
+_FINDERS = {
+    Kind.MENTION: (_find_mentions,),
+    Kind.SUMMARY: (_summarise_note, _summarise_folder, _find_section),
+    Kind.ABOUT: (_find_section, _introduce_note),
+    Kind.LIST: (_summarise_folder, _find_lists, _find_section),
+    Kind.HOW: (_find_steps, _find_section),
+    Kind.WHY: (_find_section, _find_reasons),
+    Kind.WHAT: (_find_section,),
+    Kind.RECENT: (_list_recent,),
+}

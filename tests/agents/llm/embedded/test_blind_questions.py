@@ -1,0 +1,33 @@
+"""The questions that were written from the notes alone, before the reader was tuned."""
+
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+
+from tests.support.reader_questions import ask_reader, judge, open_vaults, read_questions, score
+
+
+@sync_to_async
+def make_projects(place: Path) -> dict[str, UUID]:
+    return open_vaults(place, User.objects.create_user("ada").pk)
+
+
+@pytest.mark.ci
+@pytest.mark.django_db(transaction=True)
+async def test_the_reader_answers_questions_that_it_was_tuned_by(tmp_path: Path) -> None:
+    projects = await make_projects(tmp_path)
+    asked = [question for question in read_questions("tuning") if question.vault in projects]
+    found = score([judge(q, await ask_reader(projects[q.vault], q)) for q in asked])
+    assert found.right >= 0.85
+    assert found.wrong <= 0.05
+    assert found.recognised >= 0.95
+
+
+def test_the_questions_are_enough_of_each_sort() -> None:
+    questions = read_questions()
+    assert len(questions) >= 60
+    assert sum(question.absent for question in questions) >= 12
+    assert {question.half for question in questions} == {"tuning", "held-out"}
