@@ -13,6 +13,7 @@ from collections.abc import Callable
 from agents.core.chunks import Content
 from chat.markdown import render
 from chat.rendering import fragments
+from chat.rendering.source_links import source_linker
 from tests.chat.run_chunks import PROJECT, a_run, an_answer
 from tests.support.shapes import SHAPES, prose
 
@@ -22,7 +23,7 @@ MAX_LISTED = 12
 
 
 def whole(text: str) -> None:
-    render(text, fragments.note_linker(PROJECT))
+    render(text, source_linker(PROJECT))
 
 
 def live(text: str) -> None:

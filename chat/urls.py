@@ -5,8 +5,17 @@ from django.urls import path
 
 from chat.accounts import views as account_views
 from chat.accounts.invitations import invitation
-from chat.views import changes, chat, conversations, members, partials, projects, runs
-from chat.views.library import notes
+from chat.views import (
+    changes,
+    chat,
+    conversations,
+    kept_answers,
+    members,
+    partials,
+    projects,
+    runs,
+)
+from chat.views.library import notes, threads
 
 urlpatterns = [
     path("", chat.home, name="home"),
@@ -34,8 +43,10 @@ urlpatterns = [
     path("runs/<uuid:run_id>/calls/<int:number>/", partials.tool_call, name="call"),
     path("runs/<uuid:run_id>/changes/", changes.run_changes, name="run-changes"),
     path("runs/<uuid:run_id>/undo/", changes.undo, name="undo-changes"),
+    path("runs/<uuid:run_id>/keep/", kept_answers.keep_answer, name="keep-answer"),
     path("runs/<uuid:run_id>/rest/<int:part>/<int:block>/", partials.rest_of_answer, name="rest"),
     path("notes/<uuid:project_id>/<path:path>", notes.cited_note, name="note"),
+    path("threads/<uuid:project_id>/<str:name>", threads.cited_thread, name="thread"),
     path("projects/", projects.list_projects, name="projects"),
     path("projects/create/", projects.create, name="project-create"),
     path("projects/sample/", projects.create_sample, name="project-sample"),

@@ -14,7 +14,8 @@ from chat.markdown import RenderBudget
 from chat.markdown.rendering import render_plain
 from chat.rendering import quota
 from chat.rendering.cache import RenderCache
-from chat.rendering.fragments import NOTE_LINES, PAGE_CHARS, find_page_end
+from chat.rendering.fragments import PAGE_CHARS, find_page_end
+from chat.rendering.source_links import NOTE_LINES
 
 MAX_CACHED_CHARS = 16_000_000
 """Characters of notes that a process keeps as HTML."""

@@ -21,6 +21,7 @@ from agents.models import AgentRun
 from agents.runtime import Runtime
 from chat.rendering import fragments
 from chat.rendering.answer import AnswerView
+from chat.rendering.source_links import source_linker
 from chat.rendering.thread import RenderedAnswer
 
 logger = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ class Broadcast:
 
     def __init__(self, runtime: Runtime, run: AgentRun) -> None:
         self.run = run
-        self.answer = AnswerView(run.pk, fragments.note_linker(run.project_id))
+        self.answer = AnswerView(run.pk, source_linker(run.project_id))
         self.frames = 0
         """How many there have been."""
         self._runtime = runtime

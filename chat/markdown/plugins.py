@@ -30,6 +30,7 @@ _MAX_PATH_LENGTH = 300
 _LINES = re.compile(r"(?<=.):(\d{1,7})(?:-\d{1,7})?\Z")
 _LINES_CHARS = len(":1234567-1234567")
 _PATH = re.compile(r"[\w./@+-]+\.\w+\Z")
+_ENTRY = re.compile(r"(?P<thread>thread:[^#]+)#(?P<number>\d{1,9})\Z")
 
 
 class NestingTooDeep(Exception):
@@ -51,20 +52,30 @@ def is_allowed_url(url: str) -> bool:
 
 
 def cite_rule(state: StateInline, silent: bool) -> bool:
-    """Link `[path]` or `[path:line]` if it is a source. A path is not read for emphasis."""
+    """Link `[path]`, `[path:line]` or `[thread:name#3]` if it is a source.
+
+    A path is not read for emphasis.
+    """
     cited = _read_citation(state)
     if not cited:
         return False
-    lines = _LINES.search(cited, max(0, len(cited) - _LINES_CHARS - 1))
-    path = cited[: lines.start()] if lines else cited
+    path, line = _split_place(cited)
     link = cast(LinkResolver | None, state.env.get("link"))
-    href = link(path, int(lines[1]) if lines else None) if link else None
+    href = link(path, line) if link else None
     if len(path) > _MAX_PATH_LENGTH or (href is None and not _PATH.match(path)):
         return False
     if not silent:
         _push_citation(state, cited, href)
     state.pos += len(cited) + len("[]")
     return True
+
+
+def _split_place(cited: str) -> tuple[str, int | None]:
+    """Return what is cited, and the line or the entry of it."""
+    if entry := _ENTRY.match(cited):
+        return entry["thread"], int(entry["number"])
+    lines = _LINES.search(cited, max(0, len(cited) - _LINES_CHARS - 1))
+    return (cited[: lines.start()], int(lines[1])) if lines else (cited, None)
 
 
 def _read_citation(state: StateInline) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from chat.rendering.fragments import note_linker
+from chat.rendering.source_links import source_linker
 
 _HIT = re.compile(r"\d+\. (?P<path>.+?):(?P<line>\d+) \(score (?P<score>[\d.]+)\) (?P<place>.*)")
 _LISTED = re.compile(r"- (?P<path>.+\.\w+) \((?P<title>.*)\)")
@@ -30,7 +30,7 @@ def list_hits(project_id: UUID, tool: str, result: str) -> list[ShownHit]:
 
 
 def _read_hits(project_id: UUID, result: str) -> Iterator[ShownHit]:
-    link = note_linker(project_id)
+    link = source_linker(project_id)
     lines = result.split("\n")
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if match := _HIT.fullmatch(line):
@@ -39,7 +39,7 @@ def _read_hits(project_id: UUID, result: str) -> Iterator[ShownHit]:
 
 
 def _read_listing(project_id: UUID, result: str) -> Iterator[ShownHit]:
-    link = note_linker(project_id)
+    link = source_linker(project_id)
     for line in result.split("\n"):
         if match := _LISTED.fullmatch(line):
             yield ShownHit(match["path"], match["title"], link(match["path"], None))

@@ -6,32 +6,26 @@ Every element has an id made here, so a frame that is sent twice changes nothing
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from django.template import Context, Engine, Template
-from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 
-from agents.core.chunks import SourceRef
 from agents.core.reasons import get_reason
 from agents.models import AgentRun
 from agents.web.limit_levels import AMBER_PERCENT, RED_PERCENT, limit_css_class
 from chat import markdown
 from chat.conversations.tree import Position
-from chat.markdown import LinkResolver
 from chat.models import Exchange
 from chat.rendering.answer import AnswerView, element_id
 from chat.rendering.continue_offer import offers
 from chat.rendering.dom_patch import build_patch, find_appended_text
 from chat.rendering.parts import AnswerPart, NoticePart, TextPart, ToolCard
+from chat.rendering.source_links import get_address, name_place, source_linker
 
 PAGE_CHARS = 150_000
 """Of HTML that a page shows of an answer that has ended, and of what each "Show more" adds."""
-
-NOTE_LINES = 5_000
-"""Lines that the page of a note shows."""
 
 
 class BlockRef(NamedTuple):
@@ -58,22 +52,6 @@ def _render_template(template: Template, **context: Any) -> SafeString:
 def append(target: str, html: str) -> SafeString:
     """Return what puts HTML, which was made here, at the end of an element of the page."""
     return render("append", target=target, html=html)
-
-
-def note_linker(project_id: UUID) -> LinkResolver:
-    """Return where a cited note of a project is shown, by the path alone: it stays the same."""
-
-    @lru_cache(maxsize=256)
-    def link(path: str, line: int | None) -> str | None:
-        parts = path.split("/")
-        if not (path.endswith(".md") and path.isprintable()) or {"", ".", ".."} & set(parts):
-            return None
-        address = reverse("note", args=[project_id, path])
-        if line and line > NOTE_LINES:
-            address += f"?line={line}"
-        return f"{address}#L{line}" if line else address
-
-    return link
 
 
 # -- the whole ------------------------------------------------------------------------------------
@@ -226,16 +204,9 @@ def _offers_context(shown: AnswerView, run: AgentRun) -> dict[str, Any]:
 
 
 def _render_sources(shown: AnswerView, run: AgentRun) -> SafeString:
-    link = note_linker(run.project_id)
-    cited = [(source, _get_address(source, link)) for source in shown.sources]
+    link = source_linker(run.project_id)
+    cited = [(source, name_place(source), get_address(source, link)) for source in shown.sources]
     return render("sources", answer=shown, cited=cited)
-
-
-def _get_address(source: SourceRef, link: LinkResolver) -> str | None:
-    """Return where a source can be looked at; None if there is no such page."""
-    if source.source_type == "web":
-        return source.path if source.path.startswith(("https://", "http://")) else None
-    return link(source.path, source.line)
 
 
 def _render_end(shown: AnswerView, run: AgentRun) -> SafeString:

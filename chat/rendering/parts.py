@@ -213,12 +213,15 @@ class UsageTotals:
     window: int = 0
 
 
+_SourceKey = tuple[str, str, int | None]
+
+
 class Sources:
     """What was read, each once, in the order it was found."""
 
     def __init__(self) -> None:
-        self._sources: dict[tuple[str, int | None], SourceRef] = {}
-        self._readers: dict[tuple[str, int | None], set[str]] = {}
+        self._sources: dict[_SourceKey, SourceRef] = {}
+        self._readers: dict[_SourceKey, set[str]] = {}
 
     def __len__(self) -> int:
         return len(self._sources)
@@ -228,7 +231,7 @@ class Sources:
 
     def add(self, source: SourceRef, reader: str) -> None:
         """`reader` is the call of a subagent, or nothing if it was the model itself."""
-        key = (source.path, source.line)
+        key = (source.source_type, source.path, source.line)
         self._sources.setdefault(key, source)
         self._readers.setdefault(key, set()).add(reader)
 

@@ -14,6 +14,7 @@ from chat.rendering import fragments, quota
 from chat.rendering.answer import AnswerView
 from chat.rendering.cache import RenderCache
 from chat.rendering.fragments import BlockRef
+from chat.rendering.source_links import source_linker
 
 MAX_CACHED_CHARS = 32_000_000
 """Characters of answers that a process keeps as HTML."""
@@ -95,7 +96,7 @@ def _render_answer(run: AgentRun) -> RenderedAnswer:
 
 def load_answer(run: AgentRun) -> AnswerView:
     """Return an answer built from everything that is stored of its run."""
-    answer = AnswerView(run.pk, fragments.note_linker(run.project_id))
+    answer = AnswerView(run.pk, source_linker(run.project_id))
     for page in iter_pages(run.pk):
         for chunk in page.chunks:
             answer.apply(chunk)

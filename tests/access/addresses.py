@@ -17,6 +17,7 @@ class Access(StrEnum):
     READ = "readers, members and owners"
     WRITE = "members and owners, of a project that is not archived"
     MANAGE = "owners"
+    WITHDRAW = "owners, of a project that is not archived, and who wrote it"
     UNDELETE = "owners, also of a deleted project"
     INVITED = "whoever has the link"
 
@@ -87,6 +88,7 @@ ADDRESSES: dict[str, Address] = {
     "runs/<uuid:run_id>/calls/<int:number>/": _get(Access.AUTHOR),
     "runs/<uuid:run_id>/changes/": _get(Access.AUTHOR),
     "runs/<uuid:run_id>/undo/": _post(Access.AUTHOR),
+    "runs/<uuid:run_id>/keep/": _post(Access.AUTHOR, name="power", text="x", kind="thought"),
     "runs/<uuid:run_id>/rest/<int:part>/<int:block>/": _get(Access.AUTHOR),
     # projects
     "p/<slug:slug>/": _get(Access.READ),
@@ -113,6 +115,13 @@ ADDRESSES: dict[str, Address] = {
     "library/<slug:slug>/tags/": _get(Access.READ),
     "library/<slug:slug>/files/<path:path>": _get(Access.READ),
     "library/<slug:slug>/download/": _get(Access.READ),
+    "threads/<uuid:project_id>/<str:name>": _get(Access.READ, entry="1"),
+    "library/<slug:slug>/threads/": _get(Access.READ, status="archived"),
+    "library/<slug:slug>/threads/<str:name>/": _get(Access.READ),
+    "library/<slug:slug>/new-thread/": _post(Access.WRITE, name="t", text="x", kind="thought"),
+    "library/<slug:slug>/threads/<str:name>/push/": _post(Access.WRITE, text="x", kind="thought"),
+    "library/<slug:slug>/threads/<str:name>/status/": _post(Access.WRITE, status="archived"),
+    "library/<slug:slug>/threads/<str:name>/withdraw/<int:number>/": _post(Access.WITHDRAW),
     "library/<slug:slug>/upload/": _post(Access.WRITE, folder="up"),
     "library/<slug:slug>/upload/piece/": _post(Access.WRITE, path="p.md", last="yes"),
     "library/<slug:slug>/delete-file/<path:path>": _post(Access.WRITE),
@@ -127,7 +136,14 @@ ADDRESSES: dict[str, Address] = {
 }
 
 
-OF_A_PROJECT = (Access.AUTHOR, Access.READ, Access.WRITE, Access.MANAGE, Access.UNDELETE)
+OF_A_PROJECT = (
+    Access.AUTHOR,
+    Access.READ,
+    Access.WRITE,
+    Access.MANAGE,
+    Access.WITHDRAW,
+    Access.UNDELETE,
+)
 STATES = {
     "open": tuple(Access),
     "archived": OF_A_PROJECT,
@@ -158,7 +174,7 @@ def get_values(scene: Scene, who: str, route: str) -> dict[str, str]:
     names = {
         "str:uidb64": "MQ", "str:token": scene.secret, "slug:name": "max_iterations",
         "int:number": "0", "int:part": "0", "int:block": "0", "str:form": "md",
-        "path:path": path, "slug:slug": scene.project.slug,
+        "path:path": path, "slug:slug": scene.project.slug, "str:name": "power",
     }  # fmt: skip
     rows = {
         "uuid:conversation_id": talk.conversation_id,

@@ -30,6 +30,8 @@ def expect(access: Access, who: str, state: str) -> set[int]:
         return GONE
     if access is Access.WRITE and (who == "reader" or state == "archived"):
         return REFUSED
+    if access is Access.WITHDRAW:
+        return FINE if who == "owner" and state != "archived" else REFUSED
     return REFUSED if access is Access.MANAGE and who != "owner" else FINE
 
 

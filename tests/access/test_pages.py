@@ -40,9 +40,9 @@ def test_every_table_is_classified() -> None:
 
 def ask(scene: Scene, route: str, who: str, method: str) -> Any:
     address, values = ADDRESSES[route], get_values(scene, who, route)
-    there = "/" + fill(route, values).replace("versions/0", "versions/2").replace(
-        "restore/0", "restore/1"
-    )
+    there = "/" + fill(route, values)
+    for number in ("versions/2", "restore/1", "withdraw/1"):
+        there = there.replace(f"{number[:-1]}0", number)
     given: dict[str, Any] = {
         name: fill(value, values, "{}") for name, value in address.given.items()
     }

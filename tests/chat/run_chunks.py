@@ -29,6 +29,7 @@ from agents.core.reasons import REASONS
 from agents.models import AgentRun
 from chat.rendering import fragments
 from chat.rendering.answer import AnswerView
+from chat.rendering.source_links import source_linker
 from tests.support.dom import Dom
 
 RUN = UUID("12345678-1234-5678-1234-567812345678")
@@ -52,7 +53,7 @@ def a_run(**values: Any) -> AgentRun:
 
 def an_answer(chunks: Sequence[OracleStreamChunk] = ()) -> AnswerView:
     """An answer that has taken these, and whose page has all of it."""
-    made = AnswerView(RUN, fragments.note_linker(PROJECT))
+    made = AnswerView(RUN, source_linker(PROJECT))
     for chunk in chunks:
         made.apply(chunk)
     made.mark_sent()

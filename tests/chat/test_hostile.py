@@ -31,6 +31,7 @@ from chat.conversations.tree import Position
 from chat.models import Conversation, Exchange
 from chat.rendering import fragments
 from chat.rendering.answer import AnswerView
+from chat.rendering.source_links import source_linker
 from chat.rendering.tool_call import StoredToolCall
 from tests.chat.factories import Talk, grown
 from tests.chat.rendering.test_fragments import Followed
@@ -138,7 +139,7 @@ def hostile_run(text: str) -> list[OracleStreamChunk]:
 
 def shown_answer(text: str) -> str:
     run = a_run(question=text, model=text)
-    answer = AnswerView(RUN, fragments.note_linker(PROJECT))
+    answer = AnswerView(RUN, source_linker(PROJECT))
     for chunk in hostile_run(text):
         answer.apply(chunk)
     exchange = Exchange(pk=UUID(int=1), run=run)

@@ -12,7 +12,7 @@ from agents.models import Membership, Project
 from agents.projects.errors import ProjectError, ProjectForbidden, ProjectRefused
 from agents.projects.queries import ARCHIVED_MESSAGE, can_write, get_project
 from agents.vault.author import Author
-from agents.vault.errors import NoteUnavailable, VaultError
+from agents.vault.errors import NoteUnavailable, ThreadUnavailable, VaultError
 from agents.web.requests import HtmxRequest, get_user, sign_in_required
 
 P = ParamSpec("P")
@@ -55,7 +55,8 @@ def refuse(request: HttpRequest, error: ProjectError | VaultError) -> HttpRespon
     if isinstance(error, ProjectForbidden | ProjectRefused):
         status = 403
     else:
-        status = 404 if isinstance(error, ProjectError | NoteUnavailable) else 400
+        gone = (ProjectError, NoteUnavailable, ThreadUnavailable)
+        status = 404 if isinstance(error, gone) else 400
     context = {"why": str(error), "is_missing": status == 404}
     return render(request, "chat/library/refused.html", context, status=status)
 

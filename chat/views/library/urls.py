@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from chat.views.library import files, folders, history, moves, notes, search, tags, trash
+from chat.views.library import files, folders, history, moves, notes, search, tags, threads, trash
 
 urlpatterns = [
     path("", folders.home, name="library-home"),
@@ -22,6 +22,20 @@ urlpatterns = [
     path("<slug:slug>/delete-file/<path:path>", trash.delete_file, name="library-delete-file"),
     path(
         "<slug:slug>/trash/files/<int:file_id>/", trash.restore_file, name="library-undelete-file"
+    ),
+    path("<slug:slug>/threads/", threads.thread_list, name="library-threads"),
+    path("<slug:slug>/new-thread/", threads.new_thread, name="library-new-thread"),
+    path("<slug:slug>/threads/<str:name>/", threads.thread, name="library-thread"),
+    path("<slug:slug>/threads/<str:name>/push/", threads.push, name="library-push"),
+    path(
+        "<slug:slug>/threads/<str:name>/status/",
+        threads.change_status,
+        name="library-thread-status",
+    ),
+    path(
+        "<slug:slug>/threads/<str:name>/withdraw/<int:number>/",
+        threads.withdraw,
+        name="library-withdraw",
     ),
     path("<slug:slug>/tags/", tags.tags, name="library-tags"),
     path("<slug:slug>/files/<path:path>", files.attachment, name="library-file"),

@@ -14,6 +14,8 @@ from agents.core.chunks import Content, OracleStreamChunk
 from agents.core.config import AgentConfig
 from agents.models import AgentRun, Membership
 from agents.runtime import current as home_module
+from agents.vault.author import Author
+from agents.vault.threads import NewEntry, push_entry
 from chat.library import note_page
 from chat.markdown import budget
 from chat.models import Conversation
@@ -48,12 +50,13 @@ MINE = {
     "restore",
     "run",
     "call",
+    "keep-answer",
     "rest",
     "run-changes",
     "undo-changes",
 }
 """The owner's alone."""
-OURS = {"note", "project", "project-open", "project-leave"}
+OURS = {"note", "thread", "project", "project-open", "project-leave"}
 """Of everybody in the project."""
 OWNERS = {
     "project-rename", "project-archive", "project-unarchive", "project-delete", "project-restore",
@@ -104,6 +107,7 @@ def talk(monkeypatch: pytest.MonkeyPatch) -> Talk:
     words = Content(content="So.\n\nAnd *so*.\n\nAnd so on.")
     said(made.first, stamped([called("c0"), result("c0"), words, done()]))
     add_note(made.project, NOTE, "# Road map\n\nFirst *this*.\n")
+    push_entry(made.project.pk, "power", NewEntry("LFP."), Author.importer())
     return made
 
 
@@ -124,10 +128,12 @@ def address(name: str, talk: Talk) -> str:
         "run-changes": [talk.first.run_id],
         "undo-changes": [talk.first.run_id],
         "rest": [talk.first.run_id, 1, 1],
+        "keep-answer": [talk.first.run_id],
         "note": [talk.project.pk, NOTE],
+        "thread": [talk.project.pk, "power"],
         "home": [], "new": [], "conversation-list": [], "search": [], "runs": [], "password": [],
         "projects": [], "project-create": [], "project-sample": [], "deleted-projects": [],
-        **{named: [talk.project.slug] for named in OWNERS | OURS - {"note"}},
+        **{named: [talk.project.slug] for named in OWNERS | OURS - {"note", "thread"}},
     }  # fmt: skip
     return reverse(name, args=own.get(name, [talk.id]))
 

@@ -3,7 +3,9 @@
 import pytest
 from django.utils import timezone
 
-from agents.models import Note, NoteVersion, Project
+from agents.models import Note, NoteVersion, Project, Thread, ThreadEntry
+from agents.vault.author import Author
+from agents.vault.threads import NewEntry, push_entry
 from chat.views.library.urls import urlpatterns
 from tests.chat.factories import browser
 from tests.chat.views.library.conftest import Shelf
@@ -19,6 +21,8 @@ READ = {
     "library-tags": "tags/",
     "library-file": "files/plan.pdf",
     "library-download": "download/",
+    "library-threads": "threads/",
+    "library-thread": "threads/power/",
 }
 WRITE = {
     "library-new": "new/",
@@ -30,14 +34,26 @@ WRITE = {
     "library-undelete": "trash/1/",
     "library-delete-file": "delete-file/plan.pdf",
     "library-undelete-file": "trash/files/1/",
+    "library-new-thread": "new-thread/",
+    "library-push": "threads/power/push/",
+    "library-thread-status": "threads/power/status/",
+    "library-withdraw": "threads/power/withdraw/1/",
     "library-upload": "upload/",
     "library-upload-piece": "upload/piece/",
 }
 OTHER = {"library-home"}
 
 
-def count_rows() -> tuple[int, int]:
-    return Note.objects.filter(deleted_at__isnull=True).count(), NoteVersion.objects.count()
+@pytest.fixture(autouse=True)
+def entry(shelf: Shelf) -> ThreadEntry:
+    return push_entry(shelf.project.pk, "power", NewEntry("quay"), Author.importer())
+
+
+def count_rows() -> tuple[int, ...]:
+    standing = ThreadEntry.objects.filter(withdrawn_at__isnull=True)
+    active = Thread.objects.filter(status=Thread.Status.ACTIVE)
+    notes = Note.objects.filter(deleted_at__isnull=True)
+    return notes.count(), NoteVersion.objects.count(), standing.count(), active.count()
 
 
 def test_every_address_is_classified() -> None:
@@ -86,7 +102,9 @@ def test_nothing_can_be_changed_in_an_archived_project(shelf: Shelf, name: str) 
 @pytest.mark.parametrize("name", sorted(READ.keys() - {"library-file", "library-download"}))
 def test_an_archived_project_and_a_reader_have_no_buttons(shelf: Shelf, name: str) -> None:
     ways = [shelf.address(rest.partition("/")[0]) + "/" for rest in WRITE.values()]
-    ways = [way for way in ways if way != shelf.address("trash/")]  # that may be seen
+    seen = (shelf.address("trash/"), shelf.address("threads/"))  # they may be
+    ways = [way for way in ways if way not in seen]
+    ways += [shelf.address(f"threads/power/{do}/") for do in ("push", "status", "withdraw")]
 
     def offers(html: str) -> list[str]:
         page = Page(html)

@@ -1,0 +1,53 @@
+"""Where what an answer cites is shown: lines of notes, entries of threads."""
+
+from uuid import UUID
+
+import pytest
+
+from agents.core.chunks import Source, SourceRef
+from chat.markdown import render
+from chat.rendering.parts import Sources
+from chat.rendering.source_links import name_place, name_source, source_linker
+from tests.chat.run_chunks import an_answer
+
+PROJECT = UUID(int=7)
+
+
+def cite(text: str) -> str:
+    return "".join(render(text, source_linker(PROJECT)))
+
+
+def test_a_cited_entry_is_a_link_to_it() -> None:
+    html = cite("So it was decided [thread:power supply#3].")
+    assert f'href="/threads/{PROJECT}/power%20supply?entry=3#entry-3"' in html
+    assert ">thread:power supply#3</a>" in html
+    assert f'href="/threads/{PROJECT}/power"' in cite("See [thread:power].")
+
+
+@pytest.mark.parametrize(
+    "name", ["a&b", "what?", "100 %", "名前", "a:3", "a b.md", "*x*", "<img src=x onerror=y>"]
+)
+def test_an_odd_name_is_linked_as_it_is(name: str) -> None:
+    html = cite(f"[thread:{name}#2]")
+    assert f'href="/threads/{PROJECT}/' in html
+    assert "?entry=2#entry-2" in html
+    assert "<img" not in html
+
+
+@pytest.mark.parametrize("name", ["", " ", ".", "..", "a/b", "../x", "a\u202eb"])
+def test_what_no_thread_can_be_called_stays_text(name: str) -> None:
+    assert "href" not in cite(f"[thread:{name}#2]")
+
+
+def test_a_note_and_a_thread_of_one_name_are_two_sources() -> None:
+    sources = Sources()
+    for kind in ("vault", "thread"):
+        sources.add(SourceRef("plan.md", kind, 3), "")
+    assert [name_place(each) for each in sources] == ["plan.md:3", "plan.md#3"]
+    assert [name_source(each) for each in sources] == ["plan.md", "thread:plan.md"]
+
+
+def test_an_entry_among_the_sources_is_a_link() -> None:
+    answer = an_answer()
+    answer.apply(Source(source=SourceRef("power", "thread", 3, "We take LFP.")))
+    assert [name_place(each) for each in answer.sources] == ["power#3"]

@@ -1,0 +1,84 @@
+"""An answer, or a passage of it, is kept in a thread that leads back to it."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from agents.models import AgentRun, Membership, Project, ThreadEntry
+from agents.vault.author import Author
+from agents.vault.threads import NewEntry, push_entry
+from tests.chat.factories import Talk, browser, member
+
+pytestmark = pytest.mark.django_db
+HTMX = {"HX-Request": "true"}
+GIVEN = {"name": "power", "text": "We take LFP.", "kind": "decision"}
+
+
+@pytest.fixture
+def talk(client: Client) -> Talk:
+    talk = Talk()
+    client.force_login(talk.user)
+    return talk
+
+
+def address(talk: Talk) -> str:
+    return reverse("keep-answer", args=[talk.first.run_id])
+
+
+def test_the_form_has_the_answer_and_the_threads_there_are(client: Client, talk: Talk) -> None:
+    AgentRun.objects.filter(pk=talk.first.run_id).update(answer="Use <b>LFP</b>.")
+    push_entry(talk.project.pk, "radio", NewEntry("x"), Author.importer())
+    html = client.get(address(talk), headers=HTMX, secure=True).content.decode()
+    assert "Use &lt;b&gt;LFP&lt;/b&gt;." in html
+    assert '<option value="radio">' in html
+    assert "<html" not in html
+    assert "<html" in client.get(address(talk), secure=True).content.decode()
+
+
+def test_what_is_kept_names_the_person_and_leads_to_the_run(client: Client, talk: Talk) -> None:
+    html = client.post(address(talk), GIVEN, headers=HTMX, secure=True).content.decode()
+    assert "power#1" in html
+    entry = ThreadEntry.objects.get()
+    assert (entry.text, entry.kind, entry.source) == ("We take LFP.", "decision", "person")
+    assert (entry.user, entry.run_id) == (talk.user, talk.first.run_id)
+    there = reverse("library-thread", args=[talk.project.slug, "power"])
+    page = client.get(there, secure=True).content.decode()
+    assert reverse("run", args=[talk.first.run_id]) in page
+    assert "from an answer" in page
+
+
+def test_others_read_it_without_a_way_to_the_run(client: Client, talk: Talk) -> None:
+    client.post(address(talk), GIVEN, secure=True)
+    other, _ = member("mo", talk.project)
+    page = browser(other).get(reverse("library-thread", args=[talk.project.slug, "power"]))
+    assert "We take LFP." in page.content.decode()
+    assert str(talk.first.run_id) not in page.content.decode()
+
+
+def test_what_is_refused_stays_in_the_form(client: Client, talk: Talk) -> None:
+    response = client.post(address(talk), {**GIVEN, "name": "a/b"}, headers=HTMX, secure=True)
+    assert response.status_code == 422
+    html = response.content.decode()
+    assert "pass a name without" in html
+    assert "We take LFP." in html
+    assert not ThreadEntry.objects.exists()
+
+
+@pytest.mark.parametrize("obstacle", ["reader", "archived", "running"])
+def test_where_it_cannot_be_kept_it_says_why(client: Client, talk: Talk, obstacle: str) -> None:
+    if obstacle == "reader":
+        Membership.objects.filter(user=talk.user).update(role=Membership.Role.READER)
+    elif obstacle == "archived":
+        Project.objects.update(archived_at=timezone.now())
+    else:
+        AgentRun.objects.filter(pk=talk.first.run_id).update(outcome=None)
+    told = "still in progress" if obstacle == "running" else "but not change it"
+    assert told in client.get(address(talk), headers=HTMX, secure=True).content.decode()
+    assert told in client.post(address(talk), GIVEN, secure=True).content.decode()
+    assert not ThreadEntry.objects.exists()
+
+
+def test_nobody_keeps_the_answer_of_somebody_else(talk: Talk) -> None:
+    other, _ = member("eve", talk.project)
+    assert browser(other).post(address(talk), GIVEN).status_code == 404
