@@ -15,7 +15,7 @@ from chat.views import (
     projects,
     runs,
 )
-from chat.views.library import notes, threads
+from chat.views.library import code_files, notes, threads
 
 urlpatterns = [
     path("", chat.home, name="home"),
@@ -47,6 +47,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/rest/<int:part>/<int:block>/", partials.rest_of_answer, name="rest"),
     path("notes/<uuid:project_id>/<path:path>", notes.cited_note, name="note"),
     path("threads/<uuid:project_id>/<str:name>", threads.cited_thread, name="thread"),
+    path("code/<uuid:project_id>/<path:path>", code_files.cited_file, name="code"),
     path("projects/", projects.list_projects, name="projects"),
     path("projects/create/", projects.create, name="project-create"),
     path("projects/sample/", projects.create_sample, name="project-sample"),

@@ -15,6 +15,10 @@ class CodeRefused(CodeError):
     """It may not be done, or what was asked for makes no sense."""
 
 
+class CodeUnavailable(CodeError):
+    """There is no such file or checkout."""
+
+
 class Certainty(StrEnum):
     """How sure it is that a use of a name means the definition that was asked for."""
 

@@ -86,6 +86,10 @@ class CodeFile(models.Model):
     def __str__(self) -> str:
         return self.path
 
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
 
 class CodeSymbol(models.Model):
     """A name that a file defines."""

@@ -1,10 +1,14 @@
 """The outside world of this site's runs: models and tools as environment and settings say."""
 
 import logging
+from collections.abc import Sequence
 from uuid import UUID
 
 import httpx
 
+from agents.code.listing import has_code
+from agents.code.project_code import ProjectCode
+from agents.code.service import Code
 from agents.core.ports import ChatModel, Service, ToolRunner
 from agents.endpoints.selection import NO_MODEL_CHOSEN, build_model, model_name, select_endpoint
 from agents.llm import EndpointNotAllowed, NotFound, OfflineModel, UnavailableModel, WrongAddress
@@ -24,7 +28,8 @@ from agents.vault.author import Author
 from agents.vault.project_notes import ProjectNotes
 from agents.vault.project_threads import ProjectThreads
 
-WEB_TOOL = "web_fetch"
+OPTIONAL_SERVICES = (Code, WebPages)
+"""Tools that need one which a run has not are not offered in it."""
 logger = logging.getLogger(__name__)
 
 
@@ -42,23 +47,15 @@ class SiteRunFactory:
         return self._build_model(request.model, _get_model_settings(request))
 
     def tools(self, request: RunRequest, model: ChatModel, run_id: UUID) -> ToolRunner:
-        author = Author.run(run_id, request.user.pk)
         project_id = request.project.pk
-        world: list[Service] = [
-            ProjectNotes(project_id, author),
-            ProjectThreads(project_id, author),
-        ]
+        world = build_world(project_id, Author.run(run_id, request.user.pk))
         chosen = _get_model_settings(request)
-        web = load_web_pages()
-        writing = can_write(request.user, request.project)
-        offered = offered_tools(chosen, writing=writing, web=web is not None)
-        if web is not None:
-            world.append(web)
+        offered = offered_tools(chosen, world, writing=can_write(request.user, request.project))
         if chosen.is_embedded:
             return ToolExecutor(offered, world)
         librarian = Librarian(
             model=self._build_model(chosen.subagent_model or request.model, chosen),
-            tools=ToolExecutor(_reading_tools(web=web is not None), world),
+            tools=ToolExecutor(_reading_tools(world), world),
             seconds=chosen.librarian_timeout,
             cache=SummaryCache(project_id, request.user.pk),
         )
@@ -89,7 +86,17 @@ def _get_model_settings(request: RunRequest) -> ModelSettings:
     return request.model_settings or ModelSettings.for_user(request.user)
 
 
-def load_web_pages() -> WebPages | None:
+def build_world(project_id: UUID, author: Author) -> list[Service]:
+    """Return what the tools of a run work on; code and web pages where there are any."""
+    world: list[Service] = [ProjectNotes(project_id, author), ProjectThreads(project_id, author)]
+    if has_code(project_id):
+        world.append(ProjectCode(project_id, author.user_id))
+    if web := _load_web_pages():
+        world.append(web)
+    return world
+
+
+def _load_web_pages() -> WebPages | None:
     """Return what reads pages of the web; None if the administrator allows no host."""
     try:
         hosts = WebHosts.parse(SiteSettings.load().web_hosts)
@@ -99,16 +106,19 @@ def load_web_pages() -> WebPages | None:
     return WebPages(hosts) if hosts else None
 
 
-def offered_tools(chosen: ModelSettings, *, writing: bool, web: bool) -> list[Tool]:
+def offered_tools(chosen: ModelSettings, world: Sequence[Service], *, writing: bool) -> list[Tool]:
     """Return the tools of somebody's runs. The embedded model and readers' runs only read."""
     if chosen.is_embedded:
-        return _reading_tools(web=web)
-    return [tool for tool in _list_tools(web=web) if writing or not tool.writes]
+        return _reading_tools(world)
+    return [tool for tool in _list_tools(world) if writing or not tool.writes]
 
 
-def _reading_tools(*, web: bool) -> list[Tool]:
-    return [tool for tool in _list_tools(web=web) if tool.name != DELEGATE_TOOL and not tool.writes]
+def _reading_tools(world: Sequence[Service]) -> list[Tool]:
+    return [t for t in _list_tools(world) if t.name != DELEGATE_TOOL and not t.writes]
 
 
-def _list_tools(*, web: bool) -> list[Tool]:
-    return [tool for name, tool in TOOLS if web or name != WEB_TOOL]
+def _list_tools(world: Sequence[Service]) -> list[Tool]:
+    missing = {
+        kind for kind in OPTIONAL_SERVICES if not any(isinstance(each, kind) for each in world)
+    }
+    return [tool for _, tool in TOOLS if not missing.intersection(tool.injected.values())]

@@ -12,8 +12,9 @@ from agents.llm import OfflineModel, get_capabilities
 from agents.models import ModelSettings, Project
 from agents.projects.members import first_project_for
 from agents.projects.queries import can_write
-from agents.runtime.factory import load_web_pages, offered_tools
+from agents.runtime.factory import build_world, offered_tools
 from agents.runtime.system_prompt import build_system_prompt
+from agents.vault.author import Author
 
 SAMPLE_QUESTION = "?" * 200
 """A short question stands for all."""
@@ -40,7 +41,8 @@ def minimum_tokens_for(user: User) -> MinimumTokens | None:
     name = model_name("", chosen)
     window = OfflineModel.window if chosen.is_embedded else get_capabilities(name).window
     writing = can_write(user, project)
-    offered = offered_tools(chosen, writing=writing, web=load_web_pages() is not None)
+    world = build_world(project.pk, Author.person(user.pk))
+    offered = offered_tools(chosen, world, writing=writing)
     tools = schema_chars([tool.schema for tool in offered])
     return MinimumTokens(
         minimum_budgets(_prompt_chars(project, writing), tools, window),

@@ -6,10 +6,11 @@ from agents.tools import (
     builtin,
     vault,
     threads,
+    code,
     web_fetch,
 )  # the order in which models read them
 
 # isort: on
 from agents.tools.registry import TOOLS
 
-__all__ = ["TOOLS", "builtin", "librarian", "threads", "vault", "web_fetch"]
+__all__ = ["TOOLS", "builtin", "code", "librarian", "threads", "vault", "web_fetch"]

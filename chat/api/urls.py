@@ -7,7 +7,7 @@ from itertools import groupby
 from django.http import HttpResponse
 from django.urls import URLPattern, path, re_path
 
-from chat.api import conversations, members, model_settings, projects, runs, settings
+from chat.api import code, conversations, members, model_settings, projects, runs, settings
 from chat.api.framework import Endpoint, build_view, endpoint, not_found
 from chat.api.openapi import build_document
 from chat.api.parsing import JSON
@@ -44,6 +44,11 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     members.list_invitations,
     members.create_invitation,
     members.revoke_invitation,
+    code.search_code,
+    code.show_code_file,
+    code.find_definitions,
+    code.find_references,
+    code.show_map,
     conversations.list_conversations,
     conversations.show_conversation,
     conversations.rename_conversation,

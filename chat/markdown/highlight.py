@@ -33,6 +33,14 @@ _ALIASES = {
     "ts": "typescript", "tsx": "typescript", "yml": "yaml", "zsh": "bash",
 }  # fmt: skip
 
+_SUFFIXES = {
+    "bat": "batch", "cc": "cpp", "cjs": "javascript", "clj": "clojure", "cxx": "cpp",
+    "ex": "elixir", "exs": "elixir", "erl": "erlang", "gql": "graphql", "h": "c", "hh": "cpp",
+    "hpp": "cpp", "htm": "html", "jl": "julia", "mjs": "javascript", "mk": "make", "ml": "ocaml",
+    "pl": "perl", "pm": "perl", "pyi": "python", "mts": "typescript", "cts": "typescript",
+}  # fmt: skip
+"""Ends of the names of files that nobody writes as the name of a language."""
+
 _LEXERS = {"csharp": "javascript", "groovy": "javascript", "java": "javascript"}
 """Their own lexers take quadratic time over plain words; JavaScript reserves Java's keywords."""
 
@@ -75,20 +83,41 @@ def render_code(info: str, code: str, *, more: bool = False, colours: bool = Tru
     return f'<div class="{frame}">{head}<pre tabindex="0"><code{kind}>{inner}</code></pre></div>\n'
 
 
+def find_language(name: str) -> str:
+    """Return the language that is coloured in a file of this name; empty if there is none."""
+    suffix = name.rpartition("/")[2].rpartition(".")[2].lower()
+    language = _SUFFIXES.get(suffix) or _ALIASES.get(suffix, suffix)
+    return language if language in LANGUAGES else ""
+
+
 def highlight_code(code: str, language: str) -> str:
-    """Return spans of short classes. A lexer that fails, or changes the text, is not believed."""
-    if len(code) > MAX_HIGHLIGHT_CHARS or _PATHOLOGICAL.search(code):
-        return escape(code)
+    """Return spans of short classes."""
+    return "".join(_render_span(kind, text) for kind, text in _find_spans(code, language))
+
+
+def highlight_lines(code: str, language: str) -> list[str]:
+    """Return the lines of code as `highlight_code` renders them, but no span crosses lines."""
+    lines = [""]
+    for kind, text in _find_spans(code, language):
+        first, *others = text.split("\n")
+        lines[-1] += _render_span(kind, first)
+        lines += [_render_span(kind, other) for other in others]
+    return lines
+
+
+def _render_span(kind: str, text: str) -> str:
+    return f'<span class="{kind}">{escape(text)}</span>' if kind and text else escape(text)
+
+
+def _find_spans(code: str, language: str) -> list[tuple[str, str]]:
+    """Return classes and texts. A lexer that fails, or changes the text, is not believed."""
+    if not language or len(code) > MAX_HIGHLIGHT_CHARS or _PATHOLOGICAL.search(code):
+        return [("", code)]
     try:
         spans = list(_iter_spans(_get_lexer(language), code))
     except Exception:
-        return escape(code)
-    if "".join(text for _, text in spans) != code:
-        return escape(code)
-    return "".join(
-        f'<span class="{kind}">{escape(text)}</span>' if kind else escape(text)
-        for kind, text in spans
-    )
+        return [("", code)]
+    return spans if "".join(text for _, text in spans) == code else [("", code)]
 
 
 def _iter_spans(lexer: Lexer, code: str) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,7 @@ from chat.rendering.answer import AnswerView, element_id
 from chat.rendering.continue_offer import offers
 from chat.rendering.dom_patch import build_patch, find_appended_text
 from chat.rendering.parts import AnswerPart, NoticePart, TextPart, ToolCard
-from chat.rendering.source_links import get_address, name_place, source_linker
+from chat.rendering.source_links import get_address, name_place
 
 PAGE_CHARS = 150_000
 """Of HTML that a page shows of an answer that has ended, and of what each "Show more" adds."""
@@ -204,8 +204,10 @@ def _offers_context(shown: AnswerView, run: AgentRun) -> dict[str, Any]:
 
 
 def _render_sources(shown: AnswerView, run: AgentRun) -> SafeString:
-    link = source_linker(run.project_id)
-    cited = [(source, name_place(source), get_address(source, link)) for source in shown.sources]
+    cited = [
+        (source, name_place(source), get_address(run.project_id, source))
+        for source in shown.sources
+    ]
     return render("sources", answer=shown, cited=cited)
 
 

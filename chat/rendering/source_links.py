@@ -7,21 +7,26 @@ from django.urls import reverse
 
 from agents.core.chunks import SourceRef
 from chat.markdown import LinkResolver
+from chat.markdown.highlight import find_language
 
 NOTE_LINES = 5_000
 """Lines that the page of a note shows."""
 THREAD_PREFIX = "thread:"
 """How a cited thread is told from a note."""
+CODE_LINES = 400
+"""Lines that the page of a file of code shows."""
 
 
 def source_linker(project_id: UUID) -> LinkResolver:
-    """Return where the cited notes and threads of a project are shown."""
+    """Return where the cited notes, threads and code of a project are shown."""
 
     @lru_cache(maxsize=256)
     def link(path: str, line: int | None) -> str | None:
         if path.startswith(THREAD_PREFIX):
             return _link_entry(project_id, path.removeprefix(THREAD_PREFIX), line)
-        return _link_note(project_id, path, line)
+        if path.endswith(".md"):
+            return _link_note(project_id, path, line)
+        return link_code(project_id, path, line) if find_language(path) else None
 
     return link
 
@@ -31,11 +36,13 @@ def name_source(source: SourceRef) -> str:
     return f"{THREAD_PREFIX}{source.path}" if source.source_type == "thread" else source.path
 
 
-def get_address(source: SourceRef, link: LinkResolver) -> str | None:
+def get_address(project_id: UUID, source: SourceRef) -> str | None:
     """Return where a source can be looked at; None if there is no such page."""
+    if source.source_type == "code":
+        return link_code(project_id, source.path, source.line)
     if source.source_type == "web":
         return source.path if source.path.startswith(("https://", "http://")) else None
-    return link(name_source(source), source.line)
+    return source_linker(project_id)(name_source(source), source.line)
 
 
 def name_place(source: SourceRef) -> str:
@@ -45,11 +52,19 @@ def name_place(source: SourceRef) -> str:
 
 
 def _link_note(project_id: UUID, path: str, line: int | None) -> str | None:
-    parts = path.split("/")
-    if not (path.endswith(".md") and path.isprintable()) or {"", ".", ".."} & set(parts):
+    return _link_line(project_id, "note", path, line, NOTE_LINES)
+
+
+def link_code(project_id: UUID, path: str, line: int | None) -> str | None:
+    """Return where a file of code is shown, at a line."""
+    return _link_line(project_id, "code", path, line, CODE_LINES)
+
+
+def _link_line(project_id: UUID, page: str, path: str, line: int | None, shown: int) -> str | None:
+    if not path.isprintable() or {"", ".", ".."} & set(path.split("/")):
         return None
-    address = reverse("note", args=[project_id, path])
-    if line and line > NOTE_LINES:
+    address = reverse(page, args=[project_id, path])
+    if line and line > shown:
         address += f"?line={line}"
     return f"{address}#L{line}" if line else address
 

@@ -16,6 +16,7 @@ from chat.conversations import queries, tree
 from chat.errors import ChatError
 from chat.rendering import quota, thread
 from chat.rendering.call_details import list_hits
+from chat.rendering.code_calls import read_code_call
 from chat.rendering.fragments import BlockRef
 from chat.rendering.tool_call import StoredToolCall, load_tool_call
 from chat.services.run_changes import changes_for
@@ -88,7 +89,8 @@ def _details_context(run: AgentRun, found: StoredToolCall) -> dict[str, Any]:
     if found.result is None or not found.result.ok or name not in TOOLS:
         return {}
     if not TOOLS.get(name).writes:
-        return {"hits": list_hits(run.project_id, name, found.text)}
+        hits = list_hits(run.project_id, name, found.text)
+        return {"hits": hits, **read_code_call(run.project_id, name, found.text)}
     changes = changes_for(run, found.call.id)
     return {
         "changes": changes,

@@ -133,6 +133,17 @@ ADDRESSES: dict[str, Address] = {
     "library/<slug:slug>/delete/<path:path>": _post(Access.WRITE, version="2"),
     "library/<slug:slug>/restore/<int:number>/<path:path>": _post(Access.WRITE, version="2"),
     "library/<slug:slug>/trash/<int:note_id>/": _post(Access.WRITE),
+    # code
+    "code/<uuid:project_id>/<path:path>": _get(Access.READ),
+    "library/<slug:slug>/code/": _get(Access.READ),
+    "library/<slug:slug>/code/files/<path:path>": _get(Access.READ),
+    "library/<slug:slug>/code/names/": _get(Access.READ, name="tide_level"),
+    "library/<slug:slug>/code/map/": _get(Access.READ),
+    "library/<slug:slug>/code/upload/": _post(Access.WRITE, folder="up"),
+    "library/<slug:slug>/code/upload/piece/": _post(Access.WRITE, path="p.zip", last="yes"),
+    "library/<slug:slug>/code/upload/progress/": _get(Access.WRITE, id="{project}"),
+    "library/<slug:slug>/code/checkouts/<int:checkout_id>/": _get(Access.READ),
+    "library/<slug:slug>/code/checkouts/<int:checkout_id>/remove/": _post(Access.WRITE),
 }
 
 
@@ -170,7 +181,7 @@ def list_routes(resolver: URLResolver | None = None, before: str = "") -> Iterat
 def get_values(scene: Scene, who: str, route: str) -> dict[str, str]:
     """What stands in addresses and forms when somebody asks for what is in the harbour."""
     talk = scene.talk(who, deleted="restore" in route)
-    path = scene.file.path if "file" in route else scene.note.path
+    path = _get_path(scene, route)
     names = {
         "str:uidb64": "MQ", "str:token": scene.secret, "slug:name": "max_iterations",
         "int:number": "0", "int:part": "0", "int:block": "0", "str:form": "md",
@@ -183,6 +194,7 @@ def get_values(scene: Scene, who: str, route: str) -> dict[str, str]:
         "uuid:project_id": scene.project.pk,
         "int:note_id": scene.trashed.pk,
         "int:file_id": scene.trashed_file.pk,
+        "int:checkout_id": scene.checkout.pk,
         "int:user_id": scene.guest.pk,
         "int:invitation_id": scene.invitation.pk,
         "project": scene.project.pk,
@@ -191,6 +203,12 @@ def get_values(scene: Scene, who: str, route: str) -> dict[str, str]:
         "invitation": scene.invitation.pk,
     }
     return {**names, **{name: str(value) for name, value in rows.items()}}
+
+
+def _get_path(scene: Scene, route: str) -> str:
+    if "code" in route:
+        return scene.code_file.path
+    return scene.file.path if "file" in route else scene.note.path
 
 
 def fill(text: str, values: Mapping[str, str], marks: str = "<>") -> str:

@@ -11,8 +11,19 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
+from agents.code.parsed_file import ParsedSymbol
 from agents.core.chunks import CallView, Content, Source, SourceRef, ToolCalled, ToolResult
-from agents.models import ApiToken, Attachment, Invitation, Membership, Note, Project, Thread
+from agents.models import (
+    ApiToken,
+    Attachment,
+    CodeCheckout,
+    CodeFile,
+    Invitation,
+    Membership,
+    Note,
+    Project,
+    Thread,
+)
 from agents.models.api_tokens import Scope
 from agents.projects.invitations import create_invitation
 from agents.projects.members import remove_member
@@ -23,6 +34,7 @@ from agents.vault.threads import NewEntry, push_entry, set_status, withdraw_entr
 from chat.models import Conversation, Exchange
 from chat.services import ask
 from tests.chat.factories import Browser, browser, said, started
+from tests.support.code import add_checkout, add_code
 from tests.support.notes import add_note
 
 Role = Membership.Role
@@ -57,6 +69,8 @@ class Scene:
     def __init__(self) -> None:
         self.users = {name: User.objects.create_user(name) for name in PEOPLE}
         self.file: Attachment
+        self.code_file: CodeFile
+        self.checkout: CodeCheckout
         self.trashed_file: Attachment
         self.quarry, _, _ = self._make_project(QUARRY, "quarry", "outsider")
         self.project, self.note, self.trashed = self._make_project(HARBOUR, "harbour", "owner")
@@ -115,6 +129,7 @@ class Scene:
         self.trashed_file = add_attachment(project.pk, "files/old.pdf", [word.encode()])
         delete_attachment(self.trashed_file)
         self._fill_threads(project, word, author)
+        self._fill_code(project, word)
         return project, note, trashed
 
     def _fill_threads(self, project: Project, word: str, author: Author) -> None:
@@ -125,6 +140,13 @@ class Scene:
         set_status(project.pk, f"{word} archived", Thread.Status.ARCHIVED)
         withdrawn = push_entry(project.pk, "power", NewEntry(f"withdrawn-{word}"), author)
         withdraw_entries(withdrawn.thread.entries.filter(pk=withdrawn.pk), author.user_id)
+
+    def _fill_code(self, project: Project, word: str) -> None:
+        text = f"# tide {word}\ndef tide_level():\n    return {word}()\n\n\ntide_level()\n"
+        symbols = [ParsedSymbol("tide_level", word, "function", 2, 3, f"def tide_level({word})")]
+        add_code(project, f"{word}/other.py", text, symbols)
+        self.code_file = add_code(project, "src/tide.py", text, symbols)
+        self.checkout = add_checkout(project, origin=word)
 
     def _join(self, name: str, role: Membership.Role) -> None:
         Membership.objects.create(project=self.project, user=self.users[name], role=role)
@@ -146,7 +168,8 @@ class Scene:
                     seq=2, tool_call_id="c1", tool_result=told, ok=True, duration_ms=1, order=0
                 ),
                 Source(seq=3, source=SourceRef(path, "vault", 1, told)),
-                Content(seq=4, content=f"{told} [{path}:1]"),
+                Source(seq=4, source=SourceRef(f"{word}/other.py", "code", 1, told)),
+                Content(seq=5, content=f"{told} [{path}:1]"),
             ],
         )
         author = Author.run(exchange.run_id, self.users[name].pk)

@@ -22,6 +22,7 @@ from tests.access.addresses import (
 )
 from tests.access.responses import FINE, REFUSED, expect, may_change, read
 from tests.access.scene import HARBOUR, NAMES, OWN_TABLES, TABLES, Scene, list_models
+from tests.support.code import make_zip
 
 
 def test_every_address_is_classified() -> None:
@@ -47,7 +48,8 @@ def ask(scene: Scene, route: str, who: str, method: str) -> Any:
         name: fill(value, values, "{}") for name, value in address.given.items()
     }
     if "upload" in route and method == "post":
-        files = {"files": SimpleUploadedFile("u.md", b"u"), "piece": SimpleUploadedFile("p", b"p")}
+        content = make_zip({"up.py": "up = 1"}) if "code" in route else b"u"
+        files = {name: SimpleUploadedFile("u.md", content) for name in ("files", "piece")}
         given = {**given, **files, "id": str(uuid4()), "offset": "0"}
     return getattr(scene.browser(who), method)(there, given)
 

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 
+from agents.code.service import CodeError, CodeUnavailable
 from agents.models import Membership, Project
 from agents.projects.errors import ProjectError, ProjectForbidden, ProjectRefused
 from agents.projects.queries import ARCHIVED_MESSAGE, can_write, get_project
@@ -18,6 +19,7 @@ from agents.web.requests import HtmxRequest, get_user, sign_in_required
 P = ParamSpec("P")
 LibraryView = Callable[Concatenate[HtmxRequest, Project, P], HttpResponse]
 MAX_DIGITS = 9
+MAX_FIELD_LENGTH = 300
 
 
 def library_page(
@@ -32,7 +34,7 @@ def library_page(
         def answer(request: HtmxRequest, slug: str, *args: P.args, **kw: P.kwargs) -> HttpResponse:
             try:
                 return view(request, find_project(request, slug, writes=writes), *args, **kw)
-            except (ProjectError, VaultError) as error:
+            except (ProjectError, VaultError, CodeError) as error:
                 return refuse(request, error)
 
         return answer
@@ -50,12 +52,12 @@ def find_project(request: HttpRequest, key: str, *, writes: bool = False) -> Pro
     return project
 
 
-def refuse(request: HttpRequest, error: ProjectError | VaultError) -> HttpResponse:
+def refuse(request: HttpRequest, error: ProjectError | VaultError | CodeError) -> HttpResponse:
     """Say in words why not."""
     if isinstance(error, ProjectForbidden | ProjectRefused):
         status = 403
     else:
-        gone = (ProjectError, NoteUnavailable, ThreadUnavailable)
+        gone = (ProjectError, NoteUnavailable, ThreadUnavailable, CodeUnavailable)
         status = 404 if isinstance(error, gone) else 400
     context = {"why": str(error), "is_missing": status == 404}
     return render(request, "chat/library/refused.html", context, status=status)
@@ -77,3 +79,8 @@ def parse_number(given: str | None) -> int:
     """Return a number of an address; 0 for what is none."""
     is_number = given and given.isascii() and given.isdigit() and len(given) <= MAX_DIGITS
     return int(given) if given and is_number else 0
+
+
+def clean(given: str) -> str:
+    """Return what somebody wrote into a field, as it can be looked for."""
+    return given.replace("\0", "").strip()[:MAX_FIELD_LENGTH]

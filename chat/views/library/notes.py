@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from agents.code.listing import find_code_file
 from agents.models import Note, Project
 from agents.projects.errors import ProjectError
 from agents.projects.queries import can_write, get_project
@@ -45,6 +46,8 @@ def cited_note(request: HttpRequest, project_id: UUID, path: str) -> HttpRespons
     except ProjectError as error:
         raise Http404(str(error)) from None
     except VaultError:
+        if find_code_file(project.pk, path):  # a citation does not say which one it means
+            return redirect("code", project.pk, path)
         raise Http404("There is no such note.") from None
 
 

@@ -2,7 +2,20 @@
 
 from django.urls import path
 
-from chat.views.library import files, folders, history, moves, notes, search, tags, threads, trash
+from chat.views.library import (
+    code_files,
+    code_names,
+    code_uploads,
+    files,
+    folders,
+    history,
+    moves,
+    notes,
+    search,
+    tags,
+    threads,
+    trash,
+)
 
 urlpatterns = [
     path("", folders.home, name="library-home"),
@@ -36,6 +49,31 @@ urlpatterns = [
         "<slug:slug>/threads/<str:name>/withdraw/<int:number>/",
         threads.withdraw,
         name="library-withdraw",
+    ),
+    path("<slug:slug>/code/", code_files.folder, name="library-code"),
+    path("<slug:slug>/code/names/", code_names.symbol, name="library-code-symbol"),
+    path("<slug:slug>/code/map/", code_names.repo_map, name="library-code-map"),
+    path("<slug:slug>/code/files/<path:path>", code_files.file, name="library-code-file"),
+    path("<slug:slug>/code/upload/", code_uploads.upload, name="library-code-upload"),
+    path(
+        "<slug:slug>/code/upload/piece/",
+        code_uploads.upload_piece,
+        name="library-code-upload-piece",
+    ),
+    path(
+        "<slug:slug>/code/upload/progress/",
+        code_uploads.upload_progress,
+        name="library-code-progress",
+    ),
+    path(
+        "<slug:slug>/code/checkouts/<int:checkout_id>/",
+        code_uploads.checkout,
+        name="library-code-checkout",
+    ),
+    path(
+        "<slug:slug>/code/checkouts/<int:checkout_id>/remove/",
+        code_uploads.remove,
+        name="library-code-remove",
     ),
     path("<slug:slug>/tags/", tags.tags, name="library-tags"),
     path("<slug:slug>/files/<path:path>", files.attachment, name="library-file"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agents.code.project_code import ProjectCode
 from agents.core.ports import Service
 from agents.models import Project
 from agents.tools.catalogue import TOOLS
@@ -15,6 +16,7 @@ from agents.tools.librarian import Librarian
 from agents.vault.author import Author
 from agents.vault.project_notes import ProjectNotes
 from agents.vault.project_threads import ProjectThreads
+from tests.support.code import add_gauge
 from tests.support.runs import Ran, drive, served
 from tests.support.script import Script, call, say
 from tests.support.web_server import WebServer, page
@@ -48,6 +50,13 @@ USES: dict[str, tuple[Calls, str]] = {
     "thread_list": ([*PUSH, ("thread_list", {})], "1 active thread\n- power (1 entry, last on 20"),
     "thread_read": ([*PUSH, ("thread_read", {"thread": "Power"})], "  | We take LFP."),
     "thread_seek": ([*PUSH, ("thread_seek", {"queries": ["lfp"]})], "1. power#1 (score"),
+    "search_code": ([("search_code", {"queries": ["level"]})], "1. src/gauge.py:6"),
+    "find_definition": (
+        [("find_definition", {"symbol": "Gauge.read"})],
+        "- src/gauge.py:2 (2 lines) method Gauge.read\n     2|     def read(self) -> float:",
+    ),
+    "find_references": ([("find_references", {"symbol": "Gauge"})], "- src/gauge.py:6| level"),
+    "get_repo_map": ([("get_repo_map", {})], "src/gauge.py:\n     1| class Gauge"),
 }
 """Calls that lead to a use of each tool, and what its result holds. PAGE is that of a server."""
 
@@ -85,6 +94,7 @@ async def test_every_tool_works_through_the_loop_and_a_real_endpoint(
 @pytest.fixture
 def project_notes() -> ProjectNotes:
     project = Project.objects.create(name="harbour", slug="harbour")
+    add_gauge(project)
     return ProjectNotes(project.pk, Author.importer())
 
 
@@ -108,6 +118,12 @@ async def _ask(calls: Calls, notes: ProjectNotes, web: WebServer) -> Ran:
             seconds=60,
         )
         threads = ProjectThreads(notes.project_id, Author.importer())
-        services: list[Service] = [notes, threads, librarian, web.pages()]
+        services: list[Service] = [
+            notes,
+            threads,
+            ProjectCode(notes.project_id),
+            librarian,
+            web.pages(),
+        ]
         tools = ToolExecutor([TOOLS.get(name) for name in SHIPPED], services)
         return await drive(bench.model("main"), tools)

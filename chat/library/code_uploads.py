@@ -1,0 +1,69 @@
+"""A zip of code that somebody uploads, read into the project; how far it is can be seen."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+from uuid import UUID
+
+from django.conf import settings
+from django.core.cache import cache
+
+from agents.code.importer import CodeImportReport, import_code
+from agents.code.service import CodeRefused
+from agents.code.sources import open_code_source
+
+PROGRESS_SECONDS = 3_600
+PROGRESS_STEP = 25
+"""Files between two notes of how far it is."""
+MAX_NAME_LENGTH = 100
+
+
+def import_uploaded(
+    project_id: UUID, user_id: int, place: Path, name: str, folder: str, upload_id: UUID
+) -> CodeImportReport:
+    """Make a folder of the project's code what a zip holds. The file is taken away."""
+    with _named_zip(place, name) as archive, open_code_source(archive) as source:
+        if not source.files:
+            raise CodeRefused("There are no files in it.")
+
+        def note(done: int, total: int, path: str) -> None:
+            if done % PROGRESS_STEP == 0 or done == total:
+                cache.set(_get_key(user_id, upload_id), (done, total), PROGRESS_SECONDS)
+
+        return import_code(project_id, source, folder=folder, user_id=user_id, progress=note)
+
+
+def get_progress(user_id: int, upload_id: UUID) -> tuple[int, int] | None:
+    """Return how many files of how many are read, if this process reads them."""
+    found: tuple[int, int] | None = cache.get(_get_key(user_id, upload_id))
+    return found
+
+
+def store_upload(content: IO[bytes]) -> Path:
+    """Return a file of one's own with what was sent in one request."""
+    with tempfile.NamedTemporaryFile(dir=_get_folder(), suffix=".zip", delete=False) as made:
+        shutil.copyfileobj(content, made)
+    return Path(made.name)
+
+
+@contextmanager
+def _named_zip(place: Path, name: str) -> Iterator[Path]:
+    """Give the file the name that it had: a folder of that name is not part of its paths."""
+    stem = PurePosixPath(name.replace("\\", "/").replace("\0", "")).stem[:MAX_NAME_LENGTH]
+    with tempfile.TemporaryDirectory(dir=_get_folder()) as folder:
+        named = Path(folder) / f"{stem.strip('. ') or 'code'}.zip"
+        place.rename(named)
+        yield named
+
+
+def _get_folder() -> Path:
+    folder: Path = settings.DATA_DIR / "uploads"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _get_key(user_id: int, upload_id: UUID) -> str:
+    return f"code-upload:{user_id}:{upload_id.hex}"

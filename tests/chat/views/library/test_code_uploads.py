@@ -1,0 +1,125 @@
+"""Code that people bring in, and take away again."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from agents.models import CodeCheckout, CodeFile, SearchDocument
+from tests.chat.views.library.conftest import Shelf
+from tests.support.code import add_checkout, add_code, make_zip
+from tests.support.pages import problems
+
+FILES = {"gauge-main/src/gauge.py": "def read():\n    return 1\n", "gauge-main/logo.png": "\x89"}
+
+
+def send_form(shelf: Shelf, data: bytes, **given: str) -> Any:
+    sent = SimpleUploadedFile("gauge-main.zip", data)
+    return shelf.ada.post(shelf.address("code/upload/"), {"files": sent, **given})
+
+
+def send_piece(shelf: Shelf, data: bytes, **given: str) -> Any:
+    values = {"id": str(uuid4()), "offset": "0", "last": "yes", "path": "gauge-main.zip", **given}
+    piece = SimpleUploadedFile("piece", data)
+    return shelf.ada.post(shelf.address("code/upload/piece/"), {**values, "piece": piece})
+
+
+def list_paths(shelf: Shelf) -> list[str]:
+    return list(CodeFile.objects.filter(project=shelf.project).values_list("path", flat=True))
+
+
+def test_a_zip_becomes_code_and_its_report_is_shown(shelf: Shelf) -> None:
+    response = send_form(shelf, make_zip(FILES), folder="tools")
+    assert list_paths(shelf) == ["tools/logo.png", "tools/src/gauge.py"]
+    checkout = CodeCheckout.objects.get(project=shelf.project)
+    assert (checkout.folder, checkout.origin) == ("tools", "gauge-main")
+    assert response["Location"] == shelf.address(f"code/checkouts/{checkout.pk}/")
+    html = shelf.rea.get(response["Location"]).content.decode()
+    assert problems(html) == []
+    assert "2 new files, 0 changed" in html
+    assert "logo.png" in html
+    assert "Remove" not in html
+
+
+def test_large_zips_come_in_pieces(shelf: Shelf) -> None:
+    data, upload = make_zip(FILES), str(uuid4())
+    first = send_piece(shelf, data[:50], id=upload, last="no")
+    assert first.json() == {"size": 50}
+    last = send_piece(shelf, data[50:], id=upload, offset="50")
+    assert last.json()["report"].startswith(shelf.address("code/checkouts/"))
+    assert list_paths(shelf) == ["logo.png", "src/gauge.py"]
+    progress = shelf.ada.get(shelf.address("code/upload/progress/"), {"id": upload}).json()
+    assert progress == {"done": 2, "total": 2}
+
+
+def test_the_same_folder_uploaded_again_is_replaced(shelf: Shelf) -> None:
+    send_form(shelf, make_zip(FILES))
+    send_form(shelf, make_zip({"src/new.py": "x = 1\n"}))
+    assert list_paths(shelf) == ["src/new.py"]
+    assert CodeCheckout.objects.count() == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"no zip", make_zip(FILES)[:60]])
+def test_what_is_no_zip_is_refused_in_words(shelf: Shelf, data: bytes) -> None:
+    response = send_form(shelf, data)
+    assert response.status_code == 422
+    html = response.content.decode()
+    assert problems(html) == []
+    assert 'role="alert"' in html
+    assert "error" in send_piece(shelf, data).json()
+    assert list_paths(shelf) == []
+
+
+def test_a_form_without_a_file_says_so(shelf: Shelf) -> None:
+    response = shelf.ada.post(shelf.address("code/upload/"), {"folder": ""})
+    assert response.status_code == 422
+    assert "Choose a zip first." in response.content.decode()
+
+
+@pytest.mark.parametrize("given", [{"id": "x"}, {"offset": "7"}, {"folder": "../x"}])
+def test_a_piece_of_nothing_is_refused(shelf: Shelf, given: dict[str, str]) -> None:
+    assert send_piece(shelf, make_zip(FILES), **given).status_code == 400
+    assert list_paths(shelf) == []
+
+
+def test_nobody_sees_how_far_the_upload_of_another_is(shelf: Shelf) -> None:
+    upload = str(uuid4())
+    send_piece(shelf, make_zip(FILES), id=upload)
+    assert shelf.rea.get(shelf.address("code/upload/progress/"), {"id": upload}).status_code == 403
+    assert shelf.ada.get(shelf.address("code/upload/progress/"), {"id": "x"}).status_code == 400
+
+
+def test_readers_bring_and_remove_nothing(shelf: Shelf) -> None:
+    checkout = add_checkout(shelf.project)
+    add_code(shelf.project, "a.py")
+    assert shelf.rea.get(shelf.address("code/upload/")).status_code == 403
+    gone = shelf.rea.post(shelf.address(f"code/checkouts/{checkout.pk}/remove/"))
+    assert gone.status_code == 403
+    assert list_paths(shelf) == ["a.py"]
+
+
+def test_a_checkout_is_removed_with_its_files_and_out_of_the_search(shelf: Shelf) -> None:
+    outer, inner = add_checkout(shelf.project, "src"), add_checkout(shelf.project, "src/lib")
+    for path in ("src/a.py", "src/lib/b.py", "src0.py"):
+        add_code(shelf.project, path, "quartz = 1\n")
+    response = shelf.ada.post(shelf.address(f"code/checkouts/{outer.pk}/remove/"), follow=True)
+    assert "1 file." in response.content.decode()
+    assert list_paths(shelf) == ["src/lib/b.py", "src0.py"]
+    assert list(CodeCheckout.objects.all()) == [inner]
+    assert SearchDocument.objects.filter(kind="code").count() == 2
+    assert shelf.ada.get(shelf.address(f"code/checkouts/{outer.pk}/")).status_code == 404
+
+
+def test_a_checkout_of_another_project_is_not_there(shelf: Shelf) -> None:
+    checkout = add_checkout(shelf.project)
+    other = shelf.eve.get(f"/library/{'eve'}/code/checkouts/{checkout.pk}/")
+    assert other.status_code == 404
+    assert shelf.eve.get(shelf.address(f"code/checkouts/{checkout.pk}/")).status_code == 404
+
+
+def test_a_checkout_that_was_not_read_to_its_end_says_so(shelf: Shelf) -> None:
+    checkout = add_checkout(shelf.project)
+    html = shelf.ada.get(shelf.address(f"code/checkouts/{checkout.pk}/")).content.decode()
+    assert problems(html) == []
+    assert "not read to its end" in html

@@ -1,0 +1,59 @@
+"""Code for tests, as an import would have stored it; no grammar is needed for it."""
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+
+from django.db import transaction
+
+from agents.code.file_rows import FileChange, write_files
+from agents.code.parsed_file import ParsedFile, ParsedSymbol
+from agents.models import CodeCheckout, CodeFile, Project
+
+
+def add_code(
+    project: Project,
+    path: str,
+    text: str = "",
+    symbols: Sequence[ParsedSymbol] = (),
+    references: Mapping[str, list[int]] | None = None,
+) -> CodeFile:
+    data = text.encode()
+    digest = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    file = ParsedFile(
+        language="python",
+        text=text,
+        reading=CodeFile.Reading.PARSED,
+        symbols=list(symbols),
+        references=dict(references or {}),
+    )
+    with transaction.atomic():
+        write_files(project.pk, [FileChange(path, digest, data, file=file)])
+    return CodeFile.objects.get(project=project, path=path)
+
+
+GAUGE = (
+    "class Gauge:\n    def read(self) -> float:\n        return 1.0\n\n\nlevel = Gauge().read()\n"
+)
+GAUGE_SYMBOLS = (
+    ParsedSymbol("Gauge", "", "class", 1, 3, "class Gauge:"),
+    ParsedSymbol("read", "Gauge", "method", 2, 3, "def read(self) -> float:"),
+)
+
+
+def add_gauge(project: Project, path: str = "src/gauge.py") -> CodeFile:
+    """A class with a method, and a line that uses both."""
+    return add_code(project, path, GAUGE, GAUGE_SYMBOLS, {"Gauge": [6], "read": [6]})
+
+
+def add_checkout(project: Project, folder: str = "", origin: str = "gauge") -> CodeCheckout:
+    return CodeCheckout.objects.create(project=project, folder=folder, origin=origin)
+
+
+def make_zip(files: Mapping[str, str]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text.encode("latin-1"))
+    return made.getvalue()
