@@ -41,6 +41,8 @@ _SUFFIXES = {
 }  # fmt: skip
 """Ends of the names of files that nobody writes as the name of a language."""
 
+_NAMES = {"dockerfile": "docker", "makefile": "make"}
+
 _LEXERS = {"csharp": "javascript", "groovy": "javascript", "java": "javascript"}
 """Their own lexers take quadratic time over plain words; JavaScript reserves Java's keywords."""
 
@@ -85,7 +87,9 @@ def render_code(info: str, code: str, *, more: bool = False, colours: bool = Tru
 
 def find_language(name: str) -> str:
     """Return the language that is coloured in a file of this name; empty if there is none."""
-    suffix = name.rpartition("/")[2].rpartition(".")[2].lower()
+    _, dot, suffix = name.rpartition("/")[2].lower().rpartition(".")
+    if not dot:
+        return _NAMES.get(suffix, "")
     language = _SUFFIXES.get(suffix) or _ALIASES.get(suffix, suffix)
     return language if language in LANGUAGES else ""
 

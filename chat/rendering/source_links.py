@@ -6,6 +6,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from agents.core.chunks import SourceRef
+from agents.vault.paths import NOTE_SUFFIX
 from chat.markdown import LinkResolver
 from chat.markdown.highlight import find_language
 
@@ -24,25 +25,24 @@ def source_linker(project_id: UUID) -> LinkResolver:
     def link(path: str, line: int | None) -> str | None:
         if path.startswith(THREAD_PREFIX):
             return _link_entry(project_id, path.removeprefix(THREAD_PREFIX), line)
-        if path.endswith(".md"):
+        if path.endswith(NOTE_SUFFIX):
             return _link_note(project_id, path, line)
         return link_code(project_id, path, line) if find_language(path) else None
 
     return link
 
 
-def name_source(source: SourceRef) -> str:
-    """Return a source as answers cite it, but for the line."""
-    return f"{THREAD_PREFIX}{source.path}" if source.source_type == "thread" else source.path
-
-
 def get_address(project_id: UUID, source: SourceRef) -> str | None:
     """Return where a source can be looked at; None if there is no such page."""
-    if source.source_type == "code":
-        return link_code(project_id, source.path, source.line)
-    if source.source_type == "web":
-        return source.path if source.path.startswith(("https://", "http://")) else None
-    return source_linker(project_id)(name_source(source), source.line)
+    match source.source_type:
+        case "vault":
+            return _link_note(project_id, source.path, source.line)
+        case "thread":
+            return _link_entry(project_id, source.path, source.line)
+        case "code":
+            return link_code(project_id, source.path, source.line)
+        case "web":
+            return source.path if source.path.startswith(("https://", "http://")) else None
 
 
 def name_place(source: SourceRef) -> str:
@@ -52,6 +52,8 @@ def name_place(source: SourceRef) -> str:
 
 
 def _link_note(project_id: UUID, path: str, line: int | None) -> str | None:
+    if not path.endswith(NOTE_SUFFIX):
+        return None
     return _link_line(project_id, "note", path, line, NOTE_LINES)
 
 

@@ -338,12 +338,15 @@ def test_meters_warn_from_70_percent_on_and_more_from_90_on() -> None:
     assert tones == ["", "", "amber", "amber", "high", "high"]
 
 
-def test_a_source_is_cited_once_with_its_line_and_a_link_if_it_is_a_note() -> None:
+def test_a_source_is_cited_once_with_its_line_and_a_link() -> None:
     note = SourceRef("plan/a b.md", "vault", 12_345, "so it is")
     page = Followed()
     page.take([Source(source=s) for s in (note, note, SourceRef("code/x.py", "code", 3))])
     links = [e.attributes["href"] for e in page.dom.root.walk() if "href" in e.attributes]
-    assert links == ["/notes/87654321-1234-5678-1234-567812345678/plan/a%20b.md?line=12345#L12345"]
+    assert links == [
+        "/notes/87654321-1234-5678-1234-567812345678/plan/a%20b.md?line=12345#L12345",
+        "/code/87654321-1234-5678-1234-567812345678/code/x.py#L3",
+    ]
     assert "2 sources" in words(page)
     assert "plan/a b.md:12345" in words(page)
 

@@ -1,4 +1,4 @@
-"""Where what an answer cites is shown: lines of notes, entries of threads."""
+"""Where what an answer cites is shown: lines of notes and code, entries of threads."""
 
 from uuid import UUID
 
@@ -7,7 +7,7 @@ import pytest
 from agents.core.chunks import Source, SourceRef
 from chat.markdown import render
 from chat.rendering.parts import Sources
-from chat.rendering.source_links import name_place, name_source, source_linker
+from chat.rendering.source_links import get_address, name_place, source_linker
 from tests.chat.run_chunks import an_answer
 
 PROJECT = UUID(int=7)
@@ -44,10 +44,39 @@ def test_a_note_and_a_thread_of_one_name_are_two_sources() -> None:
     for kind in ("vault", "thread"):
         sources.add(SourceRef("plan.md", kind, 3), "")
     assert [name_place(each) for each in sources] == ["plan.md:3", "plan.md#3"]
-    assert [name_source(each) for each in sources] == ["plan.md", "thread:plan.md"]
 
 
 def test_an_entry_among_the_sources_is_a_link() -> None:
     answer = an_answer()
     answer.apply(Source(source=SourceRef("power", "thread", 3, "We take LFP.")))
     assert [name_place(each) for each in answer.sources] == ["power#3"]
+
+
+@pytest.mark.parametrize(
+    ("cited", "address"),
+    [
+        ("src/gauge.py:12", "src/gauge.py#L12"),
+        ("src/a b.ts:401", "src/a%20b.ts?line=401#L401"),
+        ("setup.toml", "setup.toml"),
+        ("Makefile:3", "Makefile#L3"),
+    ],
+)
+def test_cited_code_is_a_link_to_its_line(cited: str, address: str) -> None:
+    assert f'href="/code/{PROJECT}/{address}"' in cite(f"It is read there [{cited}].")
+
+
+@pytest.mark.parametrize(
+    "cited",
+    ["example.com:443", "10:30", "go:3", "LICENSE:3", "../x.py:1", "/etc/x.py:3", "a//b.py"],
+)
+def test_what_cannot_be_told_to_be_code_stays_text(cited: str) -> None:
+    assert "href" not in cite(f"See [{cited}].")
+
+
+@pytest.mark.parametrize("path", ["Makefile", "src/LICENSE", "a.py", "<b>.js"])
+def test_a_source_of_code_is_a_link_whatever_it_is_called(path: str) -> None:
+    address = get_address(PROJECT, SourceRef(path, "code", 3))
+    assert address is not None
+    assert address.startswith(f"/code/{PROJECT}/")
+    assert address.endswith("#L3")
+    assert get_address(PROJECT, SourceRef("../x.py", "code", 3)) is None

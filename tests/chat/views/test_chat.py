@@ -25,6 +25,7 @@ from chat.services import ask
 from chat.urls import urlpatterns
 from tests.chat.factories import Talk, grown, member, said, started
 from tests.chat.run_chunks import called, done, result, stamped
+from tests.support.code import add_gauge
 from tests.support.dom import Dom
 from tests.support.hostile import lines
 from tests.support.notes import add_note
@@ -56,7 +57,7 @@ MINE = {
     "undo-changes",
 }
 """The owner's alone."""
-OURS = {"note", "thread", "project", "project-open", "project-leave"}
+OURS = {"note", "thread", "code", "project", "project-open", "project-leave"}
 """Of everybody in the project."""
 OWNERS = {
     "project-rename", "project-archive", "project-unarchive", "project-delete", "project-restore",
@@ -107,6 +108,7 @@ def talk(monkeypatch: pytest.MonkeyPatch) -> Talk:
     words = Content(content="So.\n\nAnd *so*.\n\nAnd so on.")
     said(made.first, stamped([called("c0"), result("c0"), words, done()]))
     add_note(made.project, NOTE, "# Road map\n\nFirst *this*.\n")
+    add_gauge(made.project)
     push_entry(made.project.pk, "power", NewEntry("LFP."), Author.importer())
     return made
 
@@ -131,9 +133,10 @@ def address(name: str, talk: Talk) -> str:
         "keep-answer": [talk.first.run_id],
         "note": [talk.project.pk, NOTE],
         "thread": [talk.project.pk, "power"],
+        "code": [talk.project.pk, "src/gauge.py"],
         "home": [], "new": [], "conversation-list": [], "search": [], "runs": [], "password": [],
         "projects": [], "project-create": [], "project-sample": [], "deleted-projects": [],
-        **{named: [talk.project.slug] for named in OWNERS | OURS - {"note", "thread"}},
+        **{named: [talk.project.slug] for named in OWNERS | OURS - {"note", "thread", "code"}},
     }  # fmt: skip
     return reverse(name, args=own.get(name, [talk.id]))
 

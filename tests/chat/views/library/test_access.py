@@ -9,6 +9,7 @@ from agents.vault.threads import NewEntry, push_entry
 from chat.views.library.urls import urlpatterns
 from tests.chat.factories import browser
 from tests.chat.views.library.conftest import Shelf
+from tests.support.code import add_gauge
 from tests.support.pages import Page
 
 READ = {
@@ -23,6 +24,10 @@ READ = {
     "library-download": "download/",
     "library-threads": "threads/",
     "library-thread": "threads/power/",
+    "library-code": "code/",
+    "library-code-file": "code/files/src/gauge.py",
+    "library-code-symbol": "code/names/?name=read",
+    "library-code-map": "code/map/",
 }
 WRITE = {
     "library-new": "new/",
@@ -40,12 +45,17 @@ WRITE = {
     "library-withdraw": "threads/power/withdraw/1/",
     "library-upload": "upload/",
     "library-upload-piece": "upload/piece/",
+    "library-code-upload": "code/upload/",
+    "library-code-upload-piece": "code/upload/piece/",
+    "library-code-remove": "code/checkouts/1/remove/",
 }
-OTHER = {"library-home"}
+OTHER = {"library-home", "library-code-progress", "library-code-checkout"}
+"""The last two are asked for by ids, in `test_code_uploads.py`."""
 
 
 @pytest.fixture(autouse=True)
 def entry(shelf: Shelf) -> ThreadEntry:
+    add_gauge(shelf.project)
     return push_entry(shelf.project.pk, "power", NewEntry("quay"), Author.importer())
 
 
@@ -102,9 +112,10 @@ def test_nothing_can_be_changed_in_an_archived_project(shelf: Shelf, name: str) 
 @pytest.mark.parametrize("name", sorted(READ.keys() - {"library-file", "library-download"}))
 def test_an_archived_project_and_a_reader_have_no_buttons(shelf: Shelf, name: str) -> None:
     ways = [shelf.address(rest.partition("/")[0]) + "/" for rest in WRITE.values()]
-    seen = (shelf.address("trash/"), shelf.address("threads/"))  # they may be
+    seen = [shelf.address(rest) for rest in ("trash/", "threads/", "code/")]  # they may be
     ways = [way for way in ways if way not in seen]
     ways += [shelf.address(f"threads/power/{do}/") for do in ("push", "status", "withdraw")]
+    ways += [shelf.address("code/upload/")]
 
     def offers(html: str) -> list[str]:
         page = Page(html)
