@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from agents.core.answer_sources import AnswerSources
 from agents.core.chunks import (
     CallView,
     Content,
@@ -30,11 +31,14 @@ class RunRecord:
     results: dict[str, ToolResult] = field(default_factory=dict)
     notices: list[SystemMessage] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
+    used_sources: AnswerSources = field(default_factory=AnswerSources)
+    """Those that the answer stands on, also through a subagent."""
     turns: list[Turn] = field(default_factory=list)
     error: Error | None = None
     done: Done | None = None
 
     def add(self, chunk: OracleStreamChunk) -> None:
+        self.used_sources.apply(chunk)
         if chunk.parent:
             return
         match chunk:

@@ -228,7 +228,11 @@ class RunView(Schema):
     why: Why | None = Field(description="The same for people. Null while the run is in progress.")
     also_triggered: list[str]
     error: str
-    sources: list[SourceRef]
+    sources: list[SourceRef] = Field(description="Those that were read for it, or that it cites.")
+    sources_note: str = Field(
+        description="What is said under an answer that used no source. Empty: it used one, or has "
+        "not ended."
+    )
     notices: list[Notice]
     turns: int
     tool_calls: int

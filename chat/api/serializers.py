@@ -44,12 +44,15 @@ def load_run_view(user: User, run_id: UUID) -> RunView:
 
 
 def serialize_run(run: AgentRun, record: RunRecord) -> RunView:
+    answer = run.answer or record.answer
+    record.used_sources.read(answer)
     return RunView(
         **get_run_values(run, RUN_FIELDS),
         outcome=Outcome(run.outcome) if run.outcome else None,
-        answer=run.answer or record.answer,
+        answer=answer,
         why=_serialize_reason(run.reason) if run.reason else None,
-        sources=[chunk.source for chunk in record.sources],
+        sources=list(record.used_sources),
+        sources_note=record.used_sources.note(run.outcome),
         notices=[_serialize_notice(chunk) for chunk in record.notices],
     )
 

@@ -1,6 +1,7 @@
 """A conversation as JSON: the path to HEAD, or the whole tree."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from agents.core.chunks import CallView, ToolResult, to_dict
@@ -74,7 +75,8 @@ def _serialize_exchange(entry: ExportedExchange) -> dict[str, Any]:
         "notices": [_without_type(to_dict(notice)) for notice in entry.notices],
         "answer": entry.answer,
         "explanation": run.explanation,
-        "sources": [to_dict(source)["source"] for source in record.sources],
+        "sources": [asdict(source) for source in entry.sources],
+        "sources_note": entry.sources.note(run.outcome),
         "error": run.error,
         "run": serialize_run(run, RUN_FIELDS),
     }

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from agents.core.answer_sources import AnswerSources
 from agents.core.chunks import Content, SystemMessage, Turn, kinds_read_by
 from agents.core.run_record import RunRecord
 from agents.ledger import load_chunks_of_runs
@@ -37,6 +38,12 @@ class ExportedExchange:
     def answer(self) -> str:
         """What is stored of it, if its run is still going."""
         return self.run.answer or self.record.answer
+
+    @property
+    def sources(self) -> AnswerSources:
+        """Those that the answer stands on. Of a run that has ended, its row has the answer."""
+        self.record.used_sources.read(self.answer)
+        return self.record.used_sources
 
 
 def iter_exchanges(exchange_ids: Sequence[UUID]) -> Iterator[ExportedExchange]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from agents.core.chunks import CallView, Source, SystemMessage, ToolResult
+from agents.core.chunks import CallView, SourceRef, SystemMessage, ToolResult
 from agents.core.reasons import Outcome, get_reason
 from agents.web.notice_levels import notice_level
 from chat.conversations import tree
@@ -49,7 +49,7 @@ def _format_exchange(entry: ExportedExchange) -> Iterator[str]:
     yield format_quote(run.explanation) if run.explanation else ""
     if run.error and run.outcome != Outcome.CANCELLED:  # a notice has told of that
         yield format_quote(f"**Error:** {escape_markdown(run.error)}")
-    yield _format_sources(record.sources)
+    yield _format_sources(entry)
     yield _format_run_line(entry)
 
 
@@ -82,14 +82,15 @@ def _format_ending(call: CallView, result: ToolResult | None) -> str:
     return f"{'done' if result.ok else 'failed'} after {result.duration_ms / 1000:.1f} s"
 
 
-def _format_sources(sources: list[Source]) -> str:
-    if not sources:
-        return ""
-    return "\n".join(["**Sources**", "", *(_format_source(chunk) for chunk in sources)])
+def _format_sources(entry: ExportedExchange) -> str:
+    listed = [_format_source(source) for source in entry.sources]
+    if listed:
+        return "\n".join(["**Sources**", "", *listed])
+    note = entry.sources.note(entry.run.outcome)
+    return f"*{note}*" if note else ""
 
 
-def _format_source(chunk: Source) -> str:
-    source = chunk.source
+def _format_source(source: SourceRef) -> str:
     line = f", line {source.line}" if source.line is not None else ""
     snippet = f": {escape_markdown(source.snippet)}" if source.snippet else ""
     return f"- {format_code_span(source.path)} ({source.source_type}{line}){snippet}"

@@ -8,6 +8,7 @@ parts, rendered whole, are what a reload shows.
 from typing import Literal, assert_never
 from uuid import UUID
 
+from agents.core.answer_sources import AnswerSources
 from agents.core.chunks import (
     Content,
     ContextUpdate,
@@ -17,7 +18,6 @@ from agents.core.chunks import (
     Hint,
     OracleStreamChunk,
     Source,
-    SourceRef,
     Status,
     SystemMessage,
     Thinking,
@@ -30,7 +30,6 @@ from chat.rendering.limit_notices import is_wrap_up_notice, replaces
 from chat.rendering.parts import (
     AnswerPart,
     NoticePart,
-    Sources,
     TextPart,
     ToolCard,
     ToolsPart,
@@ -50,7 +49,7 @@ class AnswerView:
         self.run_id = run_id
         self.id = element_id(run_id)
         self.parts: list[AnswerPart] = []
-        self.sources = Sources()
+        self.sources = AnswerSources()
         self.usage = UsageTotals()
         self.done: Done | None = None
         self.closing: NoticePart | None = None
@@ -121,6 +120,8 @@ class AnswerView:
 
     def apply(self, chunk: OracleStreamChunk) -> None:
         self.last_seq = chunk.seq
+        if self.sources.apply(chunk):
+            self.sources_changed = True
         if chunk.parent:
             self._apply_subagent_chunk(chunk)
             return
@@ -133,8 +134,6 @@ class AnswerView:
                 self._apply_call(chunk)
             case ToolResult():
                 self._apply_result(chunk)
-            case Source(source=source):
-                self._add_source(source)
             case SystemMessage():
                 self._apply_notice(chunk)
             case Error():
@@ -146,8 +145,8 @@ class AnswerView:
                 self.usage_changed = True
             case Done():
                 self._apply_done(chunk)
-            case Decision() | Hint() | Status():
-                pass  # for the audit, or computed
+            case Source() | Decision() | Hint() | Status():
+                pass  # collected above, for the audit, or computed
             case _:
                 assert_never(chunk)
 
@@ -169,9 +168,6 @@ class AnswerView:
                     known[1].update(call, chunk.at)
             case ToolResult():
                 self._apply_result(chunk)
-            case Source(source=source):
-                self._add_source(source, chunk.parent)
-                return
             case _:
                 return
         self._mark_changed(card)
@@ -182,8 +178,6 @@ class AnswerView:
         for inner in card.subagent_cards:
             self._changed.pop(inner.id, None)
         card.subagent_cards = []
-        if self.sources.drop(card.call_id):
-            self.sources_changed = True
 
     def _write_text(self, kind: Literal["text", "thinking"], text: str, at: float) -> None:
         part = self.parts[-1] if self.parts else None
@@ -233,10 +227,6 @@ class AnswerView:
             self._drop_subagent_cards(card)
         # A group that is folded says in its first line how many calls it has, and how long.
         self._mark_changed(part if part.is_folded else card)
-
-    def _add_source(self, source: SourceRef, reader: str = "") -> None:
-        self.sources.add(source, reader)
-        self.sources_changed = True
 
     def _apply_notice(self, chunk: SystemMessage) -> None:
         part = NoticePart.from_message(f"{self.id}-limit", chunk)

@@ -208,7 +208,8 @@ def _render_sources(shown: AnswerView, run: AgentRun) -> SafeString:
         (source, name_place(source), get_address(run.project_id, source))
         for source in shown.sources
     ]
-    return render("sources", answer=shown, cited=cited)
+    note = shown.sources.note(shown.done.outcome if shown.done else None)
+    return render("sources", answer=shown, cited=cited, note=note)
 
 
 def _render_end(shown: AnswerView, run: AgentRun) -> SafeString:

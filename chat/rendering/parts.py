@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from django.template import Template
 
-from agents.core.chunks import CallView, SourceRef, SystemMessage, ToolCalled, ToolResult
+from agents.core.chunks import CallView, SystemMessage, ToolCalled, ToolResult
 from agents.core.sanitize import truncate
 from agents.tools.registry import TOOLS
 from agents.web.notice_levels import NoticeLevel, notice_level
@@ -211,38 +211,6 @@ class UsageTotals:
     tokens: int = 0
     context: int = 0
     window: int = 0
-
-
-_SourceKey = tuple[str, str, int | None]
-
-
-class Sources:
-    """What was read, each once, in the order it was found."""
-
-    def __init__(self) -> None:
-        self._sources: dict[_SourceKey, SourceRef] = {}
-        self._readers: dict[_SourceKey, set[str]] = {}
-
-    def __len__(self) -> int:
-        return len(self._sources)
-
-    def __iter__(self) -> Iterator[SourceRef]:
-        return iter(self._sources.values())
-
-    def add(self, source: SourceRef, reader: str) -> None:
-        """`reader` is the call of a subagent, or nothing if it was the model itself."""
-        key = (source.source_type, source.path, source.line)
-        self._sources.setdefault(key, source)
-        self._readers.setdefault(key, set()).add(reader)
-
-    def drop(self, reader: str) -> bool:
-        """Forget what nobody but this subagent has read. Was there anything?"""
-        for readers in self._readers.values():
-            readers.discard(reader)
-        unread = [key for key, readers in self._readers.items() if not readers]
-        for key in unread:
-            del self._sources[key], self._readers[key]
-        return bool(unread)
 
 
 def describe_ending(outcome: str, parts: Iterable[AnswerPart], finish_reason: str) -> str:
