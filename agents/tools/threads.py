@@ -150,7 +150,7 @@ def thread_push(
     threads: Threads,
     context: ToolContext,
     type: Annotated[EntryType, Field(description="What the entry is.")] = "thought",
-) -> ToolOutput:
+) -> str:
     """Add an entry to a thread. Entries are numbered and never changed.
 
     Write to a thread that exists where one fits; thread_list shows them.
@@ -158,5 +158,4 @@ def thread_push(
     with _vault_errors_as_tool_errors():
         pushed = threads.push(thread, content, type, call_id=context.call_id)
     made = "Made the thread and added" if pushed.is_new_thread else "Added"
-    source = _build_source(pushed.thread, pushed.number, content)
-    return ToolOutput(f"{made} {pushed.thread}#{pushed.number} ({pushed.type}).", (source,))
+    return f"{made} {pushed.thread}#{pushed.number} ({pushed.type})."

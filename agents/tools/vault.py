@@ -147,7 +147,7 @@ def vault_write(
     title: Annotated[
         str, Field(description="Its title, kept as a property of the note.", max_length=200)
     ] = "",
-) -> ToolOutput:
+) -> str:
     """Create a note, or replace the whole of one that you have read.
 
     Every version is kept. A note that somebody changed since you read it is not replaced: read it
@@ -155,8 +155,7 @@ def vault_write(
     """
     with _vault_errors_as_tool_errors():
         written = notes.write(path, body, title, call_id=context.call_id)
-    source = SourceRef(written.path, "vault", 1, body[:SNIPPET_CHARS])
-    return ToolOutput(_describe_write(written), (source,))
+    return _describe_write(written)
 
 
 def _describe_write(written: NoteWrite) -> str:
@@ -199,11 +198,11 @@ def vault_create_index(
         dict[str, str],
         Field(description="A sentence about each note, by its path; may be empty."),
     ] = {},  # noqa: B006  # pydantic copies it
-) -> ToolOutput:
+) -> str:
     """Write a note `Index.md` into a folder that links to every note in it, by subfolder.
 
     Made again after notes have come or gone, it replaces the index that was made before.
     """
     with _vault_errors_as_tool_errors():
         written = notes.create_index(folder, title, summaries, call_id=context.call_id)
-    return ToolOutput(_describe_write(written), (SourceRef(written.path, "vault", 1, title),))
+    return _describe_write(written)

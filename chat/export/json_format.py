@@ -1,10 +1,9 @@
 """A conversation as JSON: the path to HEAD, or the whole tree."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
-from agents.core.chunks import CallView, ToolResult, to_dict
+from agents.core.chunks import CallView, Source, ToolResult, to_dict
 from agents.run_serializer import (
     ENDING_FIELDS,
     SETUP_FIELDS,
@@ -75,7 +74,7 @@ def _serialize_exchange(entry: ExportedExchange) -> dict[str, Any]:
         "notices": [_without_type(to_dict(notice)) for notice in entry.notices],
         "answer": entry.answer,
         "explanation": run.explanation,
-        "sources": [asdict(source) for source in entry.sources],
+        "sources": [to_dict(Source(source=source))["source"] for source in entry.sources],
         "sources_note": entry.sources.note(run.outcome),
         "error": run.error,
         "run": serialize_run(run, RUN_FIELDS),

@@ -35,6 +35,7 @@ def test_e2e_1_a_basic_question_streams_its_answer_and_is_saved(
     expect(tab.last).not_to_contain_text("north pier")
     gate.open()
     tab.shows("The radar hangs on the north pier.").ended("completed")
+    tab.shows("Answered without looking at your notes")
     run = ada.run()
     assert (run["answer"], run["exchanges"]) == ("The radar hangs on the north pier.", 1)
     assert kinds(run)[-1] == "done"
@@ -57,7 +58,8 @@ def test_e2e_2_a_single_tool_call_shows_its_result_and_the_answer_uses_it(
     assert result["ok"]
     messages = ada.requests[-1].body["messages"]
     assert any(m["role"] == "tool" and result["tool_result"] in m["content"] for m in messages)
-    tab.shows("As").shows("says.")
+    tab.shows("As").shows("says.").shows("1 source")
+    expect(tab.last.locator(".sources")).not_to_contain_text("Answered without")
 
 
 def test_e2e_3_parallel_tools_run_at_the_same_time_and_their_results_are_merged(

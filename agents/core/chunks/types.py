@@ -32,7 +32,7 @@ OUTCOME_UNKNOWN = "Outcome unknown:"
 
 @dataclass(frozen=True, slots=True)
 class SourceRef:
-    """Something a result was taken from, to be cited."""
+    """Something a result was taken from, to be cited. One with a score was found, not yet read."""
 
     path: str
     source_type: Literal["vault", "code", "thread", "web"]

@@ -146,7 +146,7 @@ async def test_a_listing_shows_paths_and_titles(sample: ProjectNotes, empty: Pro
 async def test_writing_says_what_it_did(empty: ProjectNotes) -> None:
     made = await call("vault_write", empty, path="a/b.md", body="# One\n\nTwo\n")
     assert made.content == "Created a/b.md (3 lines)."
-    assert [source.path for source in made.sources] == ["a/b.md"]
+    assert made.sources == ()  # nothing was read
     again = await call("vault_write", empty, path="a/b.md", body="# One\n")
     assert again.content == "Replaced a/b.md: 0 lines added, 2 removed (version 2)."
     same = await call("vault_write", empty, path="a/b.md", body="# One\n")

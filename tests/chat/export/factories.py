@@ -37,7 +37,7 @@ def chunks(result: str = "three gauges") -> list[OracleStreamChunk]:
             seq=3, at=2.0, tool_call_id="c1", tool_result=result, ok=True, duration_ms=1234, order=0
         ),
         ToolCalled(seq=4, at=2.0, tool_call=CallView("c2", "look", "{bad", "refused")),
-        Source(seq=5, at=2.0, source=SourceRef("ops/gauge.md", "vault", 3, "a *gauge*", 0.9)),
+        Source(seq=5, at=2.0, source=SourceRef("ops/gauge.md", "vault", 3, "a *gauge*")),
         SystemMessage(
             seq=6,
             at=3.0,
