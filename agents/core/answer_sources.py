@@ -23,6 +23,8 @@ NOT_LOOKED = "Answered without looking at your notes"
 NOT_USED = "Answered without a source"
 TOOLS_WITHOUT_NOTES = frozenset({"calculate", "current_time", "think"})
 """Tools that look nothing up."""
+THREAD_PREFIX = "thread:"
+"""How a cited thread is told from a note."""
 MAX_CITATION_LENGTH = 512
 MAX_LINES = 100
 """Places in one note that are told apart."""
@@ -164,7 +166,7 @@ class Citations:
 
 def get_citation_name(source: SourceRef) -> str:
     """Return what a source is cited as, without its line."""
-    return f"thread:{source.path}" if source.source_type == "thread" else source.path
+    return f"{THREAD_PREFIX}{source.path}" if source.source_type == "thread" else source.path
 
 
 def _get_lines(source: SourceRef) -> Lines:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.urls import reverse
 
+from agents.core.answer_sources import THREAD_PREFIX
 from agents.core.chunks import SourceRef
 from agents.vault.paths import NOTE_SUFFIX
 from chat.markdown import LinkResolver
@@ -12,8 +13,6 @@ from chat.markdown.highlight import find_language
 
 NOTE_LINES = 5_000
 """Lines that the page of a note shows."""
-THREAD_PREFIX = "thread:"
-"""How a cited thread is told from a note."""
 CODE_LINES = 400
 """Lines that the page of a file of code shows."""
 

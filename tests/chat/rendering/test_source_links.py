@@ -4,9 +4,9 @@ from uuid import UUID
 
 import pytest
 
+from agents.core.answer_sources import AnswerSources, get_citation_name
 from agents.core.chunks import Source, SourceRef
 from chat.markdown import render
-from chat.rendering.parts import Sources
 from chat.rendering.source_links import get_address, name_place, source_linker
 from tests.chat.run_chunks import an_answer
 
@@ -40,10 +40,11 @@ def test_what_no_thread_can_be_called_stays_text(name: str) -> None:
 
 
 def test_a_note_and_a_thread_of_one_name_are_two_sources() -> None:
-    sources = Sources()
+    sources = AnswerSources()
     for kind in ("vault", "thread"):
-        sources.add(SourceRef("plan.md", kind, 3), "")
+        sources.apply(Source(source=SourceRef("plan.md", kind, 3)))
     assert [name_place(each) for each in sources] == ["plan.md:3", "plan.md#3"]
+    assert [get_citation_name(each) for each in sources] == ["plan.md", "thread:plan.md"]
 
 
 def test_an_entry_among_the_sources_is_a_link() -> None:
