@@ -109,6 +109,7 @@ ADDRESSES: dict[str, Address] = {
     "library/<slug:slug>/": _get(Access.READ),
     "library/<slug:slug>/search/": _get(Access.READ, q="tide"),
     "library/<slug:slug>/notes/<path:path>": _get(Access.READ),
+    "library/<slug:slug>/raw/<path:path>": _get(Access.READ),
     "library/<slug:slug>/history/<path:path>": _get(Access.READ),
     "library/<slug:slug>/versions/<int:number>/<path:path>": _get(Access.READ),
     "library/<slug:slug>/trash/": _get(Access.READ),

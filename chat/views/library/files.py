@@ -5,18 +5,21 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET, require_POST
 
 from agents.models import Project
 from agents.vault.attachments import get_attachment, iterate_chunks
+from agents.vault.author import Author
 from agents.vault.errors import NoteRefused, VaultError
 from agents.vault.exporter import stream_zip
 from agents.vault.importer import ImportReport
+from agents.vault.notes import get_note
 from agents.web.requests import get_user
 from agents.web.streaming import stream_download
 from chat.library.upload_pieces import append_piece, take_upload
 from chat.library.uploads import DroppedFile, import_dropped, serialize_report
-from chat.views.library.helpers import get_author, library_page, parse_number, render_page
+from chat.views.library.helpers import library_page, parse_number, render_page
 
 PICTURE_TYPES = frozenset(
     {"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"}
@@ -44,6 +47,16 @@ def attachment(request: HttpRequest, project: Project, path: str) -> HttpRespons
 
 @require_GET
 @library_page()
+def download_note(request: HttpRequest, project: Project, path: str) -> HttpResponse:
+    """Send a note byte for byte, as a file."""
+    note = get_note(project.pk, path)
+    name = content_disposition_header(True, note.path.rpartition("/")[2]) or ""
+    headers = {"Content-Disposition": name}
+    return HttpResponse(note.text.encode(), "application/octet-stream", headers=headers)
+
+
+@require_GET
+@library_page()
 def download(request: HttpRequest, project: Project) -> HttpResponse:
     """Send everything that is in the project, byte for byte."""
     response: HttpResponse = stream_download(
@@ -60,7 +73,7 @@ def upload(request: HttpRequest, project: Project) -> HttpResponse:
     if request.method != "POST":
         return render_page(request, project, "chat/library/upload.html", context)
     try:
-        report = import_dropped(project.pk, _read_files(request), folder, get_author(request))
+        report = import_dropped(project.pk, _read_files(request), folder, _get_importer(request))
     except VaultError as error:
         return _answer_refusal(request, project, context, error)
     if _wants_json(request):
@@ -93,7 +106,12 @@ def _import_pieces(
     path, folder = (request.POST.get(name, "") for name in ("path", "folder"))
     with take_upload(get_user(request).pk, upload_id) as place, place.open("rb") as opened:
         dropped = [DroppedFile(path, opened, size)]
-        return import_dropped(project.pk, dropped, folder, get_author(request))
+        return import_dropped(project.pk, dropped, folder, _get_importer(request))
+
+
+def _get_importer(request: HttpRequest) -> Author:
+    """Return who uploads: what comes as a file again is compared with what came as one before."""
+    return Author.importer(get_user(request).pk)
 
 
 def _read_files(request: HttpRequest) -> list[DroppedFile]:

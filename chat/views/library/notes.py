@@ -29,8 +29,8 @@ from chat.views.library.helpers import get_author, library_page, parse_number, r
 MAX_EDITABLE_BYTES = 800_000
 """The server takes no request of more than 1 MiB, and a form sends more than the text."""
 TOO_LONG_MESSAGE = (
-    "This note is too long to be edited here. Download it, change it and upload it again: "
-    "the change becomes a version of it."
+    "This note is too long to be edited here. Download it from its page, change it and upload it "
+    "again to the same folder: the change becomes a version of it."
 )
 
 

@@ -24,6 +24,7 @@ urlpatterns = [
     path("<slug:slug>/new/", notes.new, name="library-new"),
     path("<slug:slug>/preview/", notes.preview, name="library-preview"),
     path("<slug:slug>/notes/<path:path>", notes.note, name="library-note"),
+    path("<slug:slug>/raw/<path:path>", files.download_note, name="library-note-download"),
     path("<slug:slug>/edit/<path:path>", notes.edit, name="library-edit"),
     path("<slug:slug>/move/<path:path>", moves.move, name="library-move"),
     path("<slug:slug>/delete/<path:path>", trash.delete, name="library-delete"),

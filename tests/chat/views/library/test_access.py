@@ -16,6 +16,7 @@ READ = {
     "library": "",
     "library-search": "search/?q=quay",
     "library-note": "notes/Harbour.md",
+    "library-note-download": "raw/Harbour.md",
     "library-history": "history/Harbour.md",
     "library-version": "versions/1/Harbour.md",
     "library-trash": "trash/",
@@ -109,7 +110,10 @@ def test_nothing_can_be_changed_in_an_archived_project(shelf: Shelf, name: str) 
     assert "archived" in response.content.decode()
 
 
-@pytest.mark.parametrize("name", sorted(READ.keys() - {"library-file", "library-download"}))
+FILES = {"library-file", "library-download", "library-note-download"}
+
+
+@pytest.mark.parametrize("name", sorted(READ.keys() - FILES))
 def test_an_archived_project_and_a_reader_have_no_buttons(shelf: Shelf, name: str) -> None:
     ways = [shelf.address(rest.partition("/")[0]) + "/" for rest in WRITE.values()]
     seen = [shelf.address(rest) for rest in ("trash/", "threads/", "code/")]  # they may be

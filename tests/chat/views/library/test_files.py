@@ -69,6 +69,17 @@ def test_only_pictures_are_shown_by_themselves(
     assert read(response) == b"<script>alert(1)</script>"
 
 
+def test_a_note_is_downloaded_changed_and_uploaded_as_a_version(shelf: Shelf) -> None:
+    send(shelf, {"long/n.md": b"\xef\xbb\xbfone\r\n" * 3})
+    got = shelf.ada.get(shelf.address("raw/long/n.md"))
+    assert got["Content-Disposition"] == 'attachment; filename="n.md"'
+    assert got.content == b"\xef\xbb\xbfone\r\n" * 3
+    send(shelf, {"n.md": got.content + b"two"}, folder="long")
+    note = find_note(shelf.project.pk, "long/n.md")
+    assert note is not None
+    assert (note.version, note.text[-3:]) == (2, "two")
+
+
 def test_a_file_that_is_not_there_is_not_found(shelf: Shelf) -> None:
     assert shelf.ada.get(shelf.address("files/no.png")).status_code == 404
     assert shelf.ada.get(shelf.address("files/Harbour.md")).status_code == 404
