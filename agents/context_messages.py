@@ -71,8 +71,8 @@ def messages_from_chunks(chunks: Iterable[OracleStreamChunk]) -> list[Message]:
                 entries[call.id] = PlannedCall(
                     len(entries), call.id, call.name, call.arguments, key
                 )
-            case ToolResult(tool_call_id=call_id):
-                results[call_id] = chunk.given_to_model
+            case ToolResult(tool_call_id=call_id, tool_result=result, given=given):
+                results[call_id] = given or result
             case Done(outcome="limited", termination_reason=reason):
                 explanation = f"[The answer above ended at a limit: {reason}.]"
             case _:

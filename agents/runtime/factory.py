@@ -20,7 +20,7 @@ from agents.tools.catalogue import TOOLS
 from agents.tools.definition import Tool
 from agents.tools.delegating_runner import DelegatingRunner
 from agents.tools.executor import ToolExecutor
-from agents.tools.librarian import DELEGATE_TOOL, Librarian
+from agents.tools.librarian import DELEGATE_TOOL, INDEX_TOOL, Librarian
 from agents.tools.summary_cache import SummaryCache
 from agents.tools.web_hosts import WebHosts, WebNotAllowed
 from agents.tools.web_pages import WebPages
@@ -50,14 +50,18 @@ class SiteRunFactory:
         project_id = request.project.pk
         world = build_world(project_id, Author.run(run_id, request.user.pk))
         chosen = _get_model_settings(request)
-        offered = offered_tools(chosen, world, writing=can_write(request.user, request.project))
+        writing = can_write(request.user, request.project)
+        offered = offered_tools(chosen, world, writing=writing)
         if chosen.is_embedded:
             return ToolExecutor(offered, world)
+        reading = _reading_tools(world)
+        organising = [*reading, TOOLS.get(INDEX_TOOL)]
         librarian = Librarian(
             model=self._build_model(chosen.subagent_model or request.model, chosen),
-            tools=ToolExecutor(_reading_tools(world), world),
+            tools=ToolExecutor(reading, world),
             seconds=chosen.librarian_timeout,
             cache=SummaryCache(project_id, request.user.pk),
+            organising_tools=ToolExecutor(organising, world) if writing else None,
         )
         tools = ToolExecutor(offered, [*world, librarian])
         if not chosen.delegate_long_results:

@@ -13,7 +13,7 @@ from agents.core.messages import ToolCall, ToolOutcome, ToolSchema
 from agents.core.ports import ToolContext, ToolRunner
 from agents.core.tokens import estimate_tokens
 from agents.tools.delegation import should_delegate
-from agents.tools.librarian import DELEGATE_TOOL, TOKEN_SHARE, Librarian, Summary
+from agents.tools.librarian import DELEGATE_TOOL, TOKEN_SHARE, Librarian, LibrarianReport
 
 MIN_SECONDS = 20.0
 """What must be left of the run's time for a summary to be tried."""
@@ -60,7 +60,7 @@ class DelegatingRunner:
 
     async def _summarise(
         self, call: ToolCall, outcome: ToolOutcome, context: ToolContext
-    ) -> Summary | None:
+    ) -> LibrarianReport | None:
         now = context.clock.monotonic()
         deadline = now + TIME_SHARE * (context.deadline - now)
         return await self.librarian.summarise(
@@ -113,7 +113,7 @@ def _looks_like_path(text: str) -> bool:
     return "/" in text or "." in text
 
 
-def _introduce(call: ToolCall, outcome: ToolOutcome, summary: Summary) -> str:
+def _introduce(call: ToolCall, outcome: ToolOutcome, summary: LibrarianReport) -> str:
     tokens = estimate_tokens(outcome.content)
     text = drop_unknown_citations(summary.text, summary.paths, outcome.content)
     about = (

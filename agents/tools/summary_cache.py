@@ -16,7 +16,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from agents.core.chunks import SourceRef
 from agents.models import CodeFile, LibrarianSummary, Thread
 from agents.projects.queries import can_read_by_id
-from agents.tools.librarian import Summary
+from agents.tools.librarian import LibrarianReport
 from agents.vault.notes import notes_for
 
 MAX_SUMMARIES = 200
@@ -33,7 +33,7 @@ class SummaryCache:
         self._project_id = project_id
         self._user_id = user_id
 
-    def find(self, task: str) -> Summary | None:
+    def find(self, task: str) -> LibrarianReport | None:
         """Return what was written for this task, if it still holds and may be read."""
         if not can_read_by_id(self._user_id, self._project_id):
             return None
@@ -44,7 +44,9 @@ class SummaryCache:
             row.delete()
             return None
         self._rows().filter(pk=row.pk).update(used_at=timezone.now())
-        return Summary(row.text, tuple(path for _, path, _ in row.documents), row.created_at)
+        return LibrarianReport(
+            row.text, tuple(path for _, path, _ in row.documents), row.created_at
+        )
 
     def store(self, task: str, text: str, sources: Iterable[SourceRef]) -> None:
         """Keep a summary with the documents that it used, if there are any and all are there."""

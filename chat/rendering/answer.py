@@ -168,6 +168,8 @@ class AnswerView:
                     known[1].update(call, chunk.at)
             case ToolResult():
                 self._apply_result(chunk)
+            case Turn(phase="end"):
+                card.subagent_tokens += chunk.prompt_tokens + chunk.completion_tokens
             case _:
                 return
         self._mark_changed(card)

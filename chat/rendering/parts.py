@@ -10,6 +10,7 @@ from django.template import Template
 
 from agents.core.chunks import CallView, SystemMessage, ToolCalled, ToolResult
 from agents.core.sanitize import truncate
+from agents.tools.librarian import DELEGATE_TOOL
 from agents.tools.registry import TOOLS
 from agents.web.notice_levels import NoticeLevel, notice_level
 from chat.markdown import MarkdownStream
@@ -94,6 +95,9 @@ class ToolCard:
     has_subagent: bool = False
     is_discarded: bool = False
     """Whether that subagent did not finish: nothing of what it did is kept."""
+    subagent_tokens: int = 0
+    is_summarised: bool = False
+    """Whether a librarian gave its summary to the model in place of the result."""
     is_sent: bool = False
     arguments: Mapping[str, Any] | str = ""
     """Kept, as is the result, only for a tool that brings a card of its own."""
@@ -102,6 +106,12 @@ class ToolCard:
     @property
     def template(self) -> Template:
         return get_card_template(self.name)
+
+    @property
+    def is_from_cache(self) -> bool:
+        """Whether a librarian's report was there already: none has worked for it."""
+        reported = self.is_summarised or (self.name == DELEGATE_TOOL and self.status == "done")
+        return reported and not self.has_subagent
 
     @property
     def writes(self) -> bool:
@@ -129,6 +139,7 @@ class ToolCard:
             bad: Literal["unknown", "failed"] = "unknown" if result.is_unknown else "failed"
             self.status = "done" if result.ok else bad
         self.seconds = result.duration_ms / 1000
+        self.is_summarised = bool(result.given)
         if has_own_card(self.name):
             self.result = result.tool_result
 

@@ -1,7 +1,7 @@
 """The run's output: one closed union, used by loop, ledger, pages, API and command line.
 
-`types` are the chunks, `traits` what each of them says about itself to those who store, show and
-erase it, and `wire` the JSON that they are sent as.
+`types` are the chunks, `values` what is inside of them, `traits` what each of them says about
+itself to those who store, show and erase it, and `wire` the JSON that they are sent as.
 """
 
 from agents.core.chunks.traits import ChunkReader, ChunkTraits
@@ -9,9 +9,6 @@ from agents.core.chunks.types import (
     CHUNK_TYPES,
     OUTCOME_UNKNOWN,
     BaseChunk,
-    CallStatus,
-    CallView,
-    Check,
     Content,
     ContextUpdate,
     Decision,
@@ -20,7 +17,6 @@ from agents.core.chunks.types import (
     Hint,
     OracleStreamChunk,
     Source,
-    SourceRef,
     Status,
     SystemMessage,
     SystemType,
@@ -32,6 +28,7 @@ from agents.core.chunks.types import (
     kinds_read_by,
     qualify_call_id,
 )
+from agents.core.chunks.values import CallStatus, CallView, Check, SourceRef
 from agents.core.chunks.wire import PARSE_ERRORS, WIRE_NAMES, from_dict, to_dict
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Every chunk of a run, and what is inside them.
+"""Every chunk of a run.
 
 Chunks are slotted and frozen because a run makes one for every piece of text. A class that does
 not declare its `traits` is refused when it is defined.
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from agents.core.chunks.traits import ChunkReader, ChunkTraits, require_traits
+from agents.core.chunks.values import CallView, Check, SourceRef
 from agents.core.reasons import Severity
 
 SystemType = Literal[
@@ -25,22 +26,8 @@ SystemType = Literal[
     "notification",
 ]
 UsageSource = Literal["provider", "estimate", "mixed"]
-CallStatus = Literal["pending", "running", "refused"]
 OUTCOME_UNKNOWN = "Outcome unknown:"
 """How the result of a call begins that was cut."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceRef:
-    """Something a result was taken from, to be cited. One with a score was found, not yet read."""
-
-    path: str
-    source_type: Literal["vault", "code", "thread", "web"]
-    line: int | None = None
-    snippet: str = ""
-    score: float | None = None
-    heading: str = ""
-    end_line: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,16 +71,6 @@ class Content(BaseChunk):
     content: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallView:
-    """A tool call as shown. Arguments that were not a JSON object stay the model's own text."""
-
-    id: str
-    name: str
-    arguments: Mapping[str, Any] | str
-    status: CallStatus
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCalled(BaseChunk):
     type: ClassVar[str] = "tool_call"
@@ -109,11 +86,8 @@ class ToolCalled(BaseChunk):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult(BaseChunk):
-    """`tool_result` is exactly what the model gets, unless `given` holds that: a summary of it.
-
-    `order` is the call's place in its iteration; `unfinished` says that a subagent under the call
-    did not finish, though the call did.
-    """
+    """`tool_result` is what the model gets, unless `given` is: a summary. `order` is the call's
+    place in its iteration; `unfinished` that of a subagent under it, though the call has ended."""
 
     type: ClassVar[str] = "tool_result"
     traits: ClassVar[ChunkTraits] = ChunkTraits(
@@ -130,11 +104,6 @@ class ToolResult(BaseChunk):
     order: int
     given: str = ""
     unfinished: bool = False
-
-    @property
-    def given_to_model(self) -> str:
-        """What the model got."""
-        return self.given or self.tool_result
 
     @property
     def has_finished(self) -> bool:
@@ -209,16 +178,6 @@ class Turn(BaseChunk):
     """Whether every call that was run failed; None when none was run."""
     errors: int | None = None
     """Errors since the batch's last success, at most two; None in recordings from before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One end condition at a checkpoint: what it measured, against what, and whether it fired."""
-
-    rule: str
-    value: float | str | None
-    limit: float | str | None
-    fired: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

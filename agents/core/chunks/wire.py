@@ -9,7 +9,8 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
-from agents.core.chunks.types import CHUNK_TYPES, CallView, Check, OracleStreamChunk, SourceRef
+from agents.core.chunks.types import CHUNK_TYPES, OracleStreamChunk
+from agents.core.chunks.values import CallView, Check, SourceRef
 
 WIRE_NAMES = {"goes_on": "continue"}
 """Fields whose name on the wire is a keyword of Python."""

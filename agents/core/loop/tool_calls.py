@@ -15,7 +15,6 @@ from agents.core.chunks import (
     Done,
     OracleStreamChunk,
     Source,
-    SourceRef,
     ToolCalled,
     ToolResult,
     Turn,
@@ -24,7 +23,13 @@ from agents.core.chunks import (
 from agents.core.decisions.notices import limit_metadata
 from agents.core.loop.context import RunContext
 from agents.core.loop.inbox import Inbox
-from agents.core.loop.tool_plan import PlannedCall, assistant_message, plan_calls
+from agents.core.loop.tool_plan import (
+    PlannedCall,
+    assistant_message,
+    build_cut_outcome,
+    check_outcome,
+    plan_calls,
+)
 from agents.core.messages import RawCall, ToolOutcome
 from agents.core.ports import ToolContext
 from agents.core.reasons import REASONS
@@ -179,7 +184,7 @@ async def _run_call(ctx: RunContext, batch: ToolBatch, entry: PlannedCall) -> No
         return
     try:
         outcome = await ctx.tools.run(entry.call, context)
-        _check_outcome(outcome)
+        check_outcome(outcome)
     except asyncio.CancelledError:
         if batch.cut:
             raise
@@ -190,16 +195,6 @@ async def _run_call(ctx: RunContext, batch: ToolBatch, entry: PlannedCall) -> No
         logger.exception("tool %r failed", entry.name)
         outcome = ToolOutcome(ok=False, content=f"The tool failed ({type(error).__name__}).")
     inbox.put(_CallFinished(entry, outcome))
-
-
-def _check_outcome(outcome: object) -> None:
-    """Refuse a bad outcome: a runner that breaks its port is a failed call, not a failed run."""
-    match outcome:
-        case ToolOutcome(content=str(), given=str(), sources=tuple() as sources) if all(
-            isinstance(source, SourceRef) for source in sources
-        ):
-            return
-    raise TypeError("a tool must come to a ToolOutcome with text and sources")
 
 
 def _report_chunk(inbox: Inbox[Any], call_id: str, chunk: OracleStreamChunk) -> None:
@@ -254,17 +249,7 @@ def finish_pending_calls(
         yield from _apply_item(ctx, batch, item)
     for entry in batch.entries:
         if entry.outcome is None and entry.same_as is None:
-            yield from _finish_call(ctx, batch, entry, _build_cut_outcome(entry, why))
-
-
-def _build_cut_outcome(entry: PlannedCall, why: str) -> ToolOutcome:
-    """Return the outcome of a call that was given up. One that had begun may have taken effect."""
-    if entry.kept is not None:
-        return entry.kept
-    if entry.started is None:
-        return ToolOutcome(ok=False, content=f"Not run: {why}.", refused=True)
-    text = f"{OUTCOME_UNKNOWN} the call was cut because {why}. It may have taken effect."
-    return ToolOutcome(ok=False, content=text)
+            yield from _finish_call(ctx, batch, entry, build_cut_outcome(entry, why))
 
 
 def _deliver_results(ctx: RunContext, batch: ToolBatch) -> None:

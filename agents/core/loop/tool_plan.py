@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agents.core.chunks import OUTCOME_UNKNOWN, SourceRef
 from agents.core.messages import Message, RawCall, ToolCall, ToolOutcome
 from agents.core.sanitize import replace_unstorable
 from agents.core.stuck import action_signature, count_errors_at_end
@@ -188,3 +189,23 @@ def count_trailing_errors(entries: Iterable[PlannedCall]) -> int:
         for entry in entries
         if entry.outcome is not None and not entry.outcome.refused and entry.same_as is None
     )
+
+
+def check_outcome(outcome: object) -> None:
+    """Refuse a bad outcome: a runner that breaks its port is a failed call, not a failed run."""
+    match outcome:
+        case ToolOutcome(content=str(), given=str(), sources=tuple() as sources) if all(
+            isinstance(source, SourceRef) for source in sources
+        ):
+            return
+    raise TypeError("a tool must come to a ToolOutcome with text and sources")
+
+
+def build_cut_outcome(entry: PlannedCall, why: str) -> ToolOutcome:
+    """Return the outcome of a call that was given up. One that had begun may have taken effect."""
+    if entry.kept is not None:
+        return entry.kept
+    if entry.started is None:
+        return ToolOutcome(ok=False, content=f"Not run: {why}.", refused=True)
+    text = f"{OUTCOME_UNKNOWN} the call was cut because {why}. It may have taken effect."
+    return ToolOutcome(ok=False, content=text)

@@ -4,6 +4,8 @@ Its limits against the real endpoint are in `test_librarian_limits.py`.
 """
 
 import asyncio
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from agents.core.chunks import (
     Done,
     Error,
     OracleStreamChunk,
+    SourceRef,
     ToolCalled,
     ToolResult,
     Turn,
@@ -25,12 +28,13 @@ from agents.core.messages import (
     ModelRequest,
     TextDelta,
     TokenUsage,
+    ToolCall,
     ToolOutcome,
 )
 from agents.core.tasks import abandoned_tasks
 from agents.tools import registry
 from agents.tools.executor import ToolExecutor
-from agents.tools.librarian import TOKEN_SHARE, Librarian
+from agents.tools.librarian import TOKEN_SHARE, Librarian, LibrarianReport
 from tests.agents.core.factories import done, ends, limits, own, play, reason, results, text
 from tests.agents.tools.factories import context
 from tests.support.script import Call, Reply, call, calls, say
@@ -351,3 +355,65 @@ async def test_a_cancelled_call_leaves_no_task_behind() -> None:
     assert now() < 5.5
     assert len(asyncio.all_tasks()) == 1
     assert not [chunk for chunk in emitted if isinstance(chunk, Done | Error)]
+
+
+# -- putting a folder in order --------------------------------------------------------------------
+
+
+@virtual_time
+async def test_to_organise_it_has_a_tool_that_writes_an_index() -> None:
+    index = FakeTools({"vault_create_index": returns("Created plan/Index.md.")})
+    model = ScriptedModel([call("vault_create_index", folder="plan"), say("Done: plan/Index.md.")])
+    librarian = Librarian(model, FakeTools(LOOK), organising_tools=index)
+    outcome = await librarian.organise("The folder plan.", context())
+    assert outcome == ToolOutcome(ok=True, content="Done: plan/Index.md.")
+    assert [made.name for made in index.calls] == ["vault_create_index"]
+    assert "Change nothing else" in str(model.requests[0].messages[1]["content"])
+
+
+@virtual_time
+async def test_where_nothing_may_be_written_nothing_is_organised() -> None:
+    model = ScriptedModel([])
+    tools = ToolExecutor([registry.get("delegate_librarian")], [Librarian(model, FakeTools(LOOK))])
+    made = ToolCall("c1", "delegate_librarian", {"task": "plan", "job": "organise"})
+    outcome = await tools.run(made, context())
+    assert not outcome.ok
+    assert outcome.content.startswith("Refused: Nothing may be written here")
+
+
+# -- what it has summarised before ----------------------------------------------------------------
+
+
+class Shelf:
+    """A store that keeps everything, and accounts."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, LibrarianReport] = {}
+
+    def find(self, task: str) -> LibrarianReport | None:
+        return self.kept.get(task)
+
+    def store(self, task: str, text: str, sources: Iterable[SourceRef]) -> None:
+        paths = tuple(source.path for source in sources)
+        self.kept[task] = LibrarianReport(text, paths, datetime(2026, 11, 17, tzinfo=UTC))
+
+
+@virtual_time
+async def test_the_same_task_again_is_answered_from_the_cache_unless_it_is_to_be_fresh() -> None:
+    model = ScriptedModel([say("One."), say("Two.")])
+    librarian = Librarian(model, FakeTools(LOOK), cache=Shelf())
+    assert (await librarian.run_task(TASK, context())).content == "One."
+    again = await librarian.run_task(TASK, context())
+    assert again.content == "[From the cache, written on 17 November 2026.]\n\nOne."
+    assert len(model.requests) == 1
+    fresh = await librarian.run_task(TASK, context(), force_refresh=True)
+    assert fresh.content == "Two."
+
+
+@virtual_time
+async def test_what_was_cut_by_a_limit_is_not_kept() -> None:
+    shelf = Shelf()
+    model = ScriptedModel([], then=call("look"))
+    librarian = Librarian(model, FakeTools(LOOK), cache=shelf)
+    await librarian.run_task(TASK, context())
+    assert shelf.kept == {}

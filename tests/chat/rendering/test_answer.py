@@ -558,3 +558,25 @@ def test_what_a_subagent_has_read_is_a_source_too() -> None:
     read = Source(source=SourceRef("notes/tide.md", "vault", 3), parent="c0")
     answer = taken(stamped([called("c0", "running", name="delegate_librarian"), read]))
     assert [source.path for source in answer.sources] == ["notes/tide.md"]
+
+
+def summarised(*inner: OracleStreamChunk) -> AnswerView:
+    """A search whose result a librarian summarised, perhaps long ago."""
+    ended = replace(result("c0"), given="Short.")
+    return taken([called("c0", "running"), *inner, ended])
+
+
+def test_a_card_tells_what_its_librarian_cost_and_that_the_model_got_a_summary() -> None:
+    answer = summarised(
+        replace(turn_end("stop"), parent="c0", prompt_tokens=900, completion_tokens=100)
+    )
+    (card,) = cards(answer)
+    assert (card.subagent_tokens, card.is_summarised, card.is_from_cache) == (1_000, True, False)
+    assert "a librarian gave it a summary" in whole(answer, a_run())
+    assert "1,000 tokens" in whole(answer, a_run())
+
+
+def test_a_summary_for_which_nobody_worked_is_from_the_cache() -> None:
+    answer = summarised()
+    assert cards(answer)[0].is_from_cache
+    assert "From the librarian&#x27;s cache" in whole(answer, a_run()).replace("'", "&#x27;")
