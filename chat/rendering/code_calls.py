@@ -58,7 +58,7 @@ class MapLine:
 
 
 @dataclass(frozen=True, slots=True)
-class MapFile:
+class CardMapFile:
     path: str
     url: str | None
     lines: list[MapLine]
@@ -69,9 +69,9 @@ class MapFile:
 
 
 @dataclass(frozen=True, slots=True)
-class MapFolder:
+class CardMapFolder:
     path: str
-    files: list[MapFile]
+    files: list[CardMapFile]
 
 
 def read_code_call(project_id: UUID, tool: str, result: str) -> dict[str, Any]:
@@ -127,18 +127,18 @@ def _read_uses(project_id: UUID, lines: Sequence[str]) -> Iterator[UseGroup]:
             uses.append(ShownUse(found["path"], number, url, found["text"]))
 
 
-def _read_map(project_id: UUID, lines: Sequence[str]) -> Iterator[MapFolder]:
-    files: list[MapFile] = []
+def _read_map(project_id: UUID, lines: Sequence[str]) -> Iterator[CardMapFolder]:
+    files: list[CardMapFile] = []
     for line in lines:
         if numbered := _NUMBERED.fullmatch(line):
             if files:
                 files[-1].lines.append(_read_map_line(project_id, files[-1].path, numbered))
         elif found := _FILE.fullmatch(line):
             path = found["path"]
-            files.append(MapFile(path, link_code(project_id, path, None), []))
+            files.append(CardMapFile(path, link_code(project_id, path, None), []))
     files.sort(key=lambda file: file.path.rpartition("/")[::2])
     by_folder = groupby(files, key=lambda file: file.path.rpartition("/")[0])
-    return (MapFolder(folder, list(some)) for folder, some in by_folder)
+    return (CardMapFolder(folder, list(some)) for folder, some in by_folder)
 
 
 def _read_map_line(project_id: UUID, path: str, numbered: re.Match[str]) -> MapLine:
