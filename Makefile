@@ -13,9 +13,13 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 COMPILE := $(VENV)/bin/pip-compile --quiet --allow-unsafe --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
-# Some tests wait for something, so three processes keep two cores busy; one that has no tests left
-# takes over half of another's.
-PARALLEL := -n 3 --dist worksteal
+# Two processes share the tests; one that has none left takes over half of the other's.
+PARALLEL := -n 2 --dist worksteal
+# A test in a browser mostly waits, so three of them keep two cores busy.
+BROWSERS := -n 3 --dist worksteal
+# Each run of pytest copies the migrated site that the first one made. It ends with 5 where ARGS
+# chose none of its tests.
+ONE_SITE := export TEST_RUN_FOLDER=$$(mktemp -d); trap 'rm -rf "$$TEST_RUN_FOLDER"' EXIT
 # Servers that are attacked or broken are measured, so nothing else runs beside them.
 ALONE := tests/attack tests/faults
 FAST := tests/agents/core tests/agents/llm tests/agents/models tests/chat/markdown
@@ -44,16 +48,18 @@ ask: $(READY) ## ask one question in the terminal: make ask Q="..." ARGS="--tree
 	@$(OWN_MACHINE); $(PY) manage.py ask $(ARGS) -- "$${Q:-When did the work begin, and who leads it?}"
 
 test: $(READY) ## run the tests, then those in a browser in a process of their own
-	$(PY) -m pytest $(PARALLEL) --ignore=tests/browser $(ARGS) || [ $$? -eq 5 ] # 5: ARGS chose none of these
-	$(PY) -m pytest $(PARALLEL) tests/browser -rs $(ARGS) || [ $$? -eq 5 ]
+	$(ONE_SITE); \
+	$(PY) -m pytest $(PARALLEL) --ignore=tests/browser $(ARGS) || [ $$? -eq 5 ]; \
+	$(PY) -m pytest $(BROWSERS) tests/browser -rs $(ARGS) || [ $$? -eq 5 ]
 
 test-fast: $(READY) ## run the tests of what needs no site: the core, model clients, rows, Markdown
 	$(PY) -m pytest $(PARALLEL) $(FAST) $(ARGS)
 
 test-ci: $(READY) ## run the tests that take many seconds each, which `make test` leaves out
-	$(PY) -m pytest $(PARALLEL) $(addprefix --ignore=,$(ALONE) tests/browser) -m ci -rs $(ARGS) || [ $$? -eq 5 ]
-	$(PY) -m pytest $(ALONE) -m ci -rs $(ARGS) || [ $$? -eq 5 ]
-	$(PY) -m pytest tests/browser -m ci -rs $(ARGS) || [ $$? -eq 5 ]
+	$(ONE_SITE); \
+	$(PY) -m pytest $(PARALLEL) $(addprefix --ignore=,$(ALONE) tests/browser) -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
+	$(PY) -m pytest $(ALONE) -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
+	$(PY) -m pytest $(BROWSERS) tests/browser -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
 	$(PY) -m pytest $(PARALLEL) --ignore=tests/browser --hypothesis-profile=thorough \
 		-m "hypothesis and not ci and not long and not scale" $(ARGS) || [ $$? -eq 5 ]
 

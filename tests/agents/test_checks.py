@@ -168,6 +168,7 @@ def test_a_tree_of_another_package_is_found_at_start_up(check_with_app: CheckWit
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.ci
 def test_bad_trees_are_named_with_what_is_wrong_and_without_a_traceback(
     check_with_app: CheckWithApp,
 ) -> None:

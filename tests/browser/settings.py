@@ -1,9 +1,8 @@
 """The site's settings, with doors for the browser tests beside its pages. For tests only."""
 
-from oracle_site.settings import *  # noqa: F403  # settings are names in a module
+from tests.support.quick_passwords import *  # noqa: F403  # settings are names in a module
 
 ROOT_URLCONF = "tests.browser.urls"
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 # What goes wrong in the server is written to its log: a traceback there fails the test.
 LOGGING = {

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.browser.expectations import expect
 from tests.browser.site import SECOND_MODEL, SETTINGS, Person, Site
 from tests.browser.tabs import Visitor, resize
@@ -146,6 +148,7 @@ def test_a_stop_is_announced_as_a_stop(visitor: Visitor, ada: Person) -> None:
 # -- runs of the terminal -------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_run_of_the_terminal_is_a_conversation_and_its_links_lead_to_the_answer(
     visitor: Visitor, ada: Person, site: Site
 ) -> None:

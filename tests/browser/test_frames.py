@@ -107,7 +107,9 @@ def pieces(text: str, sizes: Sequence[int]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    "sizes", [pytest.param((1,), marks=pytest.mark.ci), (7,), (2, 11, 3, 29)], ids=str
+    "sizes",
+    [*(pytest.param((size,), marks=pytest.mark.ci) for size in (1, 7)), (2, 11, 3, 29)],
+    ids=str,
 )
 def test_a_page_has_at_every_moment_what_the_server_has(
     sizes: tuple[int, ...], visitor: Visitor, ada: Person
@@ -117,10 +119,8 @@ def test_a_page_has_at_every_moment_what_the_server_has(
         stage.takes(piece)
 
 
-@pytest.mark.parametrize(
-    "collection",
-    [pytest.param(name, marks=() if name == "ours" else pytest.mark.ci) for name in COLLECTIONS],
-)
+@pytest.mark.ci
+@pytest.mark.parametrize("collection", COLLECTIONS)
 def test_hostile_answers_are_text_in_every_split(
     collection: str, visitor: Visitor, ada: Person
 ) -> None:

@@ -274,7 +274,7 @@ def test_a_question_sent_while_offline_is_kept_and_sent_once_after_the_reconnect
     assert [run["question"] for run in ada.runs()] == ["Sent from a tunnel."]
 
 
-@pytest.mark.parametrize("where", ["thinking", "text"])
+@pytest.mark.parametrize("where", [pytest.param("thinking", marks=pytest.mark.ci), "text"])
 def test_a_reload_in_the_middle_shows_the_same_and_goes_on(
     where: str, visitor: Visitor, ada: Person
 ) -> None:

@@ -60,6 +60,7 @@ def test_a_run_that_has_ended_cannot_be_cancelled(capsys: pytest.CaptureFixture[
         call_command("cancel", short_id)
 
 
+@pytest.mark.ci
 async def test_a_run_is_cancelled_from_another_process(site: Site) -> None:
     async with served(Script([say("word " * 2_000, piece_delay=0.01)])) as bench:
         site.environment["ORACLE_LLM_BASE_URL"] = bench.endpoint.base_url

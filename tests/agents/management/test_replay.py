@@ -167,6 +167,7 @@ def test_names_in_a_file_cannot_steer_the_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not TRACES.exists(), reason="the recorded runs (shared/traces) are not here")
+@pytest.mark.ci
 def test_the_figures_of_the_stuck_rules_are_reproduced() -> None:
     output = said("--traces", str(TRACES))
     assert "2,225 runs replayed" in output
@@ -260,6 +261,7 @@ def test_a_file_that_is_cut_off_or_no_text_is_refused(tmp_path: Path) -> None:
             said("--traces", str(tmp_path / name))
 
 
+@pytest.mark.ci
 def test_an_error_is_one_line_and_exit_1(tmp_path: Path) -> None:
     refused = subprocess.run(
         [sys.executable, "manage.py", "replay", "--traces", file_of(tmp_path, GOOD, "garbage")],

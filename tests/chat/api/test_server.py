@@ -166,6 +166,7 @@ async def test_waiting_for_whole_answers_takes_no_threads(site: Site) -> None:
     assert grown < len(asked) / 3
 
 
+@pytest.mark.ci
 async def test_a_stream_is_resumed_on_the_next_server(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

@@ -96,8 +96,9 @@ class Site:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     prepare(folder)
-    project = manage(folder, "shell", "-v", "0", "-c", PEOPLE).split()[-1]
-    with serving(folder, port=free_port(), sign_in=False) as server:
+    settings = {"DJANGO_SETTINGS_MODULE": "tests.support.quick_passwords"}
+    project = manage(folder, "shell", "-v", "0", "-c", PEOPLE, **settings).split()[-1]
+    with serving(folder, port=free_port(), sign_in=False, **settings) as server:
         made = Site(server, folder, project)
         yield made
         made.close()

@@ -214,11 +214,12 @@ def test_hostile_text_stays_text(hostile: str) -> None:
     assert_stays_text(hostile, rendered("plain"))
 
 
+@pytest.mark.parametrize("every", [16, pytest.param(1, marks=pytest.mark.ci)])
 @pytest.mark.parametrize("name", ["xss_alert.txt", "xss_jhaddix.txt", "xss_rsnake.txt"])
-def test_collected_hostile_text_stays_text(name: str) -> None:
+def test_collected_hostile_text_stays_text(name: str, every: int) -> None:
     if not (PAYLOADS / name).exists():
         pytest.skip("the collection of payloads is not beside this checkout")
     plain = rendered("plain")
     lines = (PAYLOADS / name).read_text(encoding="utf-8", errors="replace").splitlines()
-    for line in filter(str.strip, lines):
+    for line in list(filter(str.strip, lines))[::every]:
         assert_stays_text(line, plain)

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from agents.core.config import AgentConfig
 from agents.core.decisions.protocol import TREES, DecisionTree
 from docs.examples.two_sources.decision_trees import TwoSourcesTree
@@ -60,6 +62,7 @@ class PatientTree(DefaultTree):
 '''
 
 
+@pytest.mark.ci
 def test_a_tree_of_a_package_outside_is_chosen_by_its_name(site: Site, tmp_path: Path) -> None:
     """A folder that is not in this project, on the path, named in the environment: no more."""
     package = tmp_path / "elsewhere" / "patience"
