@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+
+from django.urls import reverse
 
 from agents.code.service import Certainty, Definition, MappedFile, Reference
-from agents.models import CodeFile, CodeSymbol
+from agents.models import CodeFile, CodeSymbol, Project
 from chat.markdown.highlight import find_language
 from chat.rendering.cache import RenderCache
 from chat.rendering.code_lines import CodeLine, number_code, render_code, split_code
+from chat.rendering.code_map import MAX_LEVEL, MapFile, MapFolder, MapLine, group_by_folder
 
 PAGE_LINES = 400
 MAX_SYMBOLS = 400
-MAX_LEVEL = 3
-"""Names that are defined deeper are shown as deep as this."""
 MAX_CACHED_CHARS = 8_000_000
 
 _cache: RenderCache[tuple[str, str, int], list[str]] = RenderCache(
@@ -125,40 +125,19 @@ def group_references(found: Sequence[Reference]) -> list[ReferenceGroup]:
 # -- the map --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class MapEntry:
-    """A definition of a map, and how deep it stands below its file."""
-
-    definition: Definition
-    level: int
+def show_map(project: Project, files: Sequence[MappedFile]) -> list[MapFolder]:
+    """Return a map as a tree, with links into the library."""
+    return group_by_folder(_show_file(project, file) for file in files)
 
 
-@dataclass(frozen=True, slots=True)
-class MapFile:
-    path: str
-    entries: list[MapEntry]
-
-    @property
-    def name(self) -> str:
-        return self.path.rpartition("/")[2]
-
-
-@dataclass(frozen=True, slots=True)
-class MapFolder:
-    path: str
-    files: list[MapFile]
-
-
-def show_map(files: Sequence[MappedFile]) -> list[MapFolder]:
-    """Return a map as a tree: folders, files, definitions."""
-    by_folder = groupby(
-        sorted(files, key=lambda file: file.path.rpartition("/")[::2]),
-        key=lambda file: file.path.rpartition("/")[0],
-    )
-    return [MapFolder(folder, [_show_file(file) for file in some]) for folder, some in by_folder]
-
-
-def _show_file(file: MappedFile) -> MapFile:
-    return MapFile(
-        file.path, [MapEntry(each, _get_level(each.container)) for each in file.definitions]
-    )
+def _show_file(project: Project, file: MappedFile) -> MapFile:
+    address = reverse("library-code-file", args=[project.slug, file.path])
+    lines = [
+        MapLine(
+            each.signature or each.name,
+            f"{address}?line={each.line}#L{each.line}",
+            _get_level(each.container),
+        )
+        for each in file.definitions
+    ]
+    return MapFile(file.path, address, lines)

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
 from typing import Any
 from uuid import UUID
 
 from chat.rendering.code_lines import CodeLine, number_code
+from chat.rendering.code_map import MAX_LEVEL, MapFile, MapFolder, MapLine, group_by_folder
 from chat.rendering.source_links import link_code
 
 _HIT = re.compile(r"\d+\. (?P<path>.+?):(?P<line>\d+) \(score [\d.]+\) ?(?P<title>.*)")
@@ -16,7 +16,6 @@ _REFERENCE = re.compile(r"- (?P<path>.+?):(?P<line>\d+)\| (?P<text>.*)")
 _CERTAINTY = re.compile(r"(certain|likely|same name only):")
 _FILE = re.compile(r"(?P<path>\S.*):")
 _NUMBERED = re.compile(r" *(?P<line>\d+)\| ?(?P<text>.*)")
-MAX_LEVEL = 3
 
 
 @dataclass(slots=True)
@@ -50,30 +49,6 @@ class UseGroup:
     uses: list[ShownUse]
 
 
-@dataclass(frozen=True, slots=True)
-class MapLine:
-    text: str
-    url: str | None
-    level: int
-
-
-@dataclass(frozen=True, slots=True)
-class CardMapFile:
-    path: str
-    url: str | None
-    lines: list[MapLine]
-
-    @property
-    def name(self) -> str:
-        return self.path.rpartition("/")[2]
-
-
-@dataclass(frozen=True, slots=True)
-class CardMapFolder:
-    path: str
-    files: list[CardMapFile]
-
-
 def read_code_call(project_id: UUID, tool: str, result: str) -> dict[str, Any]:
     """Return what the card of a call shows; nothing for tools that are not about code.
 
@@ -93,7 +68,7 @@ def _read(project_id: UUID, tool: str, lines: Sequence[str]) -> dict[str, Any]:
             places = list(_read_places(project_id, lines, _DEFINITION))
             return {"places": places, "use_groups": list(_read_uses(project_id, lines))}
         case "get_repo_map":
-            return {"map_folders": list(_read_map(project_id, lines))}
+            return {"map_folders": _read_map(project_id, lines)}
     return {}
 
 
@@ -127,18 +102,15 @@ def _read_uses(project_id: UUID, lines: Sequence[str]) -> Iterator[UseGroup]:
             uses.append(ShownUse(found["path"], number, url, found["text"]))
 
 
-def _read_map(project_id: UUID, lines: Sequence[str]) -> Iterator[CardMapFolder]:
-    files: list[CardMapFile] = []
+def _read_map(project_id: UUID, lines: Sequence[str]) -> list[MapFolder]:
+    files: list[MapFile] = []
     for line in lines:
         if numbered := _NUMBERED.fullmatch(line):
             if files:
                 files[-1].lines.append(_read_map_line(project_id, files[-1].path, numbered))
         elif found := _FILE.fullmatch(line):
-            path = found["path"]
-            files.append(CardMapFile(path, link_code(project_id, path, None), []))
-    files.sort(key=lambda file: file.path.rpartition("/")[::2])
-    by_folder = groupby(files, key=lambda file: file.path.rpartition("/")[0])
-    return (CardMapFolder(folder, list(some)) for folder, some in by_folder)
+            files.append(MapFile(found["path"], link_code(project_id, found["path"], None)))
+    return group_by_folder(files)
 
 
 def _read_map_line(project_id: UUID, path: str, numbered: re.Match[str]) -> MapLine:

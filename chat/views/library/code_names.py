@@ -56,7 +56,7 @@ def repo_map(request: HttpRequest, project: Project) -> HttpResponse:
     code = get_code(request, project)
     try:
         found = code.build_map(scope, size)
-        context |= {"found": found, "tree": show_map(found.files)}
+        context |= {"found": found, "tree": show_map(project, found.files)}
     except CodeError as error:
         context["refusal"] = str(error)
     context["limits"] = code.explain_limits()

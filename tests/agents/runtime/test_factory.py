@@ -13,6 +13,7 @@ from agents.runtime.factory import SiteRunFactory
 from agents.settings_service import update_settings
 from agents.tools.catalogue import TOOLS
 from tests.agents.projects.people import Team
+from tests.support.code import add_gauge
 
 pytestmark = pytest.mark.django_db
 WRITING = {name for name, tool in TOOLS if tool.writes}
@@ -60,3 +61,11 @@ def test_a_list_of_hosts_that_cannot_be_read_switches_the_web_off_and_nothing_el
     SiteSettings.objects.create(pk=1, web_hosts="docs.example.org\nlocalhost")
     assert offered(team, "ada") == without
     assert "web_fetch is off: 'localhost'" in caplog.text
+
+
+def test_tools_for_code_are_offered_where_there_is_code() -> None:
+    team = Team()
+    for_code = {"search_code", "find_definition", "find_references", "get_repo_map"}
+    assert not offered(team, "rae") & for_code
+    add_gauge(team.project)
+    assert offered(team, "rae") >= for_code

@@ -46,7 +46,6 @@ def test_any_name_can_be_looked_for(shelf: Shelf, name: str) -> None:
 def test_a_map_is_a_tree_of_folders_files_and_definitions(shelf: Shelf) -> None:
     html = open_page(shelf, "code/map/")
     assert {
-        shelf.address("code/?folder=src"),
         shelf.address("code/files/src/gauge.py"),
         shelf.address("code/files/src/gauge.py?line=2#L2"),
     } <= set(links(html))

@@ -1,14 +1,18 @@
 """Names, tags, queries and texts that others collected to break pages."""
 
 from collections.abc import Iterable
+from urllib.parse import quote
 
 import pytest
 from django.utils.http import urlencode
 
+from agents.code.parsed_file import ParsedSymbol
 from agents.core.sanitize import replace_unstorable
+from agents.models import CodeCheckout
 from agents.vault.errors import NoteRefused
 from agents.vault.paths import validate_path
 from tests.chat.views.library.conftest import Shelf
+from tests.support.code import add_checkout, add_code
 from tests.support.hostile import COLLECTIONS, OURS, lines
 from tests.support.notes import add_note
 from tests.support.pages import Page, problems
@@ -81,3 +85,28 @@ def test_no_way_leads_out_of_the_library(shelf: Shelf, name: str, page: str) -> 
     for line in lines(name)[::3]:
         there = shelf.address(f"{page}/{line.replace('?', '%3F').replace('#', '%23')}")
         assert shelf.ada.get(there).status_code in (400, 404), line
+
+
+@pytest.mark.parametrize("payload", OURS)
+def test_names_and_paths_of_code_are_text_on_every_page(shelf: Shelf, payload: str) -> None:
+    text = replace_unstorable(payload).replace("\0", "")
+    name = as_name(payload).removesuffix(".md")[:100] or "x"
+    symbols = [ParsedSymbol(text[:200], text[:200], "class", 1, 1, text[:400])]
+    file = add_code(shelf.project, f"x/{name}.py", f"{text}\n", symbols)
+    checkout = add_checkout(shelf.project, f"x/{name}", origin=text[:200])
+    report = {"reasons": {text: 1}, "files": [[name, text]]}
+    CodeCheckout.objects.filter(pk=checkout.pk).update(report={"skipped": report}, commit=text[:64])
+    shown = quote(file.path)
+    for address in (
+        "code/",
+        "code/?folder=x",
+        f"code/files/{shown}",
+        f"code/checkouts/{checkout.pk}/",
+        "code/names/?" + urlencode({"name": text}),
+        "code/names/?" + urlencode({"name": text[:200]}),
+        "code/map/?" + urlencode({"scope": text}),
+        "code/map/",
+        "code/upload/?" + urlencode({"folder": text}),
+        "search/?" + urlencode({"q": text, "type": "code"}),
+    ):
+        check_page(shelf, address)

@@ -2,7 +2,10 @@
 
 import pytest
 
+from agents.vault.author import Author
+from agents.vault.threads import NewEntry, push_entry
 from tests.chat.views.library.conftest import Shelf
+from tests.support.code import add_code
 from tests.support.notes import add_note
 from tests.support.pages import Page, problems
 
@@ -48,3 +51,41 @@ def test_any_words_can_be_looked_for(shelf: Shelf, query: str) -> None:
     response = shelf.ada.get(shelf.address("search/"), {"q": query, "in": "../x", "tag": query})
     assert response.status_code == 200
     assert problems(response.content.decode()) == []
+
+
+def fill(shelf: Shelf) -> None:
+    """A note, an entry and a file that have one word."""
+    add_note(shelf.project, "Quartz.md", "The quartz of it.\n")
+    push_entry(shelf.project.pk, "power", NewEntry("We decided on quartz."), Author.importer())
+    add_code(shelf.project, "src/clock.py", "x = 1\nquartz = <b>\n")
+
+
+PLACES = {
+    "notes": "notes/Quartz.md",
+    "threads": "threads/power/?entry=1#entry-1",
+    "code": "code/files/src/clock.py?line=2#L2",
+}
+
+
+@pytest.mark.parametrize("kind", ["all", "notes", "threads", "code", "", "nonsense"])
+def test_notes_threads_and_code_are_found_by_one_search(shelf: Shelf, kind: str) -> None:
+    fill(shelf)
+    html = shelf.rea.get(shelf.address("search/"), {"q": "quartz", "type": kind}).content.decode()
+    assert problems(html) == []
+    links = {a["href"] for a in Page(html).all("a")}
+    found = {name for name, place in PLACES.items() if shelf.address(place) in links}
+    assert found == ({kind} if kind in PLACES else set(PLACES))
+
+
+def test_a_tag_or_a_folder_is_of_notes_alone(shelf: Shelf) -> None:
+    fill(shelf)
+    html = shelf.ada.get(shelf.address("search/"), {"q": "quartz quay", "tag": "water"})
+    assert "clock.py" not in html.content.decode()
+    assert "Harbour.md" in html.content.decode()
+
+
+def test_only_words_that_nothing_has_are_named(shelf: Shelf) -> None:
+    fill(shelf)
+    given = {"q": "quartz clock zebra"}
+    html = shelf.ada.get(shelf.address("search/"), given).content.decode()
+    assert Page(html).text("s") == "zebra"
