@@ -7,6 +7,7 @@ from agents.projects import invitations, members, services
 from agents.vault.author import Author
 from agents.vault.notes import create_note, save_note
 from agents.vault.sample import create_sample_project
+from tests.support.code import add_checkout, add_gauge
 
 LONG_NAME = "a.rather.long.name.of.somebody@example.org"
 EVERYTHING = """---
@@ -56,6 +57,8 @@ def create() -> str:
     create_note(made["Own"].pk, "Small.md", "A small note. #a/tag\n", author)
     create_note(made["Own"].pk, "Everything.md", EVERYTHING, author)
     save_note(made["Own"].pk, "Small.md", "A note, changed.\n", author, expected_version=1)
+    add_gauge(made["Own"])
+    add_checkout(made["Own"])
     return let_people_in(Project.objects.get(is_sample=True), user)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.browser.expectations import expect
 from tests.browser.site import Person
 from tests.browser.tabs import Visitor
-from tests.support.script import say
+from tests.support.script import call, say
 
 CONFLICT = re.compile(r"status of 409")
 """What Chromium itself writes about a form that was not saved."""
@@ -59,3 +59,46 @@ def test_a_citation_leads_to_its_line_in_the_library(visitor: Visitor, ada: Pers
     expect(tab.page.locator("#L5")).to_be_in_viewport()
     expect(tab.page.locator("#L5")).to_have_text("Then that.")
     expect(tab.page.get_by_role("link", name="Edit")).to_be_visible()
+
+
+def test_code_is_uploaded_looked_through_and_cited(
+    visitor: Visitor, ada: Person, tmp_path: Path
+) -> None:
+    repo = tmp_path / "gauge"
+    (repo / "src").mkdir(parents=True)
+    (repo / ".git").mkdir()
+    (repo / ".git" / "config").write_text("[core]")
+    source = "class Gauge:\n    def read(self) -> float:\n        return 1.0\n"
+    (repo / "src" / "gauge.py").write_text(source)
+    (repo / "src" / "log.py").write_text("from src.gauge import Gauge\n\nlevel = Gauge().read()\n")
+    (repo / "src" / "ö.js").write_text("const size = 1;\n" * 60_000)  # more than one request takes
+    tab = visitor.enters(ada)
+    page = tab.page
+    page.goto(f"{tab.address}/library/")
+    page.get_by_role("link", name="Code", exact=True).click()
+    page.get_by_role("link", name="Upload code").click()
+    page.locator("#folder").set_input_files(repo)
+    expect(page.locator("main")).to_contain_text("3 new files, 0 changed", timeout=30_000)
+
+    page.get_by_role("link", name="All code").click()
+    page.get_by_role("link", name="src").click()
+    page.get_by_role("link", name="gauge.py").click()
+    expect(page.locator("#L2")).to_have_text("    def read(self) -> float:")
+    page.get_by_role("link", name="Uses of Gauge").click()
+    expect(page.locator(".references")).to_contain_text("src/log.py:3")
+    page.get_by_role("link", name="src/log.py:3").click()
+    expect(page.locator("#L3")).to_be_in_viewport()
+
+    page.locator("#library-search").press_sequentially("level gauge")
+    expect(page.locator("#hits").get_by_role("link", name="src/log.py:3")).to_be_visible()
+    ada.plays(
+        call("find_definition", symbol="Gauge.read"),
+        call("get_repo_map"),
+        say("It is read there [src/gauge.py:2]."),
+    )
+    tab.go().ask("Where is it read?").ended()
+    card = tab.last.locator("details.tool", has_text="Find definition")
+    card.locator("summary").first.click()
+    expect(card.locator(".code-lines li").first).to_have_text("    def read(self) -> float:")
+    tab.last.locator(".prose a.cite").click()
+    expect(page.locator("#L2")).to_be_in_viewport()
