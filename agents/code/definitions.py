@@ -12,8 +12,8 @@ from agents.models import CodeFile, CodeSymbol
 from agents.models.code import MAX_SYMBOL_LENGTH
 
 MAX_DEFINITIONS = 50
-MAX_EXCERPT_LINES = 12
-MAX_EXCERPT_CHARS = 1_200
+MAX_EXCERPT_LINES = 60
+MAX_EXCERPT_CHARS = 4_000
 _SEPARATORS = re.compile(r"\.|::|->|#|\\|/")
 _KINDS_FIRST = ("class", "interface", "type", "enum", "function", "method")
 

@@ -30,6 +30,8 @@ MAX_DEFINITIONS = 20
 """Definitions of one name that a result shows; common names have hundreds."""
 MAX_EXCERPTS = 5
 """Of those, how many come with their lines."""
+MAX_FIRST_LINES = 12
+"""Of each, where several come with their lines; one alone comes with all that there are of it."""
 MAX_SHOWN_WORDS = 20
 Query = Annotated[str, Field(min_length=1, max_length=500)]
 Symbol = Annotated[
@@ -127,7 +129,7 @@ def find_definition(
     for number, definition in enumerate(shown):
         lines.append(_format_definition(definition))
         if number < MAX_EXCERPTS:
-            lines += _format_excerpt(definition)
+            lines += _format_excerpt(definition, is_only=len(shown) == 1)
     if len(found) > len(shown):
         lines.append(f"… and {len(found) - len(shown)} more; name a scope, or a dotted name.")
     return _build_output(code, lines, map(_build_definition_source, shown))
@@ -138,8 +140,9 @@ def _format_definition(found: Definition) -> str:
     return f"- {_to_line(found.path)}:{found.line} ({found.end_line - found.line + 1} lines) {name}"
 
 
-def _format_excerpt(found: Definition) -> list[str]:
+def _format_excerpt(found: Definition, *, is_only: bool) -> list[str]:
     lines = _number_lines(found.excerpt or found.signature, found.line)
+    lines = lines if is_only else lines[:MAX_FIRST_LINES]
     left = found.end_line - found.line + 1 - len(lines)
     return [*lines, f"   … {_count(left, 'more line')}"] if left > 0 else lines
 

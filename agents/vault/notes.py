@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
-from agents.models import Attachment, Note, NoteVersion
+from agents.models import Attachment, CodeFile, Note, NoteVersion
 from agents.vault.author import Author
 from agents.vault.errors import NoteChanged, NoteExists, NoteUnavailable
 from agents.vault.note_writer import NoteChange, decompress_body, write_changes
@@ -38,6 +38,8 @@ def get_note(project_id: UUID, path: str) -> Note:
 
 
 def _suggest_similar(project_id: UUID, path: str) -> str:
+    if CodeFile.objects.filter(project=project_id, path=path).exists():
+        return " It is code: find_definition shows the lines of a name, search_code those that fit."
     same_name = notes_for(project_id).filter(name_key=make_name_key(path))
     near = list(same_name.values_list("path", flat=True)[:MAX_SUGGESTIONS])
     return f" Did you mean {' or '.join(near)}?" if near else " List the notes to see all paths."

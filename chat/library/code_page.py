@@ -14,6 +14,7 @@ from chat.rendering.code_map import MAX_LEVEL, MapFile, MapFolder, MapLine, grou
 
 PAGE_LINES = 400
 MAX_SYMBOLS = 400
+MAX_FIRST_LINES = 12
 MAX_CACHED_CHARS = 8_000_000
 
 _cache: RenderCache[tuple[str, str, int], list[str]] = RenderCache(
@@ -107,10 +108,12 @@ class ReferenceGroup:
 
 
 def show_definitions(found: Sequence[Definition]) -> list[ShownDefinition]:
-    """Return definitions with their first lines, coloured."""
+    """Return definitions with their first lines, coloured; of one alone with more of them."""
+    most = None if len(found) == 1 else MAX_FIRST_LINES
     return [
         ShownDefinition(
-            each, number_code(split_code(each.excerpt or each.signature), each.path, each.line)
+            each,
+            number_code(split_code(each.excerpt or each.signature)[:most], each.path, each.line),
         )
         for each in found
     ]

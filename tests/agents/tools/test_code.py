@@ -93,6 +93,15 @@ async def test_many_definitions_are_named_and_the_first_shown() -> None:
     assert len(outcome.sources) == 20
 
 
+async def test_one_definition_is_shown_as_long_as_it_is_and_several_in_part() -> None:
+    long = replace(READ, end_line=61, excerpt="\n".join(f"line {n}" for n in range(50)))
+    alone = await call("find_definition", FakeCode(definitions=[long]), symbol="read")
+    assert alone.content.count("| line") == 50
+    both = await call("find_definition", FakeCode(definitions=[long, long]), symbol="read")
+    assert both.content.count("| line") == 24
+    assert both.content.count("… 38 more lines") == 2
+
+
 async def test_a_name_that_is_not_defined_is_no_failure() -> None:
     outcome = await call("find_definition", FakeCode(definitions=()), symbol="x", scope="gauge")
     assert outcome.ok

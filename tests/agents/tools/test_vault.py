@@ -12,6 +12,7 @@ from agents.vault.project_notes import ProjectNotes
 from agents.vault.sample import add_sample_notes
 from agents.vault.service import Notes
 from tests.agents.tools.factories import context
+from tests.support.code import add_gauge
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NAMES = (
@@ -176,3 +177,11 @@ async def test_an_index_is_a_note_of_links(empty: ProjectNotes) -> None:
 
 def test_only_writing_tools_write() -> None:
     assert [name for name in NAMES if TOOLS.get(name).writes] == [*NAMES[3:]]
+
+
+async def test_reading_code_as_a_note_says_how_code_is_read(empty: ProjectNotes) -> None:
+    project = await Project.objects.aget(pk=empty.project_id)
+    await sync_to_async(add_gauge)(project)
+    outcome = await call("vault_read", empty, path="src/gauge.py")
+    assert not outcome.ok
+    assert "It is code: find_definition shows" in outcome.content
