@@ -208,11 +208,13 @@ def list_queries(shape: str, count: int) -> list[list[str]]:
     return [[name_word(chance.randrange(first, last)) for _ in range(3)] for _ in range(count)]
 
 
-def report_finding(shape: str, bare: Bare, projects: list[UUID], count: int) -> float:
+def report_finding(
+    shape: str, bare: Bare, projects: list[UUID], count: int, kind: str = "note"
+) -> float:
     ours, floor = [], []
     for number, words in enumerate(list_queries(shape, count)):
         project = projects[number % len(projects)]
-        ours.append(measure_ms(lambda: find_candidates(project, " ".join(words))))  # noqa: B023  # called at once
+        ours.append(measure_ms(lambda: find_candidates(project, " ".join(words), kind)))  # noqa: B023  # called at once
         floor.append(measure_ms(lambda: bare.match(project, words)))  # noqa: B023  # the same
     high, low = get_p95(ours), get_p95(floor)
     print(
@@ -230,9 +232,11 @@ def get_p95(values: list[float]) -> float:
     return statistics.quantiles(values, n=20)[-1]
 
 
-def find_candidates(project: UUID, query: str) -> tuple[QueryTerms, list[int], list[int]]:
+def find_candidates(
+    project: UUID, query: str, kind: str = "note"
+) -> tuple[QueryTerms, list[int], list[int]]:
     """All that a search asks of the database before it ranks."""
-    finder = get_finder(Place((get_scope(project, "note"),)))
+    finder = get_finder(Place((get_scope(project, kind),)))
     words = parse_query(query)
     size = finder.size
     counts = finder.count_documents(list_terms(words), get_count_limit(size.documents))
@@ -245,17 +249,17 @@ def find_candidates(project: UUID, query: str) -> tuple[QueryTerms, list[int], l
     return terms, documents, sections
 
 
-def report_ranking(projects: list[UUID], count: int) -> float:
+def report_ranking(projects: list[UUID], count: int, kind: str = "note") -> float:
     """Rank as many candidates as there can be: common words find enough of them."""
     spent, whole, rows = [], [], []
     for number, words in enumerate(list_queries("common", count)):
         project = projects[number % len(projects)]
-        terms, documents, sections = find_candidates(project, " ".join(words))
+        terms, documents, sections = find_candidates(project, " ".join(words), kind)
         start = time.process_time()
         rank(terms, documents, sections)
         spent.append((time.process_time() - start) * 1000)
         rows.append(len(documents) + len(sections))
-        whole.append(measure_ms(lambda: search(project, [" ".join(words)])))  # noqa: B023  # called at once
+        whole.append(measure_ms(lambda: search(project, [" ".join(words)], kinds=[kind])))  # noqa: B023  # called at once
     print(
         f"ranking   p50 {statistics.median(spent):6.2f} ms of CPU, p95 {get_p95(spent):6.2f},"
         f" {statistics.median(rows):.0f} candidates; a whole search p50"

@@ -6,7 +6,9 @@ VaultError
 ├── VaultRefused        the person may not do it
 │   ├── NoteRefused     the path, the size or the project does not allow it
 │   │   └── NoteExists  something is at that path already
-│   └── ThreadRefused   the name, the size or the thread's status does not allow it
+│   └── ThreadRefused   the size or the type of an entry does not allow it
+│       ├── ThreadNameRefused  no thread can have this name
+│       └── ThreadArchived     it takes no entries until it is reactivated
 └── NoteChanged         somebody else changed the note since it was read
 """
 
@@ -36,7 +38,15 @@ class NoteExists(NoteRefused):
 
 
 class ThreadRefused(VaultRefused):
-    """The name, the size of an entry or the thread's status does not allow it."""
+    """The size or the type of an entry does not allow it."""
+
+
+class ThreadNameRefused(ThreadRefused):
+    """No thread can have this name."""
+
+
+class ThreadArchived(ThreadRefused):
+    """The thread takes no entries until it is reactivated."""
 
 
 class NoteChanged(VaultError):

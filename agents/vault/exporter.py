@@ -1,4 +1,4 @@
-"""Writes a project's notes and attachments to a folder or a zip, byte for byte.
+"""Writes a project's notes, attachments and threads to a folder or a zip, byte for byte.
 
 Nothing that lies there already is overwritten. A folder can be exported to again after a crash:
 what is there with the same content counts as done.
@@ -21,10 +21,13 @@ from agents.models import Attachment
 from agents.vault.attachments import iterate_chunks
 from agents.vault.errors import NoteRefused, NoteUnavailable
 from agents.vault.notes import notes_for
+from agents.vault.thread_files import format_parts
+from agents.vault.threads import threads_for
 
 CHUNK_BYTES = 1024 * 1024
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 """Equal notes make equal zips."""
+THREADS_FOLDER = "threads"
 ReportProgress = Callable[[int, int, str], None]
 
 
@@ -45,11 +48,37 @@ def iterate_files(project_id: UUID) -> Iterator[ExportedFile]:
     files = Attachment.objects.filter(project=project_id, deleted_at__isnull=True)
     for row in files.order_by("key").iterator(chunk_size=200):
         yield ExportedFile(row.path, row.sha256, lambda row=row: iterate_chunks(row))  # type: ignore[misc]
+    yield from _iterate_threads(project_id)
+
+
+def _iterate_threads(project_id: UUID) -> Iterator[ExportedFile]:
+    """Yield threads as Markdown files; those of a long one lie in a folder of its name."""
+    folder = _choose_threads_folder(project_id)
+    for thread in threads_for(project_id).order_by("key").iterator(chunk_size=200):
+        entries = thread.entries.select_related("user").order_by("number").iterator(chunk_size=200)
+        for number, text in enumerate(format_parts(thread, entries)):
+            data = text.encode()
+            path = f"{folder}/{thread.name}{f'/{number + 1:04}' if number else ''}.md"
+            digest = hashlib.sha256(data).hexdigest()
+            yield ExportedFile(path, digest, lambda data=data: [data])  # type: ignore[misc]
+
+
+def _choose_threads_folder(project_id: UUID) -> str:
+    """Return a folder that no note and no file lies in."""
+    files = Attachment.objects.filter(project=project_id, deleted_at__isnull=True)
+    name, number = THREADS_FOLDER, 1
+    while (
+        notes_for(project_id).filter(key__startswith=f"{name}/").exists()
+        or files.filter(key__startswith=f"{name}/").exists()
+    ):
+        number += 1
+        name = f"{THREADS_FOLDER} ({number})"
+    return name
 
 
 def count_files(project_id: UUID) -> int:
     files = Attachment.objects.filter(project=project_id, deleted_at__isnull=True)
-    return notes_for(project_id).count() + files.count()
+    return notes_for(project_id).count() + files.count() + threads_for(project_id).count()
 
 
 def export_project(

@@ -19,11 +19,18 @@ from django.db.models import Max
 from agents.models import Attachment, Note, NoteVersion
 from agents.vault.attachments import build_attachment, delete_attachment, store_bytes
 from agents.vault.author import Author
-from agents.vault.errors import NoteRefused, VaultError
+from agents.vault.errors import NoteRefused, VaultError, VaultRefused
 from agents.vault.import_sources import ZIP_ERRORS, ImportSource, SkippedFile, SourceFile
 from agents.vault.note_writer import MAX_NOTE_BYTES, NoteChange, write_changes
 from agents.vault.notes import notes_for
 from agents.vault.paths import is_note_path, make_key
+from agents.vault.thread_files import (
+    FileOutcome,
+    ThreadFile,
+    import_thread,
+    name_conflict,
+    parse_thread,
+)
 
 BATCH_FILES = 250
 BATCH_BYTES = 8 * 1024 * 1024
@@ -50,6 +57,8 @@ class ImportReport:
     updated: int = 0
     unchanged: int = 0
     attachments: int = 0
+    threads: int = 0
+    """Files of threads, which an export made, that had something new."""
     conflicts: list[str] = field(default_factory=list)
     """Paths of the copies that were made because both sides had changed."""
     kept_as_files: list[SkippedFile] = field(default_factory=list)
@@ -111,10 +120,26 @@ class _Import:
             self._skip(file.path, f"cannot be read ({error.strerror})")
             return
         self._seen[key] = file.path
+        if read.text is not None and (thread := parse_thread(read.text)) is not None:
+            self._add_thread(file.path, thread)
+            return
         self._batch.append(read)
         self._batch_bytes += read.size if read.text is not None else 0
         if len(self._batch) >= BATCH_FILES or self._batch_bytes >= BATCH_BYTES:
             self.flush()
+
+    def _add_thread(self, path: str, thread: ThreadFile) -> None:
+        try:
+            outcome = import_thread(self._project_id, thread, self._author)
+        except VaultRefused as error:
+            self._skip(path, str(error))
+            return
+        except OperationalError as error:
+            raise ImportStopped(STOPPED.format(what=repr(path), why=error)) from error
+        self.report.threads += outcome is FileOutcome.ADDED
+        self.report.unchanged += outcome is FileOutcome.UNCHANGED
+        if outcome is FileOutcome.CONFLICT:
+            self.report.conflicts.append(name_conflict(thread))
 
     def _skip(self, path: str, why: str) -> None:
         self.report.skipped.append(SkippedFile(path, why))

@@ -12,8 +12,8 @@ from agents.vault.thread_service import (
     EntrySearchResult,
     EntryText,
     EntryType,
+    ListedThreads,
     StatusFilter,
-    ThreadList,
     ThreadReading,
     Threads,
     ThreadSummary,
@@ -35,12 +35,12 @@ class ProjectThreads(Threads):
         self.project_id = project_id
         self._rights = RunRights(project_id, author)
 
-    def list(self, status: StatusFilter, limit: int) -> ThreadList:
+    def list(self, status: StatusFilter, limit: int) -> ListedThreads:
         self._rights.check_can_read()
         found = threads_for(self.project_id)
         if status != "all":
             found = found.filter(status=status)
-        return ThreadList(tuple(map(summarize, found[:limit])), found.count())
+        return ListedThreads(tuple(map(summarize, found[:limit])), found.count())
 
     def read(self, name: str, limit: int) -> ThreadReading:
         self._rights.check_can_read()

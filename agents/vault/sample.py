@@ -9,6 +9,7 @@ from agents.models import Note, NoteVersion, Project
 from agents.projects.services import create_project
 from agents.vault.author import Author
 from agents.vault.note_writer import NoteChange, write_changes
+from agents.vault.thread_files import import_thread, parse_thread
 
 SAMPLE_PROJECT_NAME = "Tidewatch"
 SAMPLE_FOLDER = Path(__file__).parent / "sample_project"
@@ -22,14 +23,13 @@ def create_sample_project(user: User) -> Project:
 
 
 def add_sample_notes(project: Project) -> None:
-    """Give a project without notes those of the sample."""
-    changes = [
-        NoteChange(
-            Note(project=project),
-            file.relative_to(SAMPLE_FOLDER).as_posix(),
-            file.read_bytes().decode(),
-            NoteVersion.Action.CREATE,
-        )
-        for file in sorted(SAMPLE_FOLDER.rglob("*.md"))
-    ]
+    """Give a project without notes and threads those of the sample."""
+    changes = []
+    for file in sorted(SAMPLE_FOLDER.rglob("*.md")):
+        path, text = file.relative_to(SAMPLE_FOLDER).as_posix(), file.read_bytes().decode()
+        if (thread := parse_thread(text)) is not None:
+            import_thread(project.pk, thread, Author.importer())
+        else:
+            create = NoteVersion.Action.CREATE
+            changes.append(NoteChange(Note(project=project), path, text, create))
     write_changes(project.pk, changes, Author.importer())

@@ -3,7 +3,7 @@
 import re
 
 from agents.models.threads import MAX_THREAD_NAME_LENGTH
-from agents.vault.errors import NoteRefused, ThreadRefused
+from agents.vault.errors import NoteRefused, ThreadNameRefused
 from agents.vault.paths import NOTE_SUFFIX, make_key, validate_path
 
 _RESERVED = re.compile(r"[/#\[\]]")
@@ -11,26 +11,26 @@ _RESERVED = re.compile(r"[/#\[\]]")
 
 
 def validate_name(name: str) -> str:
-    """Return a name as it is kept, without blanks around it; raise ThreadRefused if it is none."""
+    """Return a name as it is kept, without blanks around it, or raise ThreadNameRefused."""
     plain = re.sub(" +", " ", name).strip()
     if not make_name_key(plain):
-        raise ThreadRefused("A thread needs a name, such as power supply.")
+        raise ThreadNameRefused("A thread needs a name, such as power supply.")
     if len(plain) > MAX_THREAD_NAME_LENGTH:
-        raise ThreadRefused(
+        raise ThreadNameRefused(
             f"The name of a thread may have {MAX_THREAD_NAME_LENGTH} characters at most; "
             "pass a shorter one."
         )
     if _RESERVED.search(plain):
-        raise ThreadRefused(
+        raise ThreadNameRefused(
             f"{plain!r} cannot be the name of a thread: it has a slash, a # or a bracket; "
             "pass a name without."
         )
     try:
-        validate_path(f"{plain}{NOTE_SUFFIX}")
+        validate_path(f"{plain}/{plain}{NOTE_SUFFIX}")  # a long one is a folder
     except NoteRefused:
-        raise ThreadRefused(
+        raise ThreadNameRefused(
             f"{plain!r} cannot be the name of a thread, which is one of a file too: no colon, "
-            "backslash or line break, no dot first, no escapes, no name that Windows reserves."
+            "backslash or line break, no dot first or last, no escapes, none that Windows reserves."
         ) from None
     return plain
 

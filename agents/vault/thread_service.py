@@ -22,7 +22,7 @@ class ThreadSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadList:
+class ListedThreads:
     """The threads that changed last, newest first, and how many there are in all."""
 
     threads: tuple[ThreadSummary, ...]
@@ -85,7 +85,7 @@ class EntryPush:
 class Threads(Service):
     """What the thread tools need. It raises VaultError, whose message is for the model."""
 
-    def list(self, status: StatusFilter, limit: int) -> ThreadList:
+    def list(self, status: StatusFilter, limit: int) -> ListedThreads:
         """Return the threads that changed last."""
         raise NotImplementedError
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from agents.models import NoteVersion, SearchDocument, Thread, ThreadEntry
 from agents.search.index import SearchableText, index_documents, remove_documents
 from agents.vault.author import Author
-from agents.vault.errors import ThreadRefused, ThreadUnavailable
+from agents.vault.errors import ThreadArchived, ThreadNameRefused, ThreadRefused, ThreadUnavailable
 from agents.vault.thread_names import make_name_key, validate_name
 
 MAX_ENTRY_BYTES = 64 * 1024
@@ -47,7 +47,10 @@ def find_thread(project_id: UUID, name: str) -> Thread | None:
 
 def get_thread(project_id: UUID, name: str) -> Thread:
     """Return the thread of a name, or raise what helps to find it."""
-    found = find_thread(project_id, validate_name(name))
+    try:
+        found = find_thread(project_id, validate_name(name))
+    except ThreadNameRefused as error:
+        raise ThreadUnavailable(str(error)) from None
     if found is None:
         raise ThreadUnavailable(f"There is no thread {name!r}.{_suggest(project_id, name)}")
     return found
@@ -78,7 +81,7 @@ def push_entries(
     with transaction.atomic():
         thread = _lock_thread(project_id, plain, entries[0].at)
         if thread.status == Status.ARCHIVED:
-            raise ThreadRefused(
+            raise ThreadArchived(
                 f"The thread {thread.name!r} is archived and takes no entries; reactivate it in "
                 "the library first, or write to another thread."
             )

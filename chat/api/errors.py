@@ -22,6 +22,12 @@ from agents.projects.errors import (
     ProjectRefused,
 )
 from agents.runtime import ConversationBusy, ProjectClosed, RunRefused, TooManyRuns
+from agents.vault.errors import (
+    ThreadArchived,
+    ThreadNameRefused,
+    ThreadRefused,
+    ThreadUnavailable,
+)
 from chat.errors import InvalidAction, NotFoundForUser
 
 logger = logging.getLogger(__name__)
@@ -86,6 +92,12 @@ def error_for(error: Exception, loc: Location) -> ApiError:
             return api_error(422, ("query",), str(error), "value_error")
         case ProjectForbidden():
             return api_error(403, loc, str(error), "forbidden")
+        case ThreadUnavailable() | ThreadNameRefused():
+            return api_error(404, loc, str(error), "not_found")
+        case ThreadArchived():
+            return api_error(409, loc, str(error), "conflict")
+        case ThreadRefused():
+            return api_error(422, ("body",), str(error), "value_error")
         case InvalidName():
             return api_error(422, ("body", "name"), str(error), "value_error")
         case InvalidAction() | ConversationBusy() | ProjectClosed() | ProjectRefused():

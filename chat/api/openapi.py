@@ -21,6 +21,7 @@ PATH_PARAMETER = re.compile(r"<(\w+):(\w+)>")
 PARAMETER_TYPES = {
     "uuid": {"type": "string", "format": "uuid"},
     "int": {"type": "integer", "minimum": 0},
+    "str": {"type": "string", "minLength": 1, "pattern": "^[^/]+$"},
 }
 REF_TEMPLATE = "#/components/schemas/{model}"
 DESCRIPTION = """\

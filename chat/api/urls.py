@@ -7,7 +7,7 @@ from itertools import groupby
 from django.http import HttpResponse
 from django.urls import URLPattern, path, re_path
 
-from chat.api import code, conversations, members, model_settings, projects, runs, settings
+from chat.api import code, conversations, members, model_settings, projects, runs, settings, threads
 from chat.api.framework import Endpoint, build_view, endpoint, not_found
 from chat.api.openapi import build_document
 from chat.api.parsing import JSON
@@ -49,6 +49,11 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     code.find_definitions,
     code.find_references,
     code.show_map,
+    threads.list_threads,
+    threads.show_thread,
+    threads.change_thread,
+    threads.add_entry,
+    threads.delete_entry,
     conversations.list_conversations,
     conversations.show_conversation,
     conversations.rename_conversation,

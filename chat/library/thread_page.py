@@ -27,7 +27,7 @@ _cache: RenderCache[tuple[int, int], list[str]] = RenderCache(
 
 
 @dataclass(frozen=True, slots=True)
-class EntryView:
+class EntryOnPage:
     """An entry to be shown. `run_url` leads the one who asked back to the answer."""
 
     entry: ThreadEntry
@@ -39,7 +39,7 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True)
 class ThreadPage:
-    entries: list[EntryView]
+    entries: list[EntryOnPage]
     page: "Page[int]"
     """The numbers of the entries, newest first, a page at a time."""
 
@@ -58,13 +58,13 @@ def build_thread_page(
     return ThreadPage(_build_views(user, project, entries), shown)
 
 
-def _build_views(user: User, project: Project, entries: Iterable[ThreadEntry]) -> list[EntryView]:
+def _build_views(user: User, project: Project, entries: Iterable[ThreadEntry]) -> list[EntryOnPage]:
     is_writer, is_owner = can_write(user, project), can_manage(user, project)
     views = []
     for entry in entries:
         own_run = entry.run if entry.run and entry.run.user_id == user.pk else None
         views.append(
-            EntryView(
+            EntryOnPage(
                 entry=entry,
                 blocks=[] if entry.withdrawn_at else _render(project.pk, entry),
                 byline=_describe_author(entry),

@@ -23,7 +23,7 @@ def source_linker(project_id: UUID) -> LinkResolver:
     @lru_cache(maxsize=256)
     def link(path: str, line: int | None) -> str | None:
         if path.startswith(THREAD_PREFIX):
-            return _link_entry(project_id, path.removeprefix(THREAD_PREFIX), line)
+            return link_entry(project_id, path.removeprefix(THREAD_PREFIX), line)
         if path.endswith(NOTE_SUFFIX):
             return _link_note(project_id, path, line)
         return link_code(project_id, path, line) if find_language(path) else None
@@ -37,7 +37,7 @@ def get_address(project_id: UUID, source: SourceRef) -> str | None:
         case "vault":
             return _link_note(project_id, source.path, source.line)
         case "thread":
-            return _link_entry(project_id, source.path, source.line)
+            return link_entry(project_id, source.path, source.line)
         case "code":
             return link_code(project_id, source.path, source.line)
         case "web":
@@ -70,7 +70,7 @@ def _link_line(project_id: UUID, page: str, path: str, line: int | None, shown: 
     return f"{address}#L{line}" if line else address
 
 
-def _link_entry(project_id: UUID, thread: str, number: int | None) -> str | None:
+def link_entry(project_id: UUID, thread: str, number: int | None) -> str | None:
     if not thread.strip(". ") or not thread.isprintable() or set("/#") & set(thread):
         return None
     address = reverse("thread", args=[project_id, thread])

@@ -16,6 +16,7 @@ from agents.vault.project_threads import list_recent_threads
 from agents.vault.threads import NewEntry
 from agents.web.requests import HtmxRequest, get_user, sign_in_required
 from chat.library.thread_changes import READ_ONLY_MESSAGE, push_answer
+from chat.rendering.source_links import link_entry
 
 MAX_SUGGESTED = 50
 STILL_RUNNING = "The run is still in progress; keep its answer when it has ended."
@@ -35,7 +36,9 @@ def keep_answer(request: HtmxRequest, run_id: UUID) -> HttpResponse:
         form = {name: request.POST.get(name, "") for name in ("name", "text", "kind")}
         try:
             entry = NewEntry(form["text"], form["kind"])
-            context["kept"] = push_answer(user, run, form["name"], entry)
+            kept = push_answer(user, run, form["name"], entry)
+            url = link_entry(run.project_id, kept.thread.name, kept.number)
+            context |= {"kept": kept, "kept_url": url}
         except (ThreadRefused, ProjectForbidden) as error:
             form["refusal"] = str(error)
     else:

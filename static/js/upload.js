@@ -24,7 +24,7 @@ const cut = (pairs) => {
 
 // -- progress and report
 
-const total = { created: 0, updated: 0, unchanged: 0, attachments: 0, conflicts: [], kept_as_files: [], skipped: [] };
+const total = { created: 0, updated: 0, unchanged: 0, attachments: 0, threads: 0, conflicts: [], kept_as_files: [], skipped: [] };
 const add = (report) => {
   for (const key in total) total[key] = Array.isArray(total[key]) ? total[key].concat(report[key]) : total[key] + report[key];
 };
@@ -39,9 +39,9 @@ const list = (title, items) => items.length
   : [];
 
 const showReport = (problem) => {
-  const { created, updated, attachments, unchanged } = total;
+  const { created, updated, attachments, threads, unchanged } = total;
   const card = element("section", "", element("p", "", element("strong",
-    `${created} new notes, ${updated} changed, ${attachments} other files, ${unchanged} as they were.`)));
+    `${created} new notes, ${updated} changed, ${attachments} other files, ${threads ? `${threads} files of threads, ` : ""}${unchanged} as they were.`)));
   card.className = "card";
   if (problem) card.prepend(Object.assign(element("p", problem), { className: "notice error" }));
   card.append(...list("Changed here and there: these copies were made", total.conflicts),

@@ -53,6 +53,8 @@ class Command(BaseCommand):
         self._show(report, MAX_LISTED if not options["all"] else len(report.skipped))
 
     def _show(self, report: ImportReport, listed: int) -> None:
+        if report.threads:
+            self.stdout.write(f"{report.threads:,} files of threads had something new.")
         self.stdout.write(
             f"{report.created:,} notes created, {report.updated:,} updated, "
             f"{report.attachments:,} other files stored, {report.unchanged:,} unchanged, "

@@ -27,6 +27,7 @@ from chat.views.library.helpers import get_author, library_page, parse_number, r
 
 PAGE_SIZE = 50
 MAX_FILTER_LENGTH = 120
+PARTIAL = "chat/library/partials/_thread_entries.html"
 Status = Thread.Status
 
 
@@ -99,9 +100,9 @@ def _render_thread(
         "page": built.page,
         "form": form or {},
     }
-    name = "partials/_thread_entries" if is_partial else "thread"
+    name = PARTIAL if is_partial else "chat/library/thread.html"
     status = 422 if form and "refusal" in form else 200
-    return _render_page(request, project, f"chat/library/{name}.html", context, status)
+    return _render_page(request, project, name, context, status)
 
 
 @require_POST

@@ -27,6 +27,8 @@ BODIES = {
     "add_member": {"username": "eve", "role": "owner"},
     "change_role": {"role": "owner"},
     "change_project": {"name": "x"},
+    "change_thread": {"status": "archived"},
+    "add_entry": {"content": "x"},
     "create_invitation": {"role": "owner"},
     "rename_conversation": {"title": "x"},
 }
@@ -35,7 +37,7 @@ BODIES = {
 
 def address(path: str, **known: object) -> str:
     """Of known things; of things that do not exist where none is known."""
-    nothing = {"uuid": str(uuid4()), "int": "999999"}
+    nothing = {"uuid": str(uuid4()), "int": "999999", "str": "nothing"}
     return re.sub(r"<(\w+):(\w+)>", lambda at: str(known.get(at[2], nothing[at[1]])), path)
 
 
