@@ -32,6 +32,16 @@ class LocalNames:
             scope = self._parents[scope]
         return False
 
+    def find_scope_start(self, place: int) -> int:
+        """Return where the innermost scope around a place begins, -1 if there is none.
+
+        What is itself a scope is not within it.
+        """
+        scope = self._find(place)
+        while scope >= 0 and self._scopes[scope].start == place:
+            scope = self._parents[scope]
+        return self._starts[scope] if scope >= 0 else -1
+
     def _find_parents(self) -> list[int]:
         parents: list[int] = []
         around: list[int] = []

@@ -1,0 +1,41 @@
+; Definitions. A function in a class is a method, a variable in a function is none.
+(function_declaration name: (identifier) @name) @definition.function @scope
+(generator_function_declaration name: (identifier) @name) @definition.function @scope
+(class_declaration name: (identifier) @name) @definition.class
+(class name: (identifier) @name) @definition.class
+(method_definition name: [(property_identifier) (private_property_identifier) (string) (number) (computed_property_name)] @name) @definition.method @scope
+(field_definition property: [(property_identifier) (private_property_identifier) (string) (number) (computed_property_name)] @name) @definition.field
+(variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression) (generator_function)]) @definition.assigned_function
+(variable_declarator name: (identifier) @name) @definition.variable
+(variable_declarator name: (object_pattern (shorthand_property_identifier_pattern) @name)) @definition.variable
+(variable_declarator name: (object_pattern (pair_pattern value: (identifier) @name))) @definition.variable
+(variable_declarator name: (array_pattern (identifier) @name)) @definition.variable
+
+; Names that belong to a function alone.
+(arrow_function) @scope
+(function_expression) @scope
+(generator_function) @scope
+(statement_block) @scope
+(for_statement) @scope
+(for_in_statement) @scope
+(catch_clause) @scope
+(arrow_function parameter: (identifier) @local)
+(formal_parameters (identifier) @local)
+(assignment_pattern left: (identifier) @local)
+(rest_pattern (identifier) @local)
+(variable_declarator name: (identifier) @local)
+(for_in_statement left: (identifier) @local)
+(catch_clause parameter: (identifier) @local)
+(shorthand_property_identifier_pattern) @local
+(pair_pattern value: (identifier) @local)
+(array_pattern (identifier) @local)
+(object_assignment_pattern left: (shorthand_property_identifier_pattern) @local)
+
+; Uses.
+(member_expression object: (_) @qualifier property: (property_identifier) @reference)
+(identifier) @reference
+(shorthand_property_identifier) @reference
+
+(import_statement) @import
+(export_statement source: (string)) @import
+(variable_declarator name: (_) value: (call_expression function: (identifier) @_require (#eq? @_require "require"))) @import

@@ -1,0 +1,121 @@
+"""Definitions as they are told: with what holds them, by their kind, in the order of the file.
+
+Kinds may depend on what is around: a function in a class is a method, a variable in a class is a
+field, and what is assigned within a function is nobody else's business.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from agents.code.worker.captures import CapturedDefinition, Captures
+
+MAX_NAME_CHARS = 200
+MAX_SIGNATURE_CHARS = 400
+MAX_SYMBOLS = 20_000
+_HOLDERS = frozenset({"class", "interface", "enum", "type", "module", "container"})
+_FUNCTIONS = frozenset({"function", "method"})
+_REPEATED = frozenset({"variable", "constant", "field"})
+"""What may be assigned several times: the first one counts."""
+_ASSIGNED_KINDS = {
+    "variable": "variable",
+    "assigned_function": "function",
+    "module_constant": "constant",
+}
+_GENERAL_KINDS = ("type", "variable")
+"""What another pattern may know better."""
+
+Symbol = tuple[str, str, str, int, int, str]
+"""Name, container, kind, first line, last line and signature."""
+
+
+class _Holder(NamedTuple):
+    """What is around a definition, or nothing."""
+
+    start: int = -1
+    end: int = -1
+    path: str = ""
+    kind: str = ""
+
+
+def list_symbols(found: Captures) -> Iterator[Symbol]:
+    """Return the definitions of a file, outer ones before those in them."""
+    around: list[_Holder] = []
+    imported = {node.start_byte for node in found.imports}
+    seen: set[int | str] = set()
+    for each in sorted(found.definitions, key=_get_order):
+        while around and around[-1].end <= each.start:
+            around.pop()
+        holder = around[-1] if around else _Holder()
+        kind = _specify_kind(each, holder, found)
+        if kind is None or each.name.start_byte in seen or each.start in imported:
+            continue
+        name, container = _split_name(found.decode(each.name), each.container or holder.path)
+        if kind == "field" and holder.kind in _FUNCTIONS:
+            container = container.rpartition(".")[0]  # a parameter that becomes a field
+        dotted = f"{container}.{name}" if container else name
+        if kind == "container":
+            dotted = name
+        elif (kind in _REPEATED and dotted in seen) or _is_typedef(holder, name):
+            continue
+        else:
+            seen.update((each.name.start_byte, dotted))
+            yield name, container, kind, *_find_lines(each), _read_signature(found.source, each)
+        if kind in _HOLDERS or kind in _FUNCTIONS:
+            around.append(_Holder(each.start, each.end, dotted, kind))
+        if len(seen) >= 2 * MAX_SYMBOLS:
+            return
+
+
+def _get_order(definition: CapturedDefinition) -> tuple[int, int, int, int]:
+    general = _GENERAL_KINDS.index(definition.kind) + 1 if definition.kind in _GENERAL_KINDS else 0
+    return definition.start, -definition.end, definition.name.start_byte, general
+
+
+def _is_typedef(holder: _Holder, name: str) -> bool:
+    """Return whether it is the inner name of `typedef struct Name {...} Name`."""
+    return holder.kind == "type" and name == holder.path.rpartition(".")[2]
+
+
+def _split_name(written: str, container: str) -> tuple[str, str]:
+    """Return a name and what holds it, which the name may say itself."""
+    *holders, name = " ".join(written.split()).split("::")
+    container = ".".join(filter(None, [container.replace("::", "."), *holders]))
+    return name.lstrip(":")[:MAX_NAME_CHARS] or name, container[:MAX_NAME_CHARS]
+
+
+def _specify_kind(definition: CapturedDefinition, holder: _Holder, found: Captures) -> str | None:
+    """Return the kind by what is around; None for what is assigned within a function."""
+    is_member = holder.kind in _HOLDERS or bool(definition.container)
+    if definition.kind == "function":
+        return "method" if is_member and holder.kind != "module" else "function"
+    if definition.kind not in _ASSIGNED_KINDS:
+        return definition.kind
+    if found.local_names.find_scope_start(definition.start) > holder.start:
+        return None
+    if holder.kind in _FUNCTIONS:
+        return None
+    if definition.kind != "variable":
+        return _ASSIGNED_KINDS[definition.kind]
+    if is_member and holder.kind != "module":
+        return "field"
+    return "constant" if found.decode(definition.name).isupper() else "variable"
+
+
+def _find_lines(definition: CapturedDefinition) -> tuple[int, int]:
+    first = definition.name.start_point.row + 1
+    end = definition.node.end_point
+    last = end.row if end.column == 0 else end.row + 1  # some nodes end with their line
+    return first, max(first, last)
+
+
+def _read_signature(source: bytes, definition: CapturedDefinition) -> str:
+    """Return what stands before the body, or the first line, as one line."""
+    name, node = definition.name, definition.node
+    start = max(node.start_byte, source.rfind(b"\n", 0, name.start_byte) + 1)
+    body = node.child_by_field_name("body")
+    line_end = source.find(b"\n", name.end_byte)
+    end = node.end_byte if line_end < 0 else min(node.end_byte, line_end)
+    if body is not None and body.start_byte > name.end_byte:
+        end = body.start_byte
+    text = source[start : min(end, start + 4 * MAX_SIGNATURE_CHARS)].decode(errors="replace")
+    return " ".join(text.split()).rstrip(" {:=;")[:MAX_SIGNATURE_CHARS]
