@@ -7,6 +7,7 @@ identifiers.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -42,6 +43,14 @@ class Captures:
                 self._add_reference(captures)
             else:
                 self._add(captures)
+
+    @cached_property
+    def _line_ends(self) -> list[int]:
+        return [match.start() for match in re.finditer(rb"\n", self.source)]
+
+    def get_line(self, place: int) -> int:
+        """Return the line of a byte. tree-sitter 0.26.0 breaks memory where it is asked for it."""
+        return bisect_left(self._line_ends, place) + 1
 
     def decode(self, node: Node) -> str:
         return self.source[node.start_byte : node.end_byte].decode(errors="replace")
@@ -98,7 +107,7 @@ class Captures:
             name = self.source[start : node.end_byte]
             if not qualifier and self.local_names.has(start, name):
                 continue
-            line = node.start_point.row + 1
+            line = self.get_line(start)
             known = lines.setdefault(qualifier + name, [])
             if not known or known[-1] != line:
                 known.append(line)

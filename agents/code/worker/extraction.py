@@ -19,7 +19,7 @@ def extract(source: bytes, grammar: str) -> dict[str, Any]:
         "symbols": list(list_symbols(found)),
         "references": found.collect_references(),
         "imports": [
-            [target, names, node.start_point.row + 1]
+            [target, names, found.get_line(node.start_byte)]
             for node in found.imports
             for target, names in parse_import(grammar, found.decode(node))
         ],

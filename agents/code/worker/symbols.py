@@ -59,7 +59,8 @@ def list_symbols(found: Captures) -> Iterator[Symbol]:
             continue
         else:
             seen.update((each.name.start_byte, dotted))
-            yield name, container, kind, *_find_lines(each), _read_signature(found.source, each)
+            lines = _find_lines(each, found)
+            yield name, container, kind, *lines, _read_signature(found.source, each)
         if kind in _HOLDERS or kind in _FUNCTIONS:
             around.append(_Holder(each.start, each.end, dotted, kind))
         if len(seen) >= 2 * MAX_SYMBOLS:
@@ -101,11 +102,9 @@ def _specify_kind(definition: CapturedDefinition, holder: _Holder, found: Captur
     return "constant" if found.decode(definition.name).isupper() else "variable"
 
 
-def _find_lines(definition: CapturedDefinition) -> tuple[int, int]:
-    first = definition.name.start_point.row + 1
-    end = definition.node.end_point
-    last = end.row if end.column == 0 else end.row + 1  # some nodes end with their line
-    return first, max(first, last)
+def _find_lines(definition: CapturedDefinition, found: Captures) -> tuple[int, int]:
+    first = found.get_line(definition.name.start_byte)
+    return first, max(first, found.get_line(definition.end - 1))
 
 
 def _read_signature(source: bytes, definition: CapturedDefinition) -> str:
