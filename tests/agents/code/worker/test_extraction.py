@@ -53,6 +53,8 @@ def test_a_broken_file_still_has_its_definitions() -> None:
 
 
 def test_a_long_file_is_read_to_its_end() -> None:
-    lines = [f"class A{n}:\n    def m(self, x={n}):\n        return self.m(x)\n" for n in range(900)]
+    lines = [
+        f"class A{n}:\n    def m(self, x={n}):\n        return self.m(x)\n" for n in range(900)
+    ]
     found = extract("".join(lines).encode(), "python")["symbols"]
     assert [tuple(symbol[:2]) for symbol in found[-2:]] == [("A899", ""), ("m", "A899")]
