@@ -217,7 +217,8 @@ def insert_all() -> None:
 
 def change_and_read(project: Project, checkout: Path) -> None:
     """Change one file, and read everything again; the file is as it was afterwards."""
-    path = CodeFile.objects.filter(project=project, language="python").order_by("-size")[50].path
+    parsed = CodeFile.objects.filter(project=project, reading=CodeFile.Reading.PARSED)
+    path = parsed.order_by("-size")[50].path
     file = checkout / path
     before = file.read_bytes()
     try:

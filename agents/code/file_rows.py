@@ -27,6 +27,7 @@ class FileChange:
     """A file that is new, or other than it was."""
 
     path: str
+    size: int
     blob_hash: str
     data: bytes
     known_id: int | None = None
@@ -49,6 +50,8 @@ def write_files(project_id: UUID, changes: Sequence[FileChange]) -> None:
         _SYMBOL_COLUMNS,
         ((project, row.pk, *symbol) for row, change in pairs for symbol in change.file.symbols),
     )
+    listed = [row.pk for row, change in pairs if change.known_id and not change.file.text]
+    remove_documents(project_id, SearchDocument.Kind.CODE, listed)
     index_documents(project_id, _list_texts(pairs))
 
 
@@ -64,7 +67,7 @@ def _build_row(project_id: UUID, change: FileChange) -> CodeFile:
         project_id=project_id,
         path=change.path,
         blob_hash=change.blob_hash,
-        size=len(change.data),
+        size=change.size,
         line_count=file.text.count("\n") + (not file.text.endswith("\n")) if file.text else 0,
         language=file.language,
         text=file.text,
@@ -79,5 +82,7 @@ def _build_row(project_id: UUID, change: FileChange) -> CodeFile:
 
 def _list_texts(pairs: Iterable[tuple[CodeFile, FileChange]]) -> Iterable[SearchableText]:
     for row, change in pairs:
+        if not change.file.text:
+            continue
         sections = cut_sections(change.file.text.split("\n"), change.file.symbols)
         yield SearchableText(SearchDocument.Kind.CODE, row.pk, row.path, sections=sections)

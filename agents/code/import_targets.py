@@ -7,7 +7,7 @@ import posixpath
 import sys
 from collections.abc import Callable
 
-from agents.code.path_index import PathIndex, find_nearest
+from agents.code.path_index import PathIndex
 
 _SCRIPT_ENDINGS = (
     *("", ".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts"),
@@ -46,26 +46,14 @@ def _resolve_python(path: str, target: str, index: PathIndex) -> list[str]:
     dots = len(target) - len(name)
     end = name.replace(".", "/")
     if not dots:
-        return _resolve_absolute(path, end, index)
+        is_known = name.partition(".")[0] in sys.stdlib_module_names
+        return [] if is_known else index.find_module(name, path)
     folder = posixpath.dirname(path)
     for _ in range(dots - 1):
         folder = posixpath.dirname(folder)
     base = posixpath.join(folder, end) if end else folder
     endings = _PYTHON_ENDINGS if end else ("/__init__.py",)
     return index.find_first((base + ending).lstrip("/") for ending in endings)
-
-
-def _resolve_absolute(path: str, end: str, index: PathIndex) -> list[str]:
-    """Return a module of Python that no package is around, for no import could name it so."""
-    if end.partition("/")[0] in sys.stdlib_module_names:
-        return []
-    for ending in _PYTHON_ENDINGS:
-        found = index.list_ending(end + ending)
-        roots = {each: each[: -len(end + ending)] for each in found}
-        found = [each for each in found if f"{roots[each]}__init__.py" not in index.paths]
-        if found:
-            return [find_nearest(found, path)]
-    return []
 
 
 def _resolve_script(path: str, target: str, index: PathIndex) -> list[str]:

@@ -15,10 +15,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.code.file_rows import FileChange, delete_files, write_files
+from agents.code.languages import detect_language
 from agents.code.parsed_file import PARSER_VERSION, look_at, parse_file
 from agents.code.parser_process import ParserProcess
 from agents.code.service import CodeError, CodeRefused
-from agents.code.sources import CodeSource
+from agents.code.sources import CodeSource, FolderFile
 from agents.models import CodeCheckout, CodeFile
 from agents.models.vault import MAX_PATH_LENGTH
 from agents.projects.queries import hold_write_access
@@ -73,6 +74,7 @@ class _Known(NamedTuple):
 
     id: int
     blob_hash: str
+    size: int
     reading: str
     note: str
     version: int
@@ -137,7 +139,7 @@ class _CodeImport:
         self._inner = tuple(
             name for name in others if name != self._prefix and name.startswith(self._prefix)
         )
-        columns = ("path", "pk", "blob_hash", "reading", "reading_note", "parser_version")
+        columns = ("path", "pk", "blob_hash", "size", "reading", "reading_note", "parser_version")
         rows = CodeFile.objects.filter(project=self._project_id).values_list(*columns)
         if self._prefix:
             rows = rows.filter(path__startswith=self._prefix)
@@ -161,7 +163,7 @@ class _CodeImport:
 
     def _add_file(self, path: str, file: SourceFile) -> None:
         try:
-            data, blob_hash = _read(file)
+            data, size, blob_hash = _read(file)
         except FileNotFoundError:
             self._skip(file, "gone before it could be read")
             return
@@ -173,11 +175,12 @@ class _CodeImport:
             self._skip(file, f"cannot be read ({error.strerror})")
             return
         known = self._known.pop(path, None)
-        if known and (known.blob_hash, known.version) == (blob_hash, PARSER_VERSION):
+        now = (blob_hash, size, PARSER_VERSION)
+        if known and (known.blob_hash, known.size, known.version) == now:
             self.report.unchanged += 1
             self._note(path, known.reading, known.note)
             return
-        self._batch.append(FileChange(path, blob_hash, data, known.id if known else None))
+        self._batch.append(FileChange(path, size, blob_hash, data, known.id if known else None))
         self._batch_bytes += len(data)
         if len(self._batch) >= BATCH_FILES or self._batch_bytes >= BATCH_BYTES:
             self.flush()
@@ -229,9 +232,14 @@ class _CodeImport:
             raise CodeRefused("You may no longer change this project.")
 
 
-def _read(file: SourceFile) -> tuple[bytes, str]:
-    """Return the content of a file, and the hash that git gives it: both of what was read here,
-    whatever becomes of the file meanwhile."""
+def _read(file: SourceFile) -> tuple[bytes, int, str]:
+    """Return the content of a file, its size, and the hash that git gives it.
+
+    All are of what was read here, whatever becomes of the file meanwhile. What is not searched is
+    not read, where its size is known without.
+    """
+    if isinstance(file, FolderFile) and not detect_language(file.path):
+        return b"", file.measure(), ""
     chunks, size = [], 0
     with file.open() as opened:
         while chunk := opened.read(CHUNK_BYTES):
@@ -242,4 +250,4 @@ def _read(file: SourceFile) -> tuple[bytes, str]:
     data = b"".join(chunks)
     digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
     digest.update(data)
-    return data, digest.hexdigest()
+    return data, size, digest.hexdigest()

@@ -16,29 +16,35 @@ def compute_ranks(
 
     They begin anew now and then, and wherever no edge leads on: at one of `starts`, by its weight.
     """
+    reached = {other for targets in edges.values() for other in targets}
+    shares = {item: _share_out(targets) for item, targets in edges.items() if targets}
     total = sum(starts.values())
     begin = {item: weight / total for item, weight in starts.items()}
-    shares = {
-        item: [
-            (other, DAMPING * weight / sum(targets.values())) for other, weight in targets.items()
-        ]
-        for item, targets in edges.items()
-        if targets
-    }
-    ranks = dict(begin)
+    outside = {item: weight for item, weight in begin.items() if item not in reached}
+    entry = _follow(outside, shares)
+    inside = {item: weight for item, weight in begin.items() if item in reached}
+    first, ranks = 1.0, inside
     for _ in range(ROUNDS):
-        following: dict[Item, float] = {}
-        moved = 0.0
-        for item, rank in ranks.items():
-            for other, share in shares.get(item, ()):
-                following[other] = following.get(other, 0.0) + rank * share
-            if item in shares:
-                moved += rank * DAMPING
-        rest = sum(ranks.values()) - moved
-        for item, weight in begin.items():
-            following[item] = following.get(item, 0.0) + rest * weight
+        # Nobody comes back to a place outside, so all of them take one step together.
+        following = {item: first * rank for item, rank in entry.items()}
+        for item, rank in _follow(ranks, shares).items():
+            following[item] = following.get(item, 0.0) + rank
+        first = 1 - sum(following.values())
+        for item, weight in inside.items():
+            following[item] = following.get(item, 0.0) + first * weight
         ranks = following
-    return ranks
+    return ranks | {item: first * weight for item, weight in outside.items()}
+
+
+def _follow(
+    ranks: Mapping[Item, float], shares: Mapping[Item, list[tuple[Item, float]]]
+) -> dict[Item, float]:
+    """Return where everybody is after a step along the edges."""
+    following: dict[Item, float] = {}
+    for item, rank in ranks.items():
+        for other, share in shares.get(item, ()):
+            following[other] = following.get(other, 0.0) + rank * share
+    return following
 
 
 def _share_out(targets: Mapping[Item, float]) -> list[tuple[Item, float]]:

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -27,6 +28,38 @@ class WorkerEnded(Exception):
     """The worker took too long or broke. The next request has a new one."""
 
 
+class _Watchdog:
+    """Kills a process that has not been released in time. One thread for all requests."""
+
+    def __init__(self, interval: float) -> None:
+        self._interval = interval
+        self._guarded: tuple[subprocess.Popen[bytes], float] | None = None
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def guard(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        self._guarded = (process, time.monotonic() + seconds)
+        if self._thread is None:
+            self._stopped.clear()
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread.start()
+
+    def release(self) -> None:
+        self._guarded = None
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(self._interval):
+            guarded = self._guarded
+            if guarded is not None and time.monotonic() > guarded[1]:
+                guarded[0].kill()
+
+
 class ParserProcess:
     """A worker that is started when it is first asked, and goes with the `with` block."""
 
@@ -41,6 +74,7 @@ class ParserProcess:
         self._seconds = seconds
         self._wait_factor = wait_factor
         self._process: subprocess.Popen[bytes] | None = None
+        self._watchdog = _Watchdog(interval=min(0.25, seconds * wait_factor / 4))
 
     def __enter__(self) -> Self:
         return self
@@ -52,6 +86,7 @@ class ParserProcess:
         trace: TracebackType | None,
     ) -> None:
         self.end()
+        self._watchdog.stop()
 
     def parse(self, grammar: str, data: bytes) -> dict[str, Any]:
         """Return what `extraction` finds in a file; raise WorkerEnded if it cannot."""
@@ -66,12 +101,11 @@ class ParserProcess:
     def _ask(self, request: dict[str, Any], data: bytes) -> dict[str, Any]:
         process = self._start()
         line = json.dumps({**request, "size": len(data), "seconds": self._seconds}).encode()
-        timer = threading.Timer(self._seconds * self._wait_factor, process.kill)
-        timer.start()
+        self._watchdog.guard(process, self._seconds * self._wait_factor)
         try:
             answer = self._exchange(process, b"".join((line, b"\n", data)))
         finally:
-            timer.cancel()
+            self._watchdog.release()
         if not answer.endswith(b"\n"):
             self.end()
             raise WorkerEnded(f"took longer than {self._seconds:g} seconds, or broke the parser")

@@ -19,9 +19,33 @@ class PathIndex:
             self._by_folder.setdefault(folder, []).append(path)
             for end in {name, "/".join(path.split("/")[-_END_PARTS:])}:
                 self._by_end.setdefault(end, []).append(path)
+        self._modules = self._list_modules()
         self._folders_by_name: dict[str, list[str]] = {}
         for folder in self._by_folder:
             self._folders_by_name.setdefault(folder.rpartition("/")[2], []).append(folder)
+
+    def _list_modules(self) -> dict[str, list[str]]:
+        """Return the files of Python by the dotted names that imports can have for them.
+
+        They begin below the first folder that is no package, or at the root.
+        """
+        packages = {f for f in self._by_folder if f"{f}/__init__.py".lstrip("/") in self.paths}
+        modules: dict[str, list[str]] = {}
+        for path in sorted(self.paths):
+            if not path.endswith((".py", ".pyi")):
+                continue
+            folders = path.rpartition(".")[0].removesuffix("/__init__").split("/")
+            start = len(folders) - 1
+            while start and "/".join(folders[:start]) in packages:
+                start -= 1
+            for name in {".".join(folders[start:]), ".".join(folders)}:
+                modules.setdefault(name, []).append(path)
+        return modules
+
+    def find_module(self, name: str, near: str) -> list[str]:
+        """Return a module of Python by its dotted name, alone; of several, the nearest."""
+        found = self._modules.get(name)
+        return [find_nearest(found, near)] if found else []
 
     def list_folder(self, folder: str) -> list[str]:
         return self._by_folder.get(folder, [])
@@ -32,12 +56,9 @@ class PathIndex:
 
     def find_ending(self, end: str, near: str) -> list[str]:
         """Return the file whose path ends so, alone; of several, the nearest to another file."""
-        found = self.list_ending(end)
-        return [find_nearest(found, near)] if found else []
-
-    def list_ending(self, end: str) -> list[str]:
         key = "/".join(end.split("/")[-_END_PARTS:])
-        return [p for p in self._by_end.get(key, ()) if p == end or p.endswith(f"/{end}")]
+        found = [p for p in self._by_end.get(key, ()) if p == end or p.endswith(f"/{end}")]
+        return [find_nearest(found, near)] if found else []
 
     def find_folder(self, end: str, near: str) -> str | None:
         """Return the folder whose path ends so; of several, the nearest to a file."""

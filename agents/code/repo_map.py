@@ -15,7 +15,7 @@ from agents.core.tokens import CHARS_PER_TOKEN
 from agents.models import CodeFile, CodeSymbol
 
 SEARCHED_FILES = 20
-MIN_USED = 1e-12
+BATCH_SIZE = 500
 
 
 def build_map(project_id: UUID, scope: str, max_tokens: int) -> RepoMap:
@@ -65,17 +65,27 @@ def _load_uses(project_id: UUID) -> list[FileUses]:
     rows = parsed.order_by("path").values_list("path", "language", "imports", "references")
     return [
         FileUses(Importer(path, language, imports), count_names(references))
-        for path, language, imports, references in rows
+        for path, language, imports, references in rows.iterator(BATCH_SIZE)  # counted, then gone
     ]
 
 
 def _load_symbols(project_id: UUID) -> list[Definition]:
     """Return what a map may show: no tests, no migrations."""
-    columns = ("file__path", "name", "container", "kind", "line", "end_line", "signature")
-    rows = CodeSymbol.objects.filter(project=project_id).order_by("file__path", "line")
-    paths = CodeFile.objects.filter(project=project_id).values_list("path", flat=True)
-    shown = {path for path in paths if not is_test_path(path) and not is_migration_path(path)}
-    return [Definition(*row) for row in rows.values_list(*columns) if row[0] in shown]
+    files = CodeFile.objects.filter(project=project_id, reading=CodeFile.Reading.PARSED)
+    paths = {
+        pk: path
+        for pk, path in files.values_list("pk", "path")
+        if not is_test_path(path) and not is_migration_path(path)
+    }
+    shown = sorted(paths)
+    columns = ("file_id", "name", "container", "kind", "line", "end_line", "signature")
+    return [
+        Definition(paths[file_id], *row)
+        for start in range(0, len(shown), BATCH_SIZE)
+        for file_id, *row in CodeSymbol.objects.filter(file__in=shown[start : start + BATCH_SIZE])
+        .order_by()
+        .values_list(*columns)
+    ]
 
 
 def _count_definers(symbols: Sequence[Definition]) -> Mapping[str, Mapping[str, int]]:

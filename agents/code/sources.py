@@ -5,6 +5,7 @@ put there. Links are never followed, neither as a file nor as a folder on the wa
 """
 
 import os
+import re
 import stat
 import subprocess
 from collections.abc import Callable, Iterator
@@ -33,7 +34,17 @@ FOREIGN_FOLDERS = frozenset(
 )
 """What tools put into a folder: packages of others, and what is built."""
 _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
+_PLAIN_PATTERN = re.compile(r"(?:[\w-]+(?:\.[\w-]+)*/){0,20}[\w-]+(?:\.[\w-]+)*", re.ASCII)
+"""Most paths are so plain that they need no closer look."""
+_RESERVED_PATTERN = re.compile(r"(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:[./]|$)|.{200}", re.I)
 _SUBMODULE_MODE, _LINK_MODE = "160000", "120000"
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFile(SourceFile):
+    """A file of a folder, whose size can be told without reading it."""
+
+    measure: Callable[[], int]
 
 
 @dataclass(slots=True)
@@ -127,7 +138,7 @@ class _FolderReader:
             elif mode == _LINK_MODE:
                 yield SkippedFile(path, LINK)
             else:
-                yield _admit(path, self._opener(path))
+                yield self._admit(path)
 
     def walk(self) -> Iterator[SourceFile | SkippedFile]:
         folders, count = [""], 0
@@ -149,10 +160,21 @@ class _FolderReader:
                     yield SkippedFile(path, LINK)
                 else:
                     count += 1
-                    yield _admit(path, self._opener(path))
+                    yield self._admit(path)
 
-    def _opener(self, path: str) -> Callable[[], IO[bytes]]:
-        return lambda: self._open(path)
+    def _admit(self, path: str) -> SourceFile | SkippedFile:
+        if any(part.startswith(".") and part != ".." for part in path.split("/")):
+            return SkippedFile(path, "hidden")
+        if not _is_allowed(path):
+            return SkippedFile(path, "a path that not every system can hold")
+        return FolderFile(path, lambda: self._open(path), lambda: self._measure(path))
+
+    def _measure(self, path: str) -> int:
+        *folders, name = path.split("/")
+        found = os.stat(name, dir_fd=self._hold(folders), follow_symlinks=False)
+        if not stat.S_ISREG(found.st_mode):
+            raise CodeRefused("not a regular file")
+        return found.st_size
 
     def _open(self, path: str) -> IO[bytes]:
         *folders, name = path.split("/")
@@ -195,10 +217,11 @@ def _look_at_folder(path: str, entry: "os.DirEntry[str]") -> SkippedFile | None:
     return None
 
 
-def _admit(path: str, opener: Callable[[], IO[bytes]]) -> SourceFile | SkippedFile:
-    if any(part.startswith(".") and part != ".." for part in path.split("/")):
-        return SkippedFile(path, "hidden")
+def _is_allowed(path: str) -> bool:
+    if _PLAIN_PATTERN.fullmatch(path) and not _RESERVED_PATTERN.search(path):
+        return True
     try:
-        return SourceFile(validate_path(path), opener)
+        validate_path(path)
     except NoteRefused:
-        return SkippedFile(path, "a path that not every system can hold")
+        return False
+    return True

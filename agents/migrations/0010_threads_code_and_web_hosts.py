@@ -39,11 +39,10 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("path", models.CharField(max_length=512)),
-                ("blob_hash", models.CharField(max_length=40)),
+                ("blob_hash", models.CharField(blank=True, max_length=40)),
                 ("size", models.PositiveBigIntegerField()),
                 ("line_count", models.PositiveIntegerField(default=0)),
                 ("language", models.CharField(blank=True, max_length=20)),
-                ("text", models.TextField(blank=True)),
                 (
                     "reading",
                     models.CharField(
@@ -69,6 +68,7 @@ class Migration(migrations.Migration):
                         to="agents.project",
                     ),
                 ),
+                ("text", models.TextField(blank=True)),
             ],
             options={
                 "ordering": ["project_id", "path"],

@@ -60,22 +60,23 @@ class CodeFile(models.Model):
         db_index=False,  # the unique (project, path) serves
     )
     path = models.CharField(max_length=MAX_PATH_LENGTH)
-    blob_hash = models.CharField(max_length=40)
-    """What `git hash-object` says of it."""
+    blob_hash = models.CharField(max_length=40, blank=True)
+    """What `git hash-object` says of it; "" of what is only listed by its name and size."""
     size = models.PositiveBigIntegerField()
     line_count = models.PositiveIntegerField(default=0)
     language = models.CharField(max_length=20, blank=True)
-    text = models.TextField(blank=True)
     reading = models.CharField(max_length=16, choices=Reading.choices)
     reading_note = models.CharField(max_length=200, blank=True)
     """Why it was not parsed."""
     parser_version = models.PositiveIntegerField(default=0)
     """Of what parsed it: another version parses it again."""
     references = models.JSONField(default=dict, blank=True)
-    """The lines on which each name is used."""
+    """The lines on which each name is used, by the name and what stands before it."""
     imports = models.JSONField(default=list, blank=True)
-    """What it imports, as it is written."""
+    """Of each import: what it names, what each name here is called there, and its line."""
     updated_at = models.DateTimeField(default=timezone.now)
+    text = models.TextField(blank=True)
+    """The last column: who asks for the others need not read past it."""
 
     class Meta:
         ordering = ["project_id", "path"]
