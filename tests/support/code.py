@@ -29,7 +29,7 @@ def add_code(
         references=dict(references or {}),
     )
     with transaction.atomic():
-        write_files(project.pk, [FileChange(path, digest, data, file=file)])
+        write_files(project.pk, [FileChange(path, len(data), digest, data, file=file)])
     return CodeFile.objects.get(project=project, path=path)
 
 
