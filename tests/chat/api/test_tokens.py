@@ -32,6 +32,13 @@ BODIES = {
     "create_invitation": {"role": "owner"},
     "rename_conversation": {"title": "x"},
 }
+QUERIES = {
+    "search_code": {"q": "a"},
+    "show_code_file": {"path": "a"},
+    "find_definitions": {"symbol": "a"},
+    "find_references": {"symbol": "a"},
+}
+"""Of those that need one."""
 """What is sent to addresses of one thing that take a body."""
 
 
@@ -121,7 +128,7 @@ async def test_what_is_somebody_elses_is_as_what_does_not_exist(ada: Caller) -> 
     for each in GUARDED:
         if "<" not in each.path:
             continue
-        body = {"json": BODIES[each.name]} if each.takes else {}
+        body = {"json": BODIES[each.name]} if each.takes else {"params": QUERIES.get(each.name)}
         theirs = address(each.path, **ids)
         got = await stranger(each.method, theirs, **body)
         nothing = await stranger(each.method, address(each.path), **body)
