@@ -217,7 +217,7 @@ def test_a_strangers_way_in_from_the_printed_link_to_the_end(server: Server) -> 
         check_headers(start.headers)
 
         sheets = [at["href"] for at in Page(start.text).all("link") if at["rel"] == "stylesheet"]
-        assert [Path(sheet).name.split(".")[0] for sheet in sheets] == ["tokens", "app"]
+        assert [Path(sheet).name.split(".")[0] for sheet in sheets] == ["tokens", "app", "cards"]
         for sheet in sheets:
             style = browser.get(sheet)
             assert style.status_code == 200

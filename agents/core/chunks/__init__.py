@@ -29,10 +29,17 @@ from agents.core.chunks.types import (
     qualify_call_id,
 )
 from agents.core.chunks.values import CallStatus, CallView, Check, SourceRef
-from agents.core.chunks.wire import PARSE_ERRORS, WIRE_NAMES, from_dict, to_dict
+from agents.core.chunks.wire import (
+    OPTIONAL_NAMES,
+    PARSE_ERRORS,
+    WIRE_NAMES,
+    from_dict,
+    to_dict,
+)
 
 __all__ = [
     "CHUNK_TYPES",
+    "OPTIONAL_NAMES",
     "OUTCOME_UNKNOWN",
     "PARSE_ERRORS",
     "WIRE_NAMES",

@@ -26,11 +26,12 @@ PARSE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, 
 """What reading a chunk may raise that somebody damaged."""
 _OPTIONAL_FIELDS = frozenset({"heading", "end_line"})
 """Fields of nested values that are left out where they are empty: they came later than others."""
+OPTIONAL_NAMES = frozenset({"parent", "given", "unfinished"})
+"""Fields of chunks that are left out where they are empty."""
 _OMITTED_WHEN_EMPTY = {
-    cls: tuple(name for name, _ in names if name in ("parent", "given", "unfinished"))
+    cls: tuple(name for name, _ in names if name in OPTIONAL_NAMES)
     for cls, names in _CHUNK_FIELDS.items()
 }
-"""The same, of chunks."""
 _NESTED: dict[str, type[Any]] = {"tool_call": CallView, "source": SourceRef}
 
 
