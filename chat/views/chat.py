@@ -24,6 +24,7 @@ from chat.conversations import queries, tree
 from chat.models import Conversation
 from chat.rendering import fragments, quota, thread
 from chat.services.ask import MAX_QUESTION_LENGTH
+from chat.services.suggestions import suggest_questions
 from chat.views.current_project import (
     MAX_LISTED,
     get_current_project,
@@ -32,11 +33,6 @@ from chat.views.current_project import (
 )
 from chat.views.helpers import get_conversation_or_404
 
-EXAMPLE_PROMPTS = (
-    "What is this project about, and who leads it?",
-    "Which decisions were taken, and why?",
-    "What could delay the next release?",
-)
 MAIN_LIMITS = {
     "max_iterations": "iterations",
     "token_budget": "tokens",
@@ -89,7 +85,7 @@ def _render_page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> 
         "close_sentences": close_codes.SENTENCES,
         "controls": fragments.render("controls", running=active is not None),
         "max_question_length": MAX_QUESTION_LENGTH,
-        "prompts": EXAMPLE_PROMPTS,
+        "prompts": () if rows else suggest_questions(shown.project_id),
         "runs": _recent_runs(shown) if is_new else (),
         **_composer_context(get_user(request), last),
         **sidebar_context(get_user(request), shown.project_id, shown.pk),

@@ -16,6 +16,7 @@ from agents.llm.embedded.scoring import (
     find_continuation,
     is_same_fact,
     rate_note,
+    rate_title,
 )
 
 CERTAIN, CERTAIN_FACT, NEAR = 0.6, 0.65, 0.3
@@ -23,6 +24,7 @@ CERTAIN, CERTAIN_FACT, NEAR = 0.6, 0.65, 0.3
 _LIMITS = {Kind.WHAT: 4, Kind.HOW: 4, Kind.ABOUT: 4}
 _MAX_ENTRIES, _MAX_LISTS, _MAX_SECTIONS, _SECTION_LENGTH, _MAX_MENTIONS = 20, 5, 9, 5, 12
 _CLOSE = 3
+_MIN_SECTION_RATE = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,12 @@ class Answer:
 
 def find_answer(question: Question, evidence: Evidence) -> Answer:
     """Return what answers a question, else what comes closest to it."""
+    if question not in evidence.answers:
+        evidence.answers[question] = _find_answer(question, evidence)
+    return evidence.answers[question]
+
+
+def _find_answer(question: Question, evidence: Evidence) -> Answer:
     passages = evidence.passages
     if not passages:
         return Answer()
@@ -148,7 +156,7 @@ def _list_recent(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 
 def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the section whose heading says what the name of its note leaves open."""
-    best, found = 0.0, list[Passage]()
+    best, found = _MIN_SECTION_RATE, list[Passage]()
     for path, note in evidence.notes.items():
         named = note[0].named if path in scorer.named_paths else frozenset()
         rest = {w: weight for w, weight in scorer.weights.items() if not scorer.match(w, named)}
@@ -157,8 +165,9 @@ def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
             words = frozenset(stems(" ".join(headings)))
             heading = sum(weight * scorer.match(w, words) for w, weight in rest.items())
             whole = scorer.cover(below[0].around | below[0].named)
-            if rest and heading >= 0.4 * sum(rest.values()) and whole >= 0.7 and whole > best:
-                best, found = whole, below
+            rate = whole * rate_title(scorer.question, headings[-1] if headings else "")
+            if rest and heading >= 0.4 * sum(rest.values()) and whole >= 0.7 and rate > best:
+                best, found = rate, below
     return found[:_SECTION_LENGTH]
 
 
@@ -184,7 +193,7 @@ def _find_lists(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     top = max((rate for _, rate in blocks), default=0.0)
     if top < 0.6:
         return []
-    level = [block for block, rate in blocks if rate >= 0.9 * top]
+    level = [block for block, rate in blocks if rate >= 0.95 * top]
     kept = [entry for block in level[:_MAX_LISTS] for entry in _list_entries(scorer, block)]
     return kept[:_MAX_ENTRIES]
 

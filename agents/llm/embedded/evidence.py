@@ -2,6 +2,7 @@
 
 from functools import cached_property
 from pathlib import PurePosixPath
+from typing import Any
 
 from agents.core.stemming import fold
 from agents.llm.embedded.passages import Passage
@@ -21,6 +22,8 @@ from agents.llm.embedded.request import (
 class Evidence:
     def __init__(self, request: ParsedRequest) -> None:
         self.request = request
+        self.answers: dict[Question, Any] = {}
+        """What was found for each question so far."""
 
     @cached_property
     def hits(self) -> list[NoteMatch]:
@@ -42,10 +45,11 @@ class Evidence:
     @cached_property
     def notes(self) -> dict[str, list[Passage]]:
         """The notes that were read, as passages."""
+        titles = {h.path: h.heading.split(" > ")[0] for h in self.hits if not h.path.endswith("md")}
         notes: dict[str, list[Passage]] = {}
         for step in self.request.get_steps("vault_read"):
             path = str(step.arguments.get("path", ""))
-            if found := parse_read(step):
+            if found := parse_read(path, step.result, titles.get(path, "")):
                 notes.setdefault(path, found)
         return notes
 

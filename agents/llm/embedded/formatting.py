@@ -35,7 +35,7 @@ def _render_note(passages: Sequence[Passage]) -> str:
 
 
 def _render_line(passage: Passage, beside: Sequence[Passage]) -> str:
-    if passage.kind == "code" and len(passage.text) <= _MAX_CHARS:
+    if passage.kind == "code":
         code = "\n".join(f"      {line}" for line in passage.text.split("\n"))
         return f"- {passage.citation}\n\n{code}\n"
     text = " ".join(passage.text.split())

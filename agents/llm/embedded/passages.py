@@ -22,6 +22,10 @@ _HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 _ITEM = re.compile(r"\s*([-*+]|\d{1,3}[.)])\s+(\S.*)$")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _LINK = re.compile(r"!?\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
+_ROLE = re.compile(r":[\w:+-]+:`~?([^`<\n]+?)\s*(?:<[^`>\n]*>)?`")
+_UNDERLINE = re.compile(r"([=~^\"*-])\1{2,}\s*")
+_LEVELS = {"=": 1, "-": 2, "~": 3, "^": 4, '"': 5, "*": 1}
+_DIRECTIVE = re.compile(r"\s*\.\. (?P<code>code|console|literalinclude|highlight)?")
 _EMBED_LINE = re.compile(r"\s*!\[\[[^\]\n]*\]\]\s*")
 _END = re.compile(r"[.!?…][\"'”\u2019)\]*_]*(?=\s+[\"'“\u2018(\[*_]*[A-ZÄÖÜÀ-Þ0-9])")
 _NO_END = re.compile(
@@ -29,6 +33,8 @@ _NO_END = re.compile(
     r"|bzw|usw|Fig|Abb|Jan|Feb|Aug|Sept|Oct|Nov|Dec)|(?:^|\s)\d{1,2})\.$"
 )
 _NO_END_CHARS = 12
+_MAX_CODE_CHARS = 700
+"""Longer code is not quoted."""
 _DATE_GOES_ON = re.compile(r"\s+\d{0,2}\s*(?:[A-Z][a-zäöü]+\b)")
 _SILENT_KEYS = frozenset({"cover", "cssclasses", "icon", "color", "banner", "id", "uid"})
 
@@ -66,7 +72,7 @@ class Passage:
 
     @cached_property
     def named(self) -> frozenset[str]:
-        return frozenset(stems(f"{self.title} {self.path.removesuffix('.md')} {self.labels}"))
+        return frozenset(stems(f"{self.title} {self.path.rpartition('.')[0]} {self.labels}"))
 
     @property
     def heading(self) -> str:
@@ -104,7 +110,9 @@ def split_sentences(text: str) -> Iterator[tuple[int, str]]:
 
 
 def strip_links(text: str) -> str:
-    """Return text with links to notes as they are read: by their name, or as they are called."""
+    """Return text with links as they are read: by their name, or as they are called."""
+    if ":`" in text:
+        text = _ROLE.sub(r"`\1`", text)
     return _LINK.sub(lambda m: m[2] or m[1], text) if "[[" in text else text
 
 
@@ -119,6 +127,7 @@ class _NoteParser:
         self.path, self.title, self.labels = path, title, ""
         self.levels: list[tuple[int, str]] = []
         self.block = 0
+        self.code_follows = False
 
     def parse(self, lines: Lines) -> list[Passage]:
         at = self._parse_properties(lines)
@@ -177,13 +186,16 @@ class _NoteParser:
         self.block += 1
         if not text.strip() or _is_rule(text) or _EMBED_LINE.fullmatch(text):
             return at + 1
-        if heading := _HEADING.match(text):
-            level = len(heading[1])
+        if level := _get_level(lines, at):
             self.levels = [known for known in self.levels if known[0] < level]
-            self.levels.append((level, strip_links(heading[2]).rstrip().rstrip("#").rstrip()))
+            self.levels.append((level, strip_links(text).strip("# ")))
+            return at + (1 if _HEADING.match(text) else 2)
+        if directive := _DIRECTIVE.match(text):
+            self.code_follows = bool(directive["code"])
             return at + 1
-        if _FENCE.match(text):
+        if _FENCE.match(text) or (self.code_follows and text[0].isspace()):
             return self._parse_code(lines, at)
+        self.code_follows = False
         if text.lstrip().startswith("|"):
             return self._parse_table(lines, at)
         if _ITEM.match(text):
@@ -191,13 +203,19 @@ class _NoteParser:
         return self._parse_paragraph(lines, at)
 
     def _parse_code(self, lines: Lines, at: int) -> int:
+        fenced = bool(_FENCE.match(lines[at][1]))
         end = at + 1
-        while end < len(lines) and not _FENCE.match(lines[end][1]):
+        indent = " " * (len(lines[at][1]) - len(lines[at][1].lstrip()))
+        while end < len(lines) and not (
+            _FENCE.match(lines[end][1])
+            if fenced
+            else lines[end][1].strip() and not lines[end][1].startswith(indent)
+        ):
             end += 1
-        body = "\n".join(text for _, text in lines[at + 1 : end])
-        if body.strip():
-            self._add(lines[at][0], body, "code", lead=self._get_lead())
-        return end + 1
+        body = "\n".join(text for _, text in lines[at + fenced : end])
+        if body.strip() and len(body) <= _MAX_CODE_CHARS:
+            self._add(lines[at][0], body.rstrip(), "code", lead=self._get_lead())
+        return end + fenced
 
     def _parse_table(self, lines: Lines, at: int) -> int:
         end = at
@@ -237,6 +255,7 @@ class _NoteParser:
             at += 1
             if at < len(lines) and lines[at][0] != starts[-1][1] + 1:
                 break  # the middle of the note was cut out here
+        self.code_follows = text.rstrip().endswith("::")
         before: Passage | None = None
         for start, sentence in split_sentences(text.rstrip()):
             line = starts[bisect_right(starts, start, key=itemgetter(0)) - 1][1]
@@ -246,9 +265,20 @@ class _NoteParser:
 
 def _find_title(lines: Lines) -> str:
     """Return the heading of the first level that a note begins with."""
-    first = next((text for _, text in lines if text.strip()), "")
-    found = _HEADING.match(first)
-    return found[2].strip(" #") if found and found[1] == "#" else ""
+    told = (at for at, (_, text) in enumerate(lines) if text.strip(' \t=*"~^'))
+    first = next(told, len(lines))
+    return lines[first][1].strip("# ") if _get_level(lines, first) == 1 else ""
+
+
+def _get_level(lines: Lines, at: int) -> int:
+    """Return the level of the heading at a line, underlined ones included; 0 if it is none."""
+    text = lines[at][1] if at < len(lines) else ""
+    if heading := _HEADING.match(text):
+        return len(heading[1])
+    below = lines[at + 1][1] if at + 1 < len(lines) else ""
+    if text[:1].strip() and _UNDERLINE.fullmatch(below) and len(below) >= len(text.rstrip()):
+        return 0 if _UNDERLINE.fullmatch(text) or text[0] in "|>-*" else _LEVELS[below[0]]
+    return 0
 
 
 def _split_cells(row: str) -> list[str]:
@@ -268,7 +298,7 @@ def _join_cells(names: list[str], cells: list[str]) -> str:
 
 def _is_rule(text: str) -> bool:
     """Return whether a line only draws: a rule, or what stands below a table's head."""
-    return "-" in text and not text.strip(" \t|:-")
+    return ("-" in text and not text.strip(" \t|:-")) or bool(_UNDERLINE.fullmatch(text))
 
 
 def _is_plain(text: str) -> bool:

@@ -18,7 +18,9 @@ READS, MAX_READS = 3, 5
 """Notes that are read in one turn; of a folder that is asked for."""
 _HITS, _MANY_HITS = 8, 15
 _QUERY_WORDS, _QUERY_CHARS = 12, 400
-_MD = re.compile(r"[\w./-]+\.md\b")
+_NOTE_PATH = re.compile(r"[\w./-]+\.(?:md|txt|rst)\b")
+_LONG, _LINES_BEFORE, _LINES_AFTER = 120, 60, 140
+"""A hit beyond so many lines is in a long note; of it, so many lines around the hit are read."""
 _FOLDER = re.compile(
     r"\b(?:in|under|below|from|unter)\s+(?:the\s+|dem\s+ordner\s+)?([\w/-]+?)/?(?:\s+(?:folder|ordner))?\W*$",
     re.IGNORECASE,
@@ -75,7 +77,7 @@ def _plan_first(question: Question, request: ParsedRequest, offered: Collection[
             ]
     if not question.words and not question.context and "vault_list" in offered:
         return [("vault_list", {})]
-    named = [_read(path) for path in _MD.findall(question.text)[:READS]]
+    named = [_read(path) for path in _NOTE_PATH.findall(question.text)[:READS]]
     phrasings = list_phrasings(question)
     return [*named, _search(phrasings, question.kind), ("thread_seek", {"queries": phrasings})]
 
@@ -102,8 +104,11 @@ def _search(phrasings: Sequence[str | list[str]], kind: Kind = Kind.WHAT) -> Cal
     return "vault_search", {"queries": queries, "limit": limit}
 
 
-def _read(path: str) -> Call:
-    return "vault_read", {"path": path}
+def _read(path: str, line: int = 0) -> Call:
+    """Read a note; of a long one, what stands around a line."""
+    if line <= _LONG:
+        return "vault_read", {"path": path}
+    return "vault_read", {"path": path, "lines": f"{line - _LINES_BEFORE}-{line + _LINES_AFTER}"}
 
 
 def _plan_more(
@@ -146,7 +151,8 @@ def _plan_reads(questions: Sequence[Question], evidence: Evidence) -> list[Call]
         share = READS if len(questions) == 1 else 2
         share += question.kind is Kind.LIST
         paths.update(dict.fromkeys(hit.path for hit in _sort_hits(question, unread)[:share]))
-    return [_read(path) for path in paths if path not in tried]
+    lines = {hit.path: hit.line for hit in evidence.hits}
+    return [_read(path, lines.get(path, 0)) for path in paths if path not in tried]
 
 
 def _list_folder_notes(question: Question, evidence: Evidence) -> list[str]:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from agents.core.messages import Message, ModelRequest
@@ -15,13 +16,11 @@ _GO_ON = re.compile(
     r"(?: from)?(?: where you (?:stopped|left off))?(?: please| bitte)?\W*",
     re.IGNORECASE,
 )
-_HIT = re.compile(
-    r"\d+\. (?P<path>[^:]+\.md):(?P<line>\d+) \(score (?P<score>[\d.]+)\) ?(?P<in>.*)"
-)
+_HIT = re.compile(r"\d+\. (?P<path>[^:]+):(?P<line>\d+) \(score (?P<score>[\d.]+)\) ?(?P<in>.*)")
 _ENTRY = re.compile(r"\d+\. (?P<path>.+)#(?P<line>\d+) \(score [\d.]+\) ?(?P<in>.*)")
 _LINE = re.compile(r"(\d+)\| ?(.*)")
-_LISTED = re.compile(r"- ([^:]+\.md) \((.*)\)$")
-_PROMPTED = re.compile(r"^- (.+\.md)$", re.MULTILINE)
+_LISTED = re.compile(r"- ([^:]+\.\w{1,8}) \((.*)\)$")
+_PROMPTED = re.compile(r"^- (.+\.(?:md|txt|rst))$", re.MULTILINE)
 _MISSING = re.compile(r"No note has: (.+)\.$")
 _OVER_CAP = "Refused: at most"
 _CALLS = 5
@@ -162,11 +161,14 @@ def parse_missing_words(result: str) -> list[str]:
     return found[1].split(", ") if found else []
 
 
-def parse_read(step: Step) -> list[Passage]:
-    """Return the passages of a note that was read; none if it could not be."""
-    lines = (_LINE.fullmatch(line) for line in step.result.split("\n"))
-    path = str(step.arguments.get("path", ""))
-    return parse_note(path, [(int(line[1]), line[2]) for line in lines if line])
+@lru_cache(maxsize=32)
+def parse_read(path: str, result: str, title: str) -> list[Passage]:
+    """Return the passages of a note that was read; none if it could not be.
+
+    The turns of a run look at the same notes again and again: the last ones are kept.
+    """
+    lines = (_LINE.fullmatch(line) for line in result.split("\n"))
+    return parse_note(path, [(int(line[1]), line[2]) for line in lines if line], title)
 
 
 def parse_snippet(hit: NoteMatch) -> list[Passage]:
