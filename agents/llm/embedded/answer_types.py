@@ -100,7 +100,8 @@ def _rate_person(text: str, common: Container[str]) -> float:
 
 
 def _may_be_name(word: str, common: Container[str]) -> bool:
-    return fold(word) not in STOP and fold(word) not in common
+    folded = fold(word)
+    return folded not in STOP and folded not in common and not folded.endswith("ly")
 
 
 def _rate_quantity(text: str, question: Question) -> float:

@@ -19,12 +19,12 @@ from agents.llm.embedded.scoring import (
     rate_title,
 )
 
-CERTAIN, CERTAIN_FACT, NEAR = 0.6, 0.65, 0.3
+CERTAIN, CERTAIN_FACT, NEAR = 0.75, 0.65, 0.25
 """The share of a question that a passage covers: to be its answer, to be worth showing."""
 _LIMITS = {Kind.WHAT: 4, Kind.HOW: 4, Kind.ABOUT: 4}
 _MAX_ENTRIES, _MAX_LISTS, _MAX_SECTIONS, _SECTION_LENGTH, _MAX_MENTIONS = 20, 5, 9, 5, 12
 _CLOSE = 3
-_MIN_SECTION_RATE = 0.4
+_MIN_SECTION_RATE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ def _find_steps(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     blocks = [b for b in _list_blocks(evidence) if len(b) > 1 and b[0].is_step]
     rated = [(_rate_block(scorer, block, inside=0.4), block) for block in blocks]
     top = max((rate for rate, _ in rated), default=0.0)
-    if top < CERTAIN:
+    if top < 0.6:
         return []
     path = next(block[0].path for rate, block in rated if rate == top)
     level = [b for rate, b in rated if rate >= 0.9 * top and b[0].path == path]

@@ -27,6 +27,8 @@ _FOLDER = re.compile(
 )
 _ENTRANCES = ("index", "readme", "overview", "home", "start", "about", "ubersicht", "übersicht")
 """Names of notes that say what the others are about."""
+_WHOLE = (Kind.ABOUT, Kind.SUMMARY, Kind.COMPARE)
+"""What is asked of a note as a whole, from its beginning."""
 _UNSOUGHT = (Kind.TALK, Kind.CALCULATE, Kind.TIME, Kind.NOTES, Kind.RECENT)
 
 
@@ -151,7 +153,8 @@ def _plan_reads(questions: Sequence[Question], evidence: Evidence) -> list[Call]
         share = READS if len(questions) == 1 else 2
         share += question.kind is Kind.LIST
         paths.update(dict.fromkeys(hit.path for hit in _sort_hits(question, unread)[:share]))
-    lines = {hit.path: hit.line for hit in evidence.hits}
+    is_whole = any(question.kind in _WHOLE for question in questions)
+    lines = {} if is_whole else {hit.path: hit.line for hit in evidence.hits}
     return [_read(path, lines.get(path, 0)) for path in paths if path not in tried]
 
 
