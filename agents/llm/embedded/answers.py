@@ -1,12 +1,11 @@
 """The answer to a question: the passages that give it, and whether they are sure to."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from agents.core.stemming import fold, stem, stems
 from agents.llm.embedded.answer_types import gives_reasons
-from agents.llm.embedded.evidence import Evidence
+from agents.llm.embedded.evidence import Answer, Evidence
 from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Kind, Question, analyse
 from agents.llm.embedded.scoring import (
@@ -27,14 +26,6 @@ _CLOSE = 3
 _MIN_SECTION_RATE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    passages: Sequence[Passage] = ()
-    is_certain: bool = False
-    sides: Sequence[tuple[str, "Answer"]] = ()
-    """What is compared, each with what there is about it."""
-
-
 def find_answer(question: Question, evidence: Evidence) -> Answer:
     """Return what answers a question, else what comes closest to it."""
     if question not in evidence.answers:
@@ -43,6 +34,8 @@ def find_answer(question: Question, evidence: Evidence) -> Answer:
 
 
 def _find_answer(question: Question, evidence: Evidence) -> Answer:
+    if question.kind is Kind.CODE and evidence.code:
+        return _find_code(question, evidence)
     passages = evidence.passages
     if not passages:
         return Answer()
@@ -51,8 +44,21 @@ def _find_answer(question: Question, evidence: Evidence) -> Answer:
     scorer = PassageScorer(question, passages)
     for find in _FINDERS.get(question.kind, ()):
         if found := find(scorer, evidence):
-            return Answer(found, is_certain=True)
+            entries = [e for e in evidence.entries if scorer.rate(e).coverage >= CERTAIN_FACT]
+            return Answer([*found, *(e for e in entries if e not in found)], is_certain=True)
     return _find_passages(scorer, passages)
+
+
+def _find_code(question: Question, evidence: Evidence) -> Answer:
+    """Return where something is defined, else the places in the code that have its words."""
+    if any(step.name == "find_definition" for step in evidence.request.steps):
+        symbols = [s.arguments.get("symbol", "") for s in evidence.request.steps]
+        exact = [p for p in evidence.code if any(p.heading.endswith(s) for s in symbols if s)]
+        if exact:
+            return Answer(exact[:_CLOSE], is_certain=True)
+    rated = PassageScorer(question, evidence.code).sort(evidence.code)
+    fits = [r.passage for r in rated if r.coverage >= CERTAIN_FACT]
+    return Answer(fits[:_CLOSE], is_certain=True) if fits else Answer(_list_closest(rated))
 
 
 def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer:
@@ -129,7 +135,7 @@ def _summarise_folder(scorer: PassageScorer, evidence: Evidence) -> list[Passage
     if not folder or not inside:
         return []
     asked = stem(fold(word))
-    rest = scorer.weights.keys() - {asked}
+    rest = {w for w, weight in scorer.question.weights.items() if weight == 1.0} - {asked}
     lines = []
     for note in inside.values():
         known = note[0].named.union(*(p.stems for p in note))

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from agents.llm.embedded.answers import Answer, find_answer
-from agents.llm.embedded.evidence import Evidence
+from agents.llm.embedded.answers import find_answer
+from agents.llm.embedded.evidence import Answer, Evidence
 from agents.llm.embedded.formatting import escape, render_passages
 from agents.llm.embedded.phrases import get_phrases
 from agents.llm.embedded.question import Kind, Question

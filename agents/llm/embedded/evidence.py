@@ -1,8 +1,9 @@
 """Everything the tools have returned in this run, sorted by what it is good for."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import Any
 
 from agents.core.stemming import fold
 from agents.llm.embedded.passages import Passage
@@ -10,6 +11,7 @@ from agents.llm.embedded.question import Question
 from agents.llm.embedded.request import (
     NoteMatch,
     ParsedRequest,
+    parse_code,
     parse_entries,
     parse_hits,
     parse_listing,
@@ -19,10 +21,18 @@ from agents.llm.embedded.request import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    passages: Sequence[Passage] = ()
+    is_certain: bool = False
+    sides: Sequence[tuple[str, "Answer"]] = ()
+    """What is compared, each with what there is about it."""
+
+
 class Evidence:
     def __init__(self, request: ParsedRequest) -> None:
         self.request = request
-        self.answers: dict[Question, Any] = {}
+        self.answers: dict[Question, Answer] = {}
         """What was found for each question so far."""
 
     @cached_property
@@ -57,6 +67,13 @@ class Evidence:
     def entries(self) -> list[Passage]:
         steps = self.request.get_steps("thread_seek")
         return list(dict.fromkeys(entry for s in steps for entry in parse_entries(s.result)))
+
+    @cached_property
+    def code(self) -> list[Passage]:
+        """Places in the code: definitions first, then what a search found."""
+        steps = self.request.get_steps("find_definition") + self.request.get_steps("search_code")
+        found = [passage for step in steps for passage in parse_code(step.result)]
+        return list({passage.place: passage for passage in reversed(found)}.values())[::-1]
 
     @cached_property
     def passages(self) -> list[Passage]:

@@ -19,6 +19,8 @@ READS, MAX_READS = 3, 5
 _HITS, _MANY_HITS = 8, 15
 _QUERY_WORDS, _QUERY_CHARS = 12, 400
 _NOTE_PATH = re.compile(r"[\w./-]+\.(?:md|txt|rst)\b")
+_SYMBOL = re.compile(r"\b[A-Za-z_]\w*(?:\.\w+)+\b|\b\w+_\w+\b|\b[A-Z]?[a-z]+[A-Z]\w*\b")
+"""Words that look like names in code: with dots or underscores, or capitals inside."""
 _LONG, _LINES_BEFORE, _LINES_AFTER = 120, 60, 140
 """A hit beyond so many lines is in a long note; of it, so many lines around the hit are read."""
 _FOLDER = re.compile(
@@ -77,11 +79,23 @@ def _plan_first(question: Question, request: ParsedRequest, offered: Collection[
                 _search([list_content_words(side), [*shared, *list_content_words(side)]])
                 for side in question.sides
             ]
+    if question.kind is Kind.CODE:
+        return _look_into_code(question)
     if not question.words and not question.context and "vault_list" in offered:
         return [("vault_list", {})]
     named = [_read(path) for path in _NOTE_PATH.findall(question.text)[:READS]]
     phrasings = list_phrasings(question)
     return [*named, _search(phrasings, question.kind), ("thread_seek", {"queries": phrasings})]
+
+
+def _look_into_code(question: Question) -> list[Call]:
+    symbols = _SYMBOL.findall(question.text)[:2]
+    phrasings = list_phrasings(question)
+    return [
+        *(("find_definition", {"symbol": symbol}) for symbol in symbols),
+        ("search_code", {"queries": phrasings}),
+        _search(phrasings),
+    ]
 
 
 def list_phrasings(question: Question) -> list[str]:

@@ -42,7 +42,7 @@ _PATTERNS = (
                   r"( lately| recently| last)?\W*$|\b(latest|newest|recent) (notes?|changes|news)"
                   r"|changed (lately|recently)|was (ist neu|gibt es neues)|zuletzt geander"
                   r"|(letzten?|neuesten?) (notizen|anderungen)"),
-    (Kind.CODE, r"\b(where|which file|what file|wo)\b.*\b(defin|implement|declar|code)"
+    (Kind.CODE, r"\b(where|which file|what file|wo)\b.*\b(defin|implement|declar|i[nm] (the )?code)"
                 r"|definition (of|von)\b|which (function|class|method|module)\b"),
     (Kind.MENTION, r"\bwhere\b.*\b(mention|written|describ|document|noted|discuss|say)"
                    r"|\b(which|what|list|show|find)\b.*\bnotes?\b.*\b(mention|about|say|on|with|over"

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,11 +18,16 @@ _GO_ON = re.compile(
 )
 _HIT = re.compile(r"\d+\. (?P<path>[^:]+):(?P<line>\d+) \(score (?P<score>[\d.]+)\) ?(?P<in>.*)")
 _ENTRY = re.compile(r"\d+\. (?P<path>.+)#(?P<line>\d+) \(score [\d.]+\) ?(?P<in>.*)")
+_CODE = re.compile(
+    r"(?:\d+\.|-) (?P<path>[^:]+):(?P<line>\d+) \((?:score [\d.]+|\d+ lines?)\) ?(?P<in>.*)"
+)
+_CODE_LINE = re.compile(r"\s*(\d+)\| ?(.*)")
 _LINE = re.compile(r"(\d+)\| ?(.*)")
 _LISTED = re.compile(r"- ([^:]+\.\w{1,8}) \((.*)\)$")
 _PROMPTED = re.compile(r"^- (.+\.(?:md|txt|rst))$", re.MULTILINE)
 _MISSING = re.compile(r"No note has: (.+)\.$")
 _OVER_CAP = "Refused: at most"
+_CODE_LINES = 8
 _CALLS = 5
 """Calls that one turn makes, unless fewer are allowed."""
 CITATION = re.compile(r"\[(thread:[^\[\]\n]+?|[^\[\]\n:]+\.\w{1,8})(?:[:#](\d+))?\]")
@@ -192,6 +197,20 @@ def parse_entries(result: str) -> list[Passage]:
         for line, text in zip(lines, [*lines[1:], ""], strict=True)
         if (m := _ENTRY.fullmatch(line))
     ]  # fmt: skip
+
+
+def parse_code(result: str) -> list[Passage]:
+    """Return the places in code that a search or a look-up found, with their first lines."""
+    found: list[Passage] = []
+    for line in result.split("\n"):
+        if head := _CODE.fullmatch(line):
+            path, symbol = head["path"], tuple(filter(None, [head["in"]]))
+            found.append(Passage(path, int(head["line"]), "", "code", path, symbol, source="code"))
+        elif found and (shown := _CODE_LINE.fullmatch(line)):
+            text = "\n".join(filter(None, [found[-1].text, shown[2]]))
+            if text.count("\n") < _CODE_LINES:
+                found[-1] = replace(found[-1], text=text)
+    return found
 
 
 def parse_listing(result: str) -> list[tuple[str, str]]:

@@ -25,6 +25,7 @@ keine keinen konnen lange man mehr mein mich mir mit muss mussen nach nein nicht
 oder oft ohne sagt schon sein seine sich sie sind so soll sollen uber um und uns unser unsere viel
 viele vom von vor wann war waren warum was wegen welche welchem welchen welcher welches wem wen
 wenn wer werden weshalb wie wieso wieviel will wir wird wo woher wohin worum wozu wurde wurden
+defined definition implemented implementation declared definiert implementiert
 zeige zu zum zur zwischen fasse zusammen erwahnt steht notiz notizen handelt
 """
 STOP = frozenset(_STOP_TEXT.split())
