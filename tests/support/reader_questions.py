@@ -5,11 +5,12 @@ The vault of one of them lies beside a developer's checkout; without it, its que
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
+from agents.core.chunks import OracleStreamChunk
 from agents.core.messages import Message
 from agents.core.stemming import fold
 from agents.llm.embedded import OfflineModel
@@ -20,7 +21,7 @@ from agents.tools.executor import ToolExecutor
 from agents.vault.project_notes import ProjectNotes
 from agents.vault.sample import SAMPLE_FOLDER
 from tests.support.retrieval import FOLDER, import_vault, unpack_vault
-from tests.support.runs import drive
+from tests.support.runs import Ran, drive
 
 HERE = Path(__file__).resolve().parent.parent / "agents" / "llm" / "embedded"
 GARDEN = HERE / "vaults" / "garten"
@@ -92,9 +93,18 @@ async def ask_reader(project_id: UUID, question: ReaderQuestion) -> str:
 
 
 async def _ask(project_id: UUID, text: str, history: Sequence[Message]) -> str:
-    tools = ToolExecutor([TOOLS.get(name) for name in READING_TOOLS], [ProjectNotes(project_id)])
-    ran = await drive(OfflineModel(pace=0), tools, question=text, history=history)
-    return ran.answer
+    return (await drive_reader(ProjectNotes(project_id), text, history)).answer
+
+
+async def drive_reader(
+    notes: ProjectNotes,
+    text: str,
+    history: Sequence[Message] = (),
+    watch: Callable[[OracleStreamChunk], None] | None = None,
+) -> Ran:
+    tools = ToolExecutor([TOOLS.get(name) for name in READING_TOOLS], [notes])
+    model = OfflineModel(pace=0)
+    return await drive(model, tools, question=text, history=history, watch=watch)
 
 
 def judge(question: ReaderQuestion, answer: str) -> str:
