@@ -15,7 +15,6 @@ from agents.llm.embedded.request import (
     parse_entries,
     parse_hits,
     parse_listing,
-    parse_missing_words,
     parse_read,
     parse_snippet,
 )
@@ -44,13 +43,6 @@ class Evidence:
         for hit in sorted(found, key=lambda hit: (-hit.score, hit.path)):
             first.setdefault(hit.path, hit)
         return list(first.values())
-
-    @cached_property
-    def missing_words(self) -> frozenset[str]:
-        """The words, folded, that no note has."""
-        searches = self.request.get_steps("vault_search")
-        words = [word for step in searches for word in parse_missing_words(step.result)]
-        return frozenset(map(fold, words))
 
     @cached_property
     def notes(self) -> dict[str, list[Passage]]:

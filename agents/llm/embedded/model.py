@@ -68,19 +68,11 @@ def reply(request: ModelRequest) -> tuple[str, tuple[RawCall, ...], bool]:
     """Return the answer or calls that follow from a request, and whether it was cut."""
     parsed = parse_request(request)
     questions = analyse_all(parsed.question, parsed.earlier)
-    offered = {str(tool["function"]["name"]) for tool in request.tools}
     evidence = Evidence(parsed)
-    calls: list[Call] = []
-    if request.tool_choice == "auto" and request.max_tokens >= _MIN_TOKENS:
-        calls = plan_calls(parsed, questions, offered, evidence)
-    if calls:
-        return (
-            "",
-            tuple(_build_call(call, parsed.turns, at) for at, call in enumerate(calls)),
-            False,
-        )
-    withheld = request.tool_choice == "none" or request.max_tokens < _MIN_TOKENS
-    can_search = withheld or "vault_search" in offered
+    may_call = request.tool_choice == "auto" and request.max_tokens >= _MIN_TOKENS
+    if may_call and (calls := plan_calls(questions, evidence)):
+        return "", tuple(_build_call(c, parsed.turns, at) for at, c in enumerate(calls)), False
+    can_search = not may_call or "vault_search" in parsed.offered
     room = min(request.max_tokens, OfflineModel.max_output) * _CHARS_PER_TOKEN
     text = compose(questions, evidence, room, can_search=can_search)
     return text[:room], (), len(text) > room

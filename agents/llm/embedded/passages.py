@@ -46,20 +46,13 @@ class Passage:
     text: str
     kind: PassageKind = "sentence"
     title: str = ""
-    headings: tuple[str, ...] = ()
-    """The headings above it, without the title of the note."""
-    block: int = 0
-    """Passages of one paragraph, list or table share it; it counts up through the note."""
-    mark: str = ""
-    """What stands before a list item: a dash, or its number."""
-    lead: str = ""
-    """The last sentence before a list or a table, in the same section."""
-    labels: str = ""
-    """Tags and aliases of the note."""
-    before: "Passage | None" = field(default=None, repr=False, compare=False)
-    """The sentence before this one in its paragraph."""
-    read: bool = True
-    """Whether it comes from a note that was read, not from a search."""
+    headings: tuple[str, ...] = ()  # above it, without the title of the note
+    block: int = 0  # of one paragraph, list or table; it counts up through the note
+    mark: str = ""  # before a list item: a dash, or its number
+    lead: str = ""  # the last sentence before a list or a table, in the same section
+    labels: str = ""  # tags and aliases of the note
+    before: "Passage | None" = field(default=None, repr=False, compare=False)  # in its paragraph
+    read: bool = True  # from a note that was read, not from a search
     source: Literal["vault", "thread", "code"] = "vault"
 
     @cached_property

@@ -1,15 +1,15 @@
 """What to do next: which tools to call, or none to answer. Decided from the conversation alone."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
 from agents.llm.embedded.answers import find_answer
 from agents.llm.embedded.evidence import Evidence
 from agents.llm.embedded.question import Kind, Question
-from agents.llm.embedded.request import NoteMatch, ParsedRequest, parse_snippet
-from agents.llm.embedded.scoring import PassageScorer, rate_title
+from agents.llm.embedded.request import NoteMatch, ParsedRequest
+from agents.llm.embedded.scoring import rate_title
 from agents.llm.embedded.vocabulary import list_content_words, list_synonyms
 
 Call = tuple[str, dict[str, Any]]
@@ -24,8 +24,7 @@ _SYMBOL = re.compile(r"\b[A-Za-z_]\w*(?:\.\w+)+\b|\b\w+_\w+\b|\b[A-Z]?[a-z]+[A-Z
 _LONG, _LINES_BEFORE, _LINES_AFTER = 120, 60, 140
 """A hit beyond so many lines is in a long note; of it, so many lines around the hit are read."""
 _FOLDER = re.compile(
-    r"\b(?:in|under|below|from|unter)\s+(?:the\s+|dem\s+ordner\s+)?([\w/-]+?)/?(?:\s+(?:folder|ordner))?\W*$",
-    re.IGNORECASE,
+    r"(?i)\b(?:in|under|below|from|unter) (?:the |dem ordner )?([\w/-]+?)/?(?: folder| ordner)?\W*$"
 )
 _ENTRANCES = ("index", "readme", "overview", "home", "start", "about", "ubersicht", "übersicht")
 """Names of notes that say what the others are about."""
@@ -34,78 +33,59 @@ _WHOLE = (Kind.ABOUT, Kind.SUMMARY, Kind.COMPARE)
 _UNSOUGHT = (Kind.TALK, Kind.CALCULATE, Kind.TIME, Kind.NOTES, Kind.RECENT)
 
 
-def plan_calls(
-    request: ParsedRequest,
-    questions: Sequence[Question],
-    offered: Collection[str],
-    evidence: Evidence,
-) -> list[Call]:
+def plan_calls(questions: Sequence[Question], evidence: Evidence) -> list[Call]:
     """Return the calls of the next turn, none made before; empty when it is time to answer."""
-    first = [call for question in questions for call in _plan_first(question, request, offered)]
-    calls = _keep_new(first, request, offered)
-    if not calls:
-        calls = _keep_new(_plan_more(request, questions, evidence), request, offered)
-    return calls[: request.cap]
+    request = evidence.request
+    first = [call for question in questions for call in _plan_first(question, request)]
+    calls = _keep_new(first, request)
+    return (calls or _keep_new(_plan_more(questions, evidence), request))[: request.cap]
 
 
-def _keep_new(
-    calls: Sequence[Call], request: ParsedRequest, offered: Collection[str]
-) -> list[Call]:
+def _keep_new(calls: Sequence[Call], request: ParsedRequest) -> list[Call]:
     """Return calls that can be made and were not, each once."""
     found: list[Call] = []
     for call in calls:
-        if call not in found and call[0] in offered and not request.has_made(*call):
+        if call not in found and call[0] in request.offered and not request.has_made(*call):
             found.append(call)
     return found
 
 
-def _plan_first(question: Question, request: ParsedRequest, offered: Collection[str]) -> list[Call]:
+def _plan_first(question: Question, request: ParsedRequest) -> list[Call]:
     """Return what a question needs before anything else."""
     match question.kind:
         case Kind.TALK:
             return []
-        case Kind.CALCULATE if "calculate" in offered:
+        case Kind.CALCULATE if "calculate" in request.offered:
             return [("calculate", {"expression": question.expression})]
-        case Kind.TIME if "current_time" in offered:
+        case Kind.TIME if "current_time" in request.offered:
             return [("current_time", {})]
-        case Kind.NOTES if "vault_list" in offered:
+        case Kind.NOTES if "vault_list" in request.offered:
             folder = _FOLDER.search(question.text)
             return [("vault_list", {"folder": folder[1]} if folder else {})]
         case Kind.RECENT if request.newest:
             return [_read(path) for path in request.newest[:READS]]
         case Kind.COMPARE if len(question.sides) == 2:
-            shared = list_content_words(question.sides[0])[:1]
-            return [
-                _search([list_content_words(side), [*shared, *list_content_words(side)]])
-                for side in question.sides
-            ]
-    if question.kind is Kind.CODE:
-        return _look_into_code(question)
-    if not question.words and not question.context and "vault_list" in offered:
+            sides = [list_content_words(side) for side in question.sides]
+            return [_search([_phrase(s), _phrase([*sides[0][:1], *s])]) for s in sides]
+    if not question.words and not question.context and "vault_list" in request.offered:
         return [("vault_list", {})]
+    phrasings = list_phrasings(question)
+    search = _search(phrasings, question.kind)
+    if question.kind is Kind.CODE:
+        symbols = _SYMBOL.findall(question.text)[:2]
+        known: list[Call] = [("find_definition", {"symbol": symbol}) for symbol in symbols]
+        return [*known, ("search_code", {"queries": phrasings}), search]
     named = [_read(path) for path in _NOTE_PATH.findall(question.text)[:READS]]
-    phrasings = list_phrasings(question)
-    return [*named, _search(phrasings, question.kind), ("thread_seek", {"queries": phrasings})]
-
-
-def _look_into_code(question: Question) -> list[Call]:
-    symbols = _SYMBOL.findall(question.text)[:2]
-    phrasings = list_phrasings(question)
-    return [
-        *(("find_definition", {"symbol": symbol}) for symbol in symbols),
-        ("search_code", {"queries": phrasings}),
-        _search(phrasings),
-    ]
+    return [*named, search, ("thread_seek", {"queries": phrasings})]
 
 
 def list_phrasings(question: Question) -> list[str]:
     """Return what to look for: the words, the same in other words, and the longest of them."""
-    words = [*question.words, *question.context]
-    others = list_synonyms(question.words)
-    longest = sorted(question.words, key=len, reverse=True)[:2]
-    several = [words, [*question.words[:6], *others]] if others else [words]
+    several = [[*question.words, *question.context]]
+    if others := list_synonyms(question.words):
+        several.append([*question.words[:6], *others])
     if len(question.words) > 3:
-        several.append(longest)
+        several.append(sorted(question.words, key=len, reverse=True)[:2])
     return list(dict.fromkeys(filter(None, map(_phrase, several)))) or ["overview"]
 
 
@@ -113,10 +93,9 @@ def _phrase(words: Sequence[str]) -> str:
     return " ".join(words[:_QUERY_WORDS])[:_QUERY_CHARS]
 
 
-def _search(phrasings: Sequence[str | list[str]], kind: Kind = Kind.WHAT) -> Call:
-    queries = [_phrase(p) if isinstance(p, list) else p for p in phrasings]
+def _search(phrasings: Sequence[str], kind: Kind = Kind.WHAT) -> Call:
     limit = _MANY_HITS if kind in (Kind.MENTION, Kind.LIST) else _HITS
-    queries = list(dict.fromkeys(filter(None, queries))) or ["overview"]
+    queries = list(dict.fromkeys(filter(None, phrasings))) or ["overview"]
     return "vault_search", {"queries": queries, "limit": limit}
 
 
@@ -127,10 +106,9 @@ def _read(path: str, line: int = 0) -> Call:
     return "vault_read", {"path": path, "lines": f"{line - _LINES_BEFORE}-{line + _LINES_AFTER}"}
 
 
-def _plan_more(
-    request: ParsedRequest, questions: Sequence[Question], evidence: Evidence
-) -> list[Call]:
+def _plan_more(questions: Sequence[Question], evidence: Evidence) -> list[Call]:
     """After the first searches: read, and if that does not do, read once more."""
+    request = evidence.request
     pending = [
         (s.name, s.arguments)
         for s in request.steps
@@ -186,19 +164,14 @@ def _list_folder_notes(question: Question, evidence: Evidence) -> list[str]:
 
 
 def _sort_hits(question: Question, unread: Sequence[NoteMatch]) -> list[NoteMatch]:
-    """Sort hits by what the search says of the note, its best line, and its title."""
-    shown = {hit.path: parse_snippet(hit) for hit in unread}
-    scorer = PassageScorer(question, [p for passages in shown.values() for p in passages])
+    """Sort hits by what the search says of them and by what their titles say."""
     top = max((hit.score for hit in unread), default=0.0) or 1.0
 
     def rate(hit: NoteMatch) -> float:
-        line = max((scorer.rate(passage).score for passage in shown[hit.path]), default=0.0)
         before = 0.3 if hit.path in question.paths else 0.0
-        return hit.score / top + line + before + rate_title(question, hit.title)
+        return hit.score / top + before + rate_title(question, hit.title)
 
-    rates = {hit.path: rate(hit) for hit in unread}
-    best = sorted(unread, key=lambda hit: (-rates[hit.path], hit.path))
-    return [hit for hit in best if rates[hit.path] >= 0.4 * rates[best[0].path]]
+    return sorted(unread, key=lambda hit: (-rate(hit), hit.path))
 
 
 def _is_answered(questions: Sequence[Question], evidence: Evidence) -> bool:

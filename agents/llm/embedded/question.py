@@ -10,28 +10,12 @@ from agents.core.stemming import WORD_PATTERN, fold, stem
 from agents.llm.embedded.request import Exchange, list_cited, list_quotes
 from agents.llm.embedded.vocabulary import is_generic, list_content_words
 
-
-class Kind(Enum):
-    TALK = "talk"
-    CALCULATE = "calculate"
-    TIME = "time"
-    NOTES = "notes"
-    RECENT = "recent"
-    CODE = "code"
-    MENTION = "mention"
-    SUMMARY = "summary"
-    COMPARE = "compare"
-    LIST = "list"
-    WHY = "why"
-    WHO = "who"
-    WHEN = "when"
-    NUMBER = "number"
-    WHERE = "where"
-    HOW = "how"
-    ABOUT = "about"
-    YES_NO = "yes or no"
-    WHAT = "what"
-
+Kind = Enum(
+    "Kind",
+    "TALK CALCULATE TIME NOTES RECENT CODE MENTION SUMMARY COMPARE LIST WHY WHO WHEN NUMBER WHERE"
+    " HOW ABOUT YES_NO WHAT",
+)
+"""What sort of answer a question wants."""
 
 _PATTERNS = (
     (Kind.TALK, r"^\W*(hello|hi|hey|hallo|moin|guten (tag|morgen|abend)|thanks?|thank you|danke"
@@ -121,16 +105,11 @@ class Question:
     text: str
     kind: Kind
     german: bool = False
-    words: tuple[str, ...] = ()
-    """Words to look for, as they were written."""
-    context: tuple[str, ...] = ()
-    """Words of what was said before, that it refers to."""
-    paths: tuple[str, ...] = ()
-    """Notes that the answer before it cited."""
-    sides: tuple[str, ...] = ()
-    """What is compared."""
-    said: tuple[str, ...] = ()
-    """What the answer before it quoted."""
+    words: tuple[str, ...] = ()  # to look for, as they were written
+    context: tuple[str, ...] = ()  # words of what was said before, that it refers to
+    paths: tuple[str, ...] = ()  # notes that the answer before it cited
+    sides: tuple[str, ...] = ()  # what is compared
+    said: tuple[str, ...] = ()  # what the answer before it quoted
     folded: str = field(default="", compare=False)
 
     @cached_property

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from agents.core.messages import Message, ModelRequest
 from agents.llm.embedded.passages import Passage, parse_note, split_sentences
@@ -25,7 +25,6 @@ _CODE_LINE = re.compile(r"\s*(\d+)\| ?(.*)")
 _LINE = re.compile(r"(\d+)\| ?(.*)")
 _LISTED = re.compile(r"- ([^:]+\.\w{1,8}) \((.*)\)$")
 _PROMPTED = re.compile(r"^- (.+\.(?:md|txt|rst))$", re.MULTILINE)
-_MISSING = re.compile(r"No note has: (.+)\.$")
 _OVER_CAP = "Refused: at most"
 _CODE_LINES = 8
 _CALLS = 5
@@ -33,8 +32,7 @@ _CALLS = 5
 CITATION = re.compile(r"\[(thread:[^\[\]\n]+?|[^\[\]\n:]+\.\w{1,8})(?:[:#](\d+))?\]")
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """A tool call of this run and what came back."""
 
     name: str
@@ -47,8 +45,7 @@ class Step:
         return self.result.startswith(_OVER_CAP)
 
 
-@dataclass(frozen=True, slots=True)
-class NoteMatch:
+class NoteMatch(NamedTuple):
     """A note that a search found, with its best line."""
 
     path: str
@@ -59,8 +56,7 @@ class NoteMatch:
     snippet: str
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     question: str
     answer: str
 
@@ -72,12 +68,10 @@ class ParsedRequest:
     question: str = ""
     earlier: list[Exchange] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
-    turns: int = 0
-    """Turns of this run that called tools."""
-    warned: bool = False
-    """Whether the system has said that a limit is near."""
-    newest: list[str] = field(default_factory=list)
-    """The notes that the system prompt names, those that changed last first."""
+    turns: int = 0  # of this run that called tools
+    warned: bool = False  # whether the system has said that a limit is near
+    newest: list[str] = field(default_factory=list)  # notes that the system prompt names
+    offered: frozenset[str] = frozenset()  # names of tools
 
     def get_steps(self, *names: str) -> list[Step]:
         return [step for step in self.steps if step.name in names and not step.over_cap]
@@ -118,6 +112,7 @@ def parse_request(request: ModelRequest) -> ParsedRequest:
             parsed.steps.append(Step(name, arguments, text.rstrip("\n"), parsed.turns))
         parsed.warned = (parsed.warned or noted) and role != "system"
     parsed.newest = newest
+    parsed.offered = frozenset(str(tool["function"]["name"]) for tool in request.tools)
     return parsed
 
 
@@ -159,11 +154,6 @@ def parse_hits(result: str) -> list[NoteMatch] | None:
             number = int(match["line"])
             found.append(NoteMatch(match["path"], number, score, title, heading, snippet.strip()))
     return found if found or result.startswith("No note matches") else None
-
-
-def parse_missing_words(result: str) -> list[str]:
-    found = _MISSING.search(result.rpartition("\n")[2])
-    return found[1].split(", ") if found else []
 
 
 @lru_cache(maxsize=32)
