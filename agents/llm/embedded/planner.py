@@ -17,7 +17,7 @@ Call = tuple[str, dict[str, Any]]
 READS, MAX_READS = 3, 5
 """Notes that are read in one turn; of a folder that is asked for."""
 _HITS, _MANY_HITS = 8, 15
-_QUERY_WORDS, _QUERY_CHARS = 12, 400
+_QUERY_WORDS, _QUERY_CHARS, _SYNONYMS = 12, 400, 4
 _NOTE_PATH = re.compile(r"[\w./-]+\.(?:md|txt|rst)\b")
 _SYMBOL = re.compile(r"\b[A-Za-z_]\w*(?:\.\w+)+\b|\b\w+_\w+\b|\b[A-Z]?[a-z]+[A-Z]\w*\b")
 """Words that look like names in code: with dots or underscores, or capitals inside."""
@@ -76,14 +76,16 @@ def _plan_first(question: Question, request: ParsedRequest) -> list[Call]:
         known: list[Call] = [("find_definition", {"symbol": symbol}) for symbol in symbols]
         return [*known, ("search_code", {"queries": phrasings}), search]
     named = [_read(path) for path in _NOTE_PATH.findall(question.text)[:READS]]
-    return [*named, search, ("thread_seek", {"queries": phrasings})]
+    threads: list[Call] = [("thread_seek", {"queries": phrasings})] if request.has_threads else []
+    return [*named, search, *threads]
 
 
 def list_phrasings(question: Question) -> list[str]:
     """Return what to look for: the words, the same in other words, and the longest of them."""
     several = [[*question.words, *question.context]]
-    if others := list_synonyms(question.words):
-        several.append([*question.words[:6], *others])
+    others = list_synonyms(question.words)[:: -1 if question.german else 1]  # English comes first
+    if others:
+        several.append([*question.words[:6], *others[:_SYNONYMS]])
     if len(question.words) > 3:
         several.append(sorted(question.words, key=len, reverse=True)[:2])
     return list(dict.fromkeys(filter(None, map(_phrase, several)))) or ["overview"]

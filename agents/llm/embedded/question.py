@@ -91,6 +91,8 @@ _BETWEEN = re.compile(
 )
 _ASKS = r"(?:who|when|where|how|what|why|which|wer|wann|wo|wie|was|warum|welche[rs]?)\b"
 _PARTS = re.compile(rf"(?<=\?)\s+(?=\S)|[,;]?\s+(?:and|und)\s+(?={_ASKS})", re.IGNORECASE)
+_EVERYTHING = ("project", "projekt", "vault")
+"""Words that ask about all notes, where no other word is."""
 _MAX_PARTS = 3
 _MAX_CHARS = 2_000
 _KIND_CHARS = 400
@@ -147,11 +149,14 @@ def analyse(text: str, earlier: Sequence[Exchange] = ()) -> Question:
     """Understand a question, with the exchanges before it if it leans on them."""
     text = " ".join(text.split())[:_MAX_CHARS]
     folded = fold(text)
+    words = list_content_words(text)
+    if all(fold(word) in _EVERYTHING for word in words):
+        words = []
     question = Question(
         text=text,
         kind=_find_kind(folded),
         german=bool(_GERMAN.search(folded)),
-        words=tuple(list_content_words(text)),
+        words=tuple(words),
         sides=_find_sides(text),
         folded=folded,
     )

@@ -72,6 +72,7 @@ class ParsedRequest:
     warned: bool = False  # whether the system has said that a limit is near
     newest: list[str] = field(default_factory=list)  # notes that the system prompt names
     offered: frozenset[str] = frozenset()  # names of tools
+    has_threads: bool = False  # whether the system prompt names some
 
     def get_steps(self, *names: str) -> list[Step]:
         return [step for step in self.steps if step.name in names and not step.over_cap]
@@ -93,12 +94,14 @@ def parse_request(request: ModelRequest) -> ParsedRequest:
     """Go through the messages once; each question starts an exchange anew."""
     parsed, calls, answer = ParsedRequest(), {}, ""
     newest: list[str] = []
+    has_threads = False
     for message in request.messages:
         role, content = message.get("role"), _get_content(message)
         text = _SYSTEM_NOTE.sub("", content)
         noted = len(text) != len(content)
         if role == "system":
             newest = newest or _PROMPTED.findall(content)
+            has_threads = has_threads or "[thread:" in content
         elif role == "user" and text.strip():
             parsed = _begin_exchange(parsed, text.strip(), answer)
             answer = ""
@@ -111,7 +114,7 @@ def parse_request(request: ModelRequest) -> ParsedRequest:
             name, arguments = calls.pop(message["tool_call_id"])
             parsed.steps.append(Step(name, arguments, text.rstrip("\n"), parsed.turns))
         parsed.warned = (parsed.warned or noted) and role != "system"
-    parsed.newest = newest
+    parsed.newest, parsed.has_threads = newest, has_threads
     parsed.offered = frozenset(str(tool["function"]["name"]) for tool in request.tools)
     return parsed
 

@@ -13,7 +13,13 @@ from agents.vault.threads import NewEntry, push_entries
 from tests.agents.llm.embedded.fixtures import NAMES, ask
 from tests.agents.tools.fake_code import FakeCode
 
+PROMPT = "You are Oracle. Threads, cited as [thread:name#number]:\n- Winter supply (2 entries)"
 ALL_NAMES = (*NAMES, "thread_seek", "search_code", "find_definition")
+
+
+@pytest.fixture(autouse=True)
+def prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.support.runs.SYSTEM_PROMPT", PROMPT)
 
 
 @sync_to_async
