@@ -39,7 +39,7 @@ from tests.support.retrieval import import_vault
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", default="", choices=["", "tuning", "held-out"])
+    parser.add_argument("--half", default="", choices=["", "tuning", "held-out", "fresh"])
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--notes", type=int, default=10_000)
     options = parser.parse_args()
@@ -47,7 +47,7 @@ def main() -> int:
     user = User.objects.create_user("ada")
     with tempfile.TemporaryDirectory() as place:
         projects = open_vaults(Path(place), user.pk)
-    for half in [options.half] if options.half else ["tuning", "held-out"]:
+    for half in [options.half] if options.half else ["tuning", "held-out", "fresh"]:
         questions = [q for q in read_questions(half) if q.vault in projects]
         report_quality(half, questions, projects, show=options.show)
     if options.notes:

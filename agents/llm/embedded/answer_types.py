@@ -61,6 +61,8 @@ _LOOSE_PLACE = re.compile(
 )
 _PLACE_KEY = re.compile(r"(?:loc|place|ort|address|adresse|city|stadt|country|where|url)\w*:")
 _NAME = re.compile(r"\b[A-ZÄÖÜ][a-zà-ÿ]+\s+(?:[A-Z]\.\s+)?[A-ZÄÖÜ][a-zà-ÿ]+\b")
+_GERMAN_NAME = re.compile(rf"(?:^|[a-zäöüß,] ){_NAME.pattern}(?= ·|,|\.|:|$| und )")
+_GERMAN_SUBJECT = re.compile(r"[A-ZÄÖÜ][a-zà-ÿ]+ [a-zäöü]+t?e? |[A-Z][a-zà-ÿ]+:")
 _CAPITAL = re.compile(
     r"(?:[a-z,;:|)·]\s+|^)([A-ZÄÖÜ][a-zà-ÿ]{2,}|[A-Z]\. [A-Z]\S*)\b"
     r"(?! (?:the|an?|to|with|of|for|from|der|die|das)\b)"
@@ -77,7 +79,7 @@ def rate_shape(passage: Passage, question: Question, common: Container[str] = ()
         case Kind.WHEN:
             return 1.0 if _DATE.search(text) else 0.5 if _LOOSE_DATE.search(text) else 0.0
         case Kind.WHO:
-            return _rate_person(passage.text, common)
+            return _rate_person(passage.text, common, german=question.german)
         case Kind.NUMBER:
             return _rate_quantity(text, question)
         case Kind.WHY:
@@ -92,11 +94,13 @@ def gives_reasons(heading: str) -> bool:
     return bool(_REASON_HEADING.search(fold(heading)))
 
 
-def _rate_person(text: str, common: Container[str]) -> float:
+def _rate_person(text: str, common: Container[str], *, german: bool) -> float:
+    """Rate a name; German writes all nouns large, so there one needs more signs of a name."""
     if any(_may_be_name(name.split()[0], common) for name in _NAME.findall(text)):
-        return 1.0
+        return 1.0 if not german or _GERMAN_NAME.search(text) else 0.5
     names = [name for name in _CAPITAL.findall(text) if _may_be_name(name, common)]
-    return 0.7 if names else 0.0
+    opens = german and _GERMAN_SUBJECT.match(text)
+    return 0.7 if names and (opens or not german) else 0.4 if names else 0.0
 
 
 def _may_be_name(word: str, common: Container[str]) -> bool:

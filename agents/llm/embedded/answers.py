@@ -1,6 +1,7 @@
 """The answer to a question: the passages that give it, and whether they are sure to."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from agents.core.stemming import fold, stem, stems
@@ -21,7 +22,14 @@ from agents.llm.embedded.scoring import (
 CERTAIN, CERTAIN_FACT, NEAR = 0.75, 0.65, 0.25
 """The share of a question that a passage covers: to be its answer, to be worth showing."""
 _LIMITS = {Kind.WHAT: 4, Kind.HOW: 4, Kind.ABOUT: 4}
-_MAX_ENTRIES, _MAX_LISTS, _MAX_SECTIONS, _SECTION_LENGTH, _MAX_MENTIONS = 20, 5, 9, 5, 12
+_MAX_LISTED, _MAX_ENTRIES, _MAX_LISTS, _MAX_SECTIONS, _SECTION_LENGTH, _MAX_MENTIONS = (
+    60,
+    20,
+    5,
+    9,
+    5,
+    12,
+)
 _CLOSE = 3
 _MIN_SECTION_RATE = 0.5
 
@@ -65,11 +73,15 @@ def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer
     question = scorer.question
     rated = scorer.sort(passages)
     best = rated[0]
-    enough = CERTAIN_FACT if question.is_fact else CERTAIN
+    is_shaped = question.is_fact or (question.kind is Kind.WHY and best.shape == 1.0)
+    enough = CERTAIN_FACT if is_shaped else CERTAIN
     fits = best.shape >= (0.5 if best.own else 1.0) if question.is_fact else best.own > 0
     if best.coverage >= enough and fits:
         chosen = choose(question, rated, _LIMITS.get(question.kind, 3))
-        if not question.is_fact:
+        if question.kind is Kind.HOW and best.passage.is_step:
+            place = (best.passage.path, best.passage.block)
+            chosen = [p for p in passages if (p.path, p.block) == place]
+        elif not question.is_fact:
             chosen[1:1] = [p for p in find_continuation(chosen[0], passages) if p not in chosen]
         return Answer(chosen, is_certain=True)
     return Answer(_list_closest(rated))
@@ -108,9 +120,11 @@ def _summarise_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 
 def outline(note: Sequence[Passage]) -> list[Passage]:
     """Return the first sentence of each section of a note; of one without any, its properties."""
+    properties = [p for p in note if p.kind == "property"]
     sections = [list(below) for _, below in groupby(_list_prose(note), lambda p: p.headings)]
     kept = [section[: 2 if number == 0 else 1] for number, section in enumerate(sections)]
-    return [p for section in kept[:_MAX_SECTIONS] for p in section] or list(note[:_MAX_SECTIONS])
+    told = [p for section in kept[:_MAX_SECTIONS] for p in section]
+    return [*(properties[:_MAX_SECTIONS] if len(properties) > 4 or not told else ()), *told]
 
 
 def _introduce_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
@@ -140,8 +154,12 @@ def _summarise_folder(scorer: PassageScorer, evidence: Evidence) -> list[Passage
     for note in inside.values():
         known = note[0].named.union(*(p.stems for p in note))
         if all(scorer.match(word, known) for word in rest):
-            lines.append(_find_gist(note, asked))
-    return lines[:_MAX_ENTRIES]
+            gist = _find_gist(note, asked)
+            lines.append(replace(gist, kind="entry", text=f"{gist.title}: {gist.text}"))
+    unread = [e for e in evidence.listing if e[0].startswith(f"{folder}/") and e[0] not in inside]
+    if not rest:
+        lines += [Passage(path, 1, title, "entry", title) for path, title in unread]
+    return lines[:_MAX_LISTED]
 
 
 def _find_gist(note: Sequence[Passage], asked: str) -> Passage:
@@ -190,7 +208,7 @@ def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
                 known = note[0].named.union(below[0].around, *(p.stems for p in below))
                 rated.append((scorer.cover(known) + 0.5 * (path in scorer.question.paths), below))
     rate, found = max(rated, key=lambda each: each[0], default=(0.0, []))
-    return found[:_SECTION_LENGTH] if rate >= 0.7 else []
+    return found[:_SECTION_LENGTH] if rate >= 0.6 else []
 
 
 def _find_lists(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
@@ -207,7 +225,7 @@ def _find_lists(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 def _find_steps(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the numbered steps that answer: all lists of them in one note."""
     blocks = [b for b in _list_blocks(evidence) if len(b) > 1 and b[0].is_step]
-    rated = [(_rate_block(scorer, block, inside=0.4), block) for block in blocks]
+    rated = [(_rate_block(scorer, block, inside=0.6), block) for block in blocks]
     top = max((rate for rate, _ in rated), default=0.0)
     if top < 0.6:
         return []

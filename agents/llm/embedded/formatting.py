@@ -17,8 +17,11 @@ def render_passages(passages: Iterable[Passage]) -> list[str]:
     """Return a block for each note: its title as a heading, its passages below, by section."""
     by_note: dict[str, list[Passage]] = {}
     for passage in passages:
-        by_note.setdefault(passage.path, []).append(passage)
-    return [_render_note(found) for found in by_note.values()]
+        is_entry = passage.kind == "entry"  # of a list of notes
+        by_note.setdefault("" if is_entry else passage.path, []).append(passage)
+    entries = by_note.pop("", [])
+    listed = ["\n".join(_render_line(p, entries) for p in entries)] if entries else []
+    return [*listed, *(_render_note(found) for found in by_note.values())]
 
 
 def _render_note(passages: Sequence[Passage]) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from agents.core.stemming import stems
 
-PassageKind = Literal["sentence", "item", "row", "code", "property"]
+PassageKind = Literal["sentence", "item", "row", "code", "property", "entry"]
 Lines = list[tuple[int, str]]
 
 _HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
@@ -172,6 +172,8 @@ class _NoteParser:
             self.labels = f"{self.labels} {value}".strip()
         else:
             self._add(line, f"{key}: {value}", "property")
+            if "[[" in "".join(values):  # what a note is linked with, it is about
+                self.labels = f"{self.labels} {value}".strip()
 
     def _parse_block(self, lines: Lines, at: int) -> int:
         """Read one block and return the line after it."""

@@ -125,7 +125,8 @@ def _plan_more(questions: Sequence[Question], evidence: Evidence) -> list[Call]:
     if any(not request.has_made(*call) for call in folders):
         return folders
     rounds = len({step.turn for step in request.get_steps("vault_read")})
-    if rounds >= 2 or (rounds and (request.warned or _is_answered(asked, evidence))):
+    is_done = request.warned or not evidence.notes or _is_answered(asked, evidence)
+    if rounds >= 2 or (rounds and is_done):
         return []
     return _plan_reads(asked, evidence)
 

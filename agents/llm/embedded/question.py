@@ -97,7 +97,9 @@ _MAX_PARTS = 3
 _MAX_CHARS = 2_000
 _KIND_CHARS = 400
 """What is asked is seen from the beginning; a long text must not take long to look at."""
-_CONTEXT_WEIGHT, _SOFT_WEIGHT = 0.35, 0.4
+_CONTEXT_WEIGHT, _SOFT_WEIGHT, _COUNTED_WEIGHT = 0.35, 0.4, 1.5
+_COUNTED = re.compile(r"\b(?:(how many|wie ?viele?)|which|what|welche[rsnm]?) (\w+)")
+"""What is counted or listed: the word that matters most."""
 _FACTS = (Kind.WHO, Kind.WHEN, Kind.NUMBER, Kind.WHERE)
 _ALONE = (Kind.TALK, Kind.CALCULATE, Kind.TIME, Kind.NOTES, Kind.RECENT)
 
@@ -122,8 +124,10 @@ class Question:
 
     def _weigh(self, word: str) -> float:
         """Weigh a word: answers put verbs in other words, and German writes only nouns large."""
-        is_soft = is_generic(stem(fold(word))) or (self.german and word.islower())
-        return _SOFT_WEIGHT if is_soft else 1.0
+        if (head := _COUNTED.search(self.folded)) and head[2] == fold(word):
+            return _COUNTED_WEIGHT if head[1] else 1.0
+        is_soft = (self.german and word.islower()) or is_generic(stem(fold(word)))
+        return _SOFT_WEIGHT if is_soft and not (self.german and word[0].isupper()) else 1.0
 
     @property
     def expression(self) -> str:

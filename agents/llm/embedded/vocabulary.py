@@ -32,33 +32,38 @@ STOP = frozenset(_STOP_TEXT.split())
 
 _SOFT_TEXT = """
 pick work com cam set dauert kommt mach exist project projekt new current locat lie liegt type sort
-put ask everyth whoev wait
+put ask due plac statt find findet everyth whoev wait
 """
 _SOFT = frozenset(_SOFT_TEXT.split())
 """Stems that many questions have and few answers repeat."""
 
-_SAME = (
-    "own owner responsible lead leader runs verantwortlich zustandig leitet leitung kummert",
+_VERBS = (
     "cost costs price prices euro euros kosten kostet preis preise teuer",
-    "supplier supplies vendor lieferant liefert hersteller manufacturer maker",
+    "own owner responsible lead leader runs verantwortlich zustandig leitet leitung kummert",
     "decide decided decision decisions chose choose chosen entschieden entscheidung beschluss"
     " beschlossen beschlusse",
     "write wrote written author autor schrieb geschrieben verfasser",
     "start starts begin began begins launch beginn anfang gegrundet founded",
     "end ends finish finished ende",
-    "team people members person mitglieder leute menschen",
-    "task tasks todo aufgabe aufgaben",
-    "reason reasons because grund grunde",
-    "deadline due frist termin faellig",
-    "bring take carry pack mitbringen mitnehmen",
     "last lasts lasting dauert reicht",
+    "reject rejected ruled abgelehnt verworfen",
+    "bring take carry pack mitbringen mitnehmen",
     "take took taken", "give gave given", "send sent", "make made", "go went gone", "build built",
     "find found", "say said", "tell told", "hold held", "lose lost", "leave left", "get got",
     "meet met", "buy bought", "run ran", "keep kept", "speak spoke spoken", "fall fell fallen",
 )  # fmt: skip
+_NOUNS = (
+    "supplier supplies vendor lieferant liefert hersteller manufacturer maker",
+    "team people members person mitglieder leute menschen",
+    "task tasks todo aufgabe aufgaben",
+    "reason reasons because grund grunde",
+    "deadline frist termin",
+)
+_SAME = _VERBS + _NOUNS
 """Words of any subject that questions and notes put in different forms."""
 _MIN_SHARED, _SHARED_SHARE = 5, 0.6
 _CONTRACTION = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$")
+_PREFIXES = ("ge", "an", "auf", "aus", "ein", "ab", "zu", "um", "vor", "mit", "nach", "her", "hin")
 _ENDINGS = frozenset(("en", "e", "er", "es", "em", "n", "s", "t", "te", "ten", "et"))
 
 
@@ -76,21 +81,21 @@ def list_content_words(text: str) -> list[str]:
     return list(found.values())
 
 
-def _group_synonyms() -> dict[str, frozenset[str]]:
+def _group_words(lines: Iterable[str]) -> dict[str, frozenset[str]]:
     groups: dict[str, frozenset[str]] = {}
-    for line in _SAME:
+    for line in lines:
         group = frozenset(stem(word) for word in line.split())
         for word in group:
             groups[word] = groups.get(word, frozenset()) | group
     return groups
 
 
-_GROUPS = _group_synonyms()
+_GROUPS, _VERB_FORMS = _group_words(_SAME), _group_words(_VERBS)
 
 
 def is_generic(word: str) -> bool:
     """Return whether a stem is of no subject: answers often say it in another way."""
-    return word in _SOFT or word in _GROUPS
+    return word in _SOFT or word in _VERB_FORMS
 
 
 def list_synonyms(words: Iterable[str]) -> list[str]:
@@ -112,7 +117,7 @@ def compare_words(asked: str, other: str) -> float:
         return 1.0
     if other in _GROUPS.get(asked, ()):
         return 0.8
-    if _strip_participle(asked) == _strip_participle(other):
+    if asked in _strip_marks(other) or other in _strip_marks(asked):
         return 0.9
     short, long = sorted((asked, other), key=len)
     if len(short) >= 3 and long.startswith(short) and long[len(short) :] in _ENDINGS:
@@ -125,9 +130,8 @@ def compare_words(asked: str, other: str) -> float:
     return 0.7 if shared >= max(_MIN_SHARED, _SHARED_SHARE * len(long)) else 0.0
 
 
-def _strip_participle(word: str) -> str:
-    """Return a German participle without its marks: `gebohrt` and `bohr` are one."""
-    if word.startswith("ge") and len(word) > 5:
-        word = word[2:]
-        return word[:-1] if word.endswith("t") else word
-    return word
+def _strip_marks(word: str) -> tuple[str, ...]:
+    """Return what a German verb may be without its marks: `gebohrt` is `bohr`, `anleg` is `leg`."""
+    bare = [word[len(prefix) :] for prefix in _PREFIXES if word.startswith(prefix)]
+    bare += [each[:-1] for each in bare if each.endswith("t")]
+    return tuple(each for each in bare if len(each) >= 3)

@@ -118,8 +118,7 @@ def _split_parts(line: str) -> list[str]:
 
 def _split_cell(part: str) -> list[str]:
     """Cut the name of a column or a property from what stands there, and the values apart."""
-    name, colon, value = part.partition(": ")
-    return [name, *value.split(", ")] if colon else [part]
+    return re.split(": |, ", part) if ": " in part else [part]
 
 
 def _plain(text: str) -> str:
