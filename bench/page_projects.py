@@ -2,11 +2,12 @@
 
 from django.contrib.auth.models import User
 
-from agents.models import Membership, Project
+from agents.models import Membership, Project, Thread, ThreadEntry
 from agents.projects import invitations, members, services
 from agents.vault.author import Author
 from agents.vault.notes import create_note, save_note
 from agents.vault.sample import create_sample_project
+from agents.vault.threads import NewEntry, push_entries, set_status, withdraw_entries
 from tests.support.code import add_checkout, add_gauge
 
 LONG_NAME = "a.rather.long.name.of.somebody@example.org"
@@ -58,8 +59,17 @@ def create() -> str:
     create_note(made["Own"].pk, "Everything.md", EVERYTHING, author)
     save_note(made["Own"].pk, "Small.md", "A note, changed.\n", author, expected_version=1)
     add_gauge(made["Own"])
+    add_old_thread(made["Own"], author)
     add_checkout(made["Own"])
     return let_people_in(Project.objects.get(is_sample=True), user)
+
+
+def add_old_thread(project: Project, author: Author) -> None:
+    """Make an archived thread with an entry of each type, one of them withdrawn."""
+    entries = [NewEntry(EVERYTHING, kind) for kind in ThreadEntry.Kind.values]
+    rows = push_entries(project.pk, "old", entries, author)
+    withdraw_entries(ThreadEntry.objects.filter(pk=rows[0].pk), author.user_id)
+    set_status(project.pk, "old", Thread.Status.ARCHIVED)
 
 
 def let_people_in(project: Project, user: User) -> str:
