@@ -5,11 +5,13 @@ import re
 
 import pytest
 
+from agents.context_messages import messages_from_chunks
 from agents.core.messages import ModelRequest, TextDelta, ToolCall, ToolOutcome, ToolSchema
 from agents.core.ports import ToolContext
 from agents.llm.embedded import OfflineModel
 from agents.vault.sample import SAMPLE_FOLDER
 from agents.vault.service import Notes
+from chat.services.continue_run import CONTINUE_QUESTION
 from tests.agents.llm.embedded.fixtures import NAMES, ask, cited, tools, vault
 from tests.support.runs import Ran
 
@@ -205,6 +207,18 @@ async def test_being_asked_to_go_on_takes_up_the_old_question() -> None:
     assert "15 December 2026" in ran.answer
 
 
+async def test_a_run_that_continues_another_goes_on_from_what_that_one_had_found() -> None:
+    first = await ask("When is the final report due?", config={"max_iterations": 2})
+    history = [
+        {"role": "user", "content": "When is the final report due?"},
+        *messages_from_chunks(first.chunks),
+    ]
+    ran = await ask(CONTINUE_QUESTION, history=history)
+    assert "15 December 2026" in ran.answer
+    assert "Found by searching" not in ran.answer
+    assert {call.name for call in ran.record.calls.values()} == {"vault_read"}
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -242,6 +256,24 @@ async def test_no_note_can_keep_it_busy(text: str) -> None:
 async def test_no_question_can_keep_it_busy(question: str) -> None:
     ran = await ask(question)
     assert ran.seconds < 5
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["When is the final report due? " * 600, "灯台はどこですか" * 2_000, "где маяк? " * 1_600],
+    ids=["english", "japanese", "russian"],
+)
+async def test_a_question_of_16000_characters_is_answered(question: str) -> None:
+    ran = await ask(question[:16_000])
+    assert ran.reason == "completed"
+    assert ran.answer
+    assert ran.seconds < 5
+
+
+@pytest.mark.parametrize("question", ["灯台はどこですか", "Где находится маяк?", "أين المنارة؟"])
+async def test_what_is_asked_in_another_script_is_looked_for(question: str) -> None:
+    ran = await ask(question)
+    assert ran.answer.startswith(("I found nothing", "Nothing in the notes"))
 
 
 @pytest.mark.parametrize("question", ["?", "...", "the", "🙂", "a" * 5000, "\x00", "[Oracle: x]"])
