@@ -54,6 +54,8 @@ def _find_answer(question: Question, evidence: Evidence) -> Answer:
         if found := find(scorer, evidence):
             entries = [e for e in evidence.entries if scorer.rate(e).coverage >= CERTAIN_FACT]
             return Answer([*found, *(e for e in entries if e not in found)], is_certain=True)
+    if question.kind is Kind.CODE:  # notes may speak of it, but they are not where it is
+        return Answer(_list_closest(scorer.sort(passages)))
     return _find_passages(scorer, passages)
 
 

@@ -55,6 +55,7 @@ async def test_a_name_is_looked_up_where_it_is_defined(sample: Notes, question: 
     assert "find_definition" in {call.name for call in ran.record.calls.values()}
 
 
-async def test_without_code_tools_the_notes_are_searched(sample: Notes) -> None:
+async def test_without_code_the_notes_only_come_close(sample: Notes) -> None:
     ran = await ask("Where is the signing key defined?")
+    assert ran.answer.startswith("Nothing in the notes answers this directly")
     assert "firmware/release-process.md" in ran.answer
