@@ -1,4 +1,4 @@
-// The copy buttons of answers and of code.
+// The buttons of answers and of code: copy, keep in a thread.
 import { announce, find, on, scroller } from "./page.js";
 
 const copyContents = (source) => {
@@ -20,4 +20,26 @@ const copyContents = (source) => {
 on("click", ({ target }) => {
   const button = target.closest("[data-copy], .code button");
   if (button) copyContents(button.closest(".code") ?? find(`#${button.dataset.copy}-parts`));
+});
+
+const dialog = find("#keep");
+let passage = "";
+
+/** Remember what is selected in an answer, before the press of its button ends the selection. */
+const takePassage = ({ target }) => {
+  const button = target.closest?.("[data-keep]");
+  if (!button) return;
+  const answer = find(`#${button.dataset.keep}-parts`), chosen = getSelection();
+  const isInside = answer.contains(chosen.anchorNode) && answer.contains(chosen.focusNode);
+  passage = isInside ? `${chosen}`.trim() : "";
+};
+on("pointerdown", takePassage);
+on("keydown", takePassage);
+
+on("htmx:afterSwap", ({ detail }) => {
+  if (detail.target !== dialog) return;
+  const text = find(dialog, "[name=text]");
+  if (text && passage) text.value = passage;
+  passage = "";
+  if (!dialog.open) dialog.showModal();
 });
