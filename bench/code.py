@@ -199,7 +199,7 @@ def insert_all() -> None:
             cursor.execute(f"SELECT * FROM {table}")  # noqa: S608  # our own names
             names = [column[0] for column in cursor.description]
             rows = cursor.fetchall()
-            cursor.execute(f"CREATE TABLE bare_{table} AS SELECT * FROM {table} LIMIT 0")  # noqa: S608
+            cursor.execute(f"CREATE TABLE bare_{table} AS SELECT * FROM {table} LIMIT 0")  # noqa: S608  # our own names
             fts = ", ".join(name for name in names if name.endswith("_terms") or name == "scope")
             cursor.execute(f"CREATE VIRTUAL TABLE bare_{table}_fts USING fts5({fts})")
             marks = ", ".join(["%s"] * len(names))
@@ -207,9 +207,9 @@ def insert_all() -> None:
             for start in range(0, len(rows), 500):
                 part = rows[start : start + 500]
                 cursor.execute("BEGIN")
-                cursor.executemany(f"INSERT INTO bare_{table} VALUES ({marks})", part)  # noqa: S608
+                cursor.executemany(f"INSERT INTO bare_{table} VALUES ({marks})", part)  # noqa: S608  # our own names
                 cursor.executemany(
-                    f"INSERT INTO bare_{table}_fts VALUES ({', '.join(['%s'] * len(places))})",  # noqa: S608
+                    f"INSERT INTO bare_{table}_fts VALUES ({', '.join(['%s'] * len(places))})",  # noqa: S608  # our own names
                     [tuple(row[place] for place in places) for row in part],
                 )
                 cursor.execute("COMMIT")

@@ -12,7 +12,7 @@ from django.core.exceptions import DisallowedHost, ValidationError
 from django.db import Error as DatabaseError
 from django.http import HttpResponse, JsonResponse
 
-from agents.code.service import CodeError, CodeUnavailable
+from agents.code.service import CodeError
 from agents.core.config import LIMITS, ConfigError
 from agents.endpoints.model_settings import UnusableConfigError
 from agents.projects.errors import (
@@ -86,10 +86,8 @@ def error_for(error: Exception, loc: Location) -> ApiError:
             return api_error(404, loc, str(error), "not_found")
         case ProjectNotFound():
             return api_error(404, loc, str(error), "not_found")
-        case CodeUnavailable():
-            return api_error(404, loc, str(error), "not_found")
-        case CodeError():
-            return api_error(422, ("query",), str(error), "value_error")
+        case CodeError():  # a file, folder, language or name that cannot be there
+            return api_error(404, ("query",), str(error), "not_found")
         case ProjectForbidden():
             return api_error(403, loc, str(error), "forbidden")
         case ThreadUnavailable() | ThreadNameRefused():

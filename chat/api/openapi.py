@@ -177,8 +177,9 @@ def _path_parameters(found: Endpoint) -> list[Json]:
 
 def _query_parameters(found: Endpoint) -> list[Json]:
     schema = found.query.model_json_schema(mode="validation")
+    required = schema.get("required", ())
     return [
-        {"name": name, "in": "query", "required": False, "schema": _drop_null(about)}
+        {"name": name, "in": "query", "required": name in required, "schema": _drop_null(about)}
         for name, about in schema.get("properties", {}).items()
     ]
 

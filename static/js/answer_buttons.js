@@ -10,8 +10,8 @@ const copyContents = (source) => {
     selection.extend(block, 1);
     block = block.nextElementSibling;
   }
-  scroller.classList.add("copying"); // hides what is on the page but not part of the text
-  document.execCommand("copy"); // the clipboard API needs https, and a site at home has none
+  scroller.classList.add("copying"); // hides what is no text
+  document.execCommand("copy"); // the clipboard API needs https
   scroller.classList.remove("copying");
   selection.empty();
   announce("Copied");
@@ -22,24 +22,18 @@ on("click", ({ target }) => {
   if (button) copyContents(button.closest(".code") ?? find(`#${button.dataset.copy}-parts`));
 });
 
-const dialog = find("#keep");
-let passage = "";
-
-/** Remember what is selected in an answer, before the press of its button ends the selection. */
+let passage = ""; // taken before the press of a button ends the selection
 const takePassage = ({ target }) => {
-  const button = target.closest?.("[data-keep]");
+  const button = target.closest?.("[data-keep]"), chosen = getSelection();
   if (!button) return;
-  const answer = find(`#${button.dataset.keep}-parts`), chosen = getSelection();
-  const isInside = answer.contains(chosen.anchorNode) && answer.contains(chosen.focusNode);
-  passage = isInside ? `${chosen}`.trim() : "";
+  const answer = find(`#${button.dataset.keep}-parts`);
+  passage = answer.contains(chosen.anchorNode) && answer.contains(chosen.focusNode) ? `${chosen}` : "";
 };
 on("pointerdown", takePassage);
 on("keydown", takePassage);
-
-on("htmx:afterSwap", ({ detail }) => {
-  if (detail.target !== dialog) return;
-  const text = find(dialog, "[name=text]");
-  if (text && passage) text.value = passage;
-  passage = "";
-  if (!dialog.open) dialog.showModal();
+on("htmx:afterSwap", ({ detail: { target } }) => {
+  if (target.id !== "keep") return;
+  const text = find(target, "[name=text]");
+  if (text && passage) text.value = passage.trim();
+  if (!target.open) target.showModal();
 });

@@ -1,4 +1,4 @@
-// The question: its draft, sending and stopping, editing an earlier one, and the keys.
+// The question: draft, sending, stopping, editing, keys.
 import { getState, isOpen, send } from "./connection.js";
 import { announce, chat, find, flash, isRunning, isTouch, lastExchange, on } from "./page.js";
 import { startFollowing } from "./scrolling.js";
@@ -8,7 +8,7 @@ const DOUBLE_PRESS_MS = 30;
 const form = find("#composer");
 const { question: field, edits, client_message_id: messageId } = form.elements;
 
-let unsent = null; // values of a question that the server has not acknowledged
+let unsent = null; // a question that was not acknowledged
 let stoppedAt = 0; // when Stop was pressed
 let turnedAt = 0; // when Send became Stop, or Stop became Send
 
@@ -19,7 +19,7 @@ export const forgetUnsent = () => { unsent = null; };
 
 const saveDraft = () => {
   if (!edits.value) localStorage[chat.draft] = field.value;
-  // One id for one text: sent again after a lost connection, it is one question.
+  // One id for one text: sent again, it is one question.
   messageId.value = crypto.getRandomValues(new Uint32Array(4)).join("-");
 };
 
@@ -63,7 +63,7 @@ export const showControls = () => {
 
 on(field, "input", saveDraft);
 
-// After the listener of connection.js, which says first what the page shows.
+// After connection.js, which says first what the page shows.
 on("htmx:wsOpen", () => {
   if (unsent) send(unsent);
 });
@@ -79,7 +79,7 @@ on("htmx:wsConfigSend", (event) => {
 const allowStop = (event) => {
   // Send became Stop under a finger that was pressing it twice.
   if (Date.now() - turnedAt < DOUBLE_PRESS_MS) return false;
-  event.detail.parameters = { verb: "stop" }; // without the fields of the form around it
+  event.detail.parameters = { verb: "stop" }; // without the form's fields
   event.target.textContent = "Stopping";
   stoppedAt = Date.now();
   return true;
@@ -107,7 +107,7 @@ const leaveOrStop = () => {
 };
 
 const focusSearch = () => {
-  if (!find("#search").checkVisibility()) find("#sidebar").showPopover(); // a drawer on small screens
+  if (!find("#search").checkVisibility()) find("#sidebar").showPopover(); // a drawer
   find("#search").focus();
 };
 
@@ -119,14 +119,14 @@ const getKeyAction = (event) => {
     if (key === "Enter" && (hasModifier || !(shiftKey || isTouch))) return () => form.requestSubmit();
     if (key === "ArrowUp" && !field.value && lastExchange()) return () => startEdit(lastExchange());
   }
-  const hasOverlay = find(":popover-open, :modal"); // Escape closes it, the browser does that
+  const hasOverlay = find(":popover-open, :modal");
   if (key === "Escape" && (edits.value || isRunning()) && !hasOverlay) return leaveOrStop;
   if (!hasModifier) return null;
   return { k: focusSearch, O: () => find("#new-chat").click(), "/": () => find("#help").showModal() }[key];
 };
 
 on("keydown", (event) => {
-  if (event.isComposing || event.keyCode === 229) return; // an input method is composing a word
+  if (event.isComposing || event.keyCode === 229) return; // an input method is at work
   const act = getKeyAction(event);
   if (!act) return;
   act();

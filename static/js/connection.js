@@ -1,4 +1,4 @@
-// The page's WebSocket. htmx opens and reads it; here it is watched, given up and shown in the header.
+// The page's WebSocket: htmx opens and reads it, here it is watched and given up.
 import { find, findAll, lastExchange, on } from "./page.js";
 
 const MAX_RETRY_MS = 4000;
@@ -16,7 +16,7 @@ export const send = (values) => {
   if (isOpen()) socket.send(JSON.stringify(values));
 };
 
-/** Return what the header shows: "connecting", "open", "closed" (it comes back) or "over". */
+/** Return "connecting", "open", "closed" (it comes back) or "over". */
 export const getState = () => label.dataset.state;
 
 const showState = (state, text) => {
@@ -24,7 +24,7 @@ const showState = (state, text) => {
   label.textContent = text;
 };
 
-// A random part, so that all pages of a restarted server do not come back in the same moment.
+// Random, so that not all pages of a restarted server come back at once.
 htmx.config.wsReconnectDelay = (tries) => Math.min(MAX_RETRY_MS, 500 * 2 ** tries) * Math.random();
 
 htmx.createWebSocket = (url) => {
@@ -36,17 +36,17 @@ htmx.createWebSocket = (url) => {
 };
 
 const onClose = (event, closed) => {
-  // Given up before: its own close event may come a minute later, when another one is open.
+  // Given up before: its close event may come when another one is open.
   if (closed !== socket) return event.stopImmediatePropagation();
   socket = null;
-  const sentence = label.dataset[event.code]; // there is one for each code after which it is over
+  const sentence = label.dataset[event.code]; // one for each code after which it is over
   if (sentence) return showState("over", sentence);
   showState("closed", navigator.onLine ? "Reconnecting" : "Offline");
   // htmx comes back after some codes only, this is one of them.
   Object.defineProperty(event, "code", { value: 1006 });
 };
 
-// A dead connection can take minutes to close, so its end is announced first.
+// A dead connection takes minutes to close: its end is announced first.
 const abandonSocket = () => {
   const dead = socket;
   dead?.dispatchEvent(new CloseEvent("close"));

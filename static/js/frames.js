@@ -1,11 +1,11 @@
-// What comes over the socket. What is open stays open, focus stays, nothing comes twice.
+// What comes over the socket: what is open stays open, nothing comes twice.
 import { acknowledge, focusQuestion, forgetUnsent, showControls } from "./composer.js";
 import { send } from "./connection.js";
 import { chat, find, findAll, flash, on } from "./page.js";
 import { follow, releaseReader } from "./scrolling.js";
 
-// Two kinds of frame are no HTML of their own but change the end of the open block; they are made by
-// chat/rendering/dom_patch.py: "+LENGTH TEXT" and "+DEPTH.KEEP HTML".
+// Frames that change the end of the open block (chat/rendering/dom_patch.py):
+// "+LENGTH TEXT" and "+DEPTH.KEEP HTML".
 const PATCH = /^\+(\d+)(?:\.(\d+))? (.*)/s;
 
 const appendText = (block, length, text) => {
@@ -91,7 +91,7 @@ htmx.onLoad((root) => {
   for (const head of findAll(root, ".code-head")) head.append(find("#copy-code").content.cloneNode(true));
 });
 
-on(document, "visibilitychange", showTitle); // takes away the dot of an answer that has been seen
+on(document, "visibilitychange", showTitle); // an answer that is seen has no dot
 
 // Seconds of what is running, by the server's clock.
 setInterval(() => {

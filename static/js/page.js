@@ -4,7 +4,7 @@ export const { find, findAll, on } = htmx;
 
 export const chat = find("#chat").dataset;
 export const scroller = find("#scroll");
-export const flash = find("#flash"); // the line above the composer that says what went wrong
+export const flash = find("#flash"); // says above the composer what went wrong
 
 export const isTouch = matchMedia("(pointer: coarse)").matches;
 

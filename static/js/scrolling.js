@@ -8,7 +8,7 @@ let lastTop = 0;
 
 const gapBelow = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
 
-/** Go to the end if the reader was there, and offer the way to it if not. */
+/** Go to the end if the reader was there, else offer the way to it. */
 export const follow = () => {
   if (isFollowing) scroller.scrollTop = scroller.scrollHeight;
   lastTop = scroller.scrollTop;
@@ -18,14 +18,14 @@ export const follow = () => {
 /** Follow from the next change on. */
 export const startFollowing = () => { isFollowing = true; };
 
-/** Leave readers where they are who are away from the end. To be called before text is added. */
+/** Before text is added: leave readers where they are who are away from the end. */
 export const releaseReader = () => {
   if (gapBelow() >= NEAR_PX) isFollowing = false;
 };
 
 on(scroller, "scroll", () => {
   const isUpwards = scroller.scrollTop < lastTop;
-  // One pixel is rounding, not a reader; downwards, near the end is the end.
+  // One pixel is rounding; downwards, near the end is the end.
   if (isUpwards ? gapBelow() > 1 : gapBelow() < NEAR_PX) isFollowing = !isUpwards;
   follow();
 });

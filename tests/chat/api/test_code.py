@@ -51,10 +51,7 @@ async def test_a_map_is_sent(ada: Caller, here: str) -> None:
         ("search", {}),
         ("search", {"q": ""}),
         ("search", {"q": "a", "limit": 21}),
-        ("search", {"q": "a", "language": "klingon"}),
         ("references", {"symbol": "a", "limit": 51}),
-        ("definitions", {"symbol": "..."}),
-        ("definitions", {"symbol": "a", "scope": "../x"}),
         ("map", {"max_tokens": 9_000}),
         ("file", {"path": "a\0b"}),
     ],
@@ -63,6 +60,20 @@ async def test_what_cannot_be_asked_is_refused(
     ada: Caller, here: str, what: str, given: dict[str, object]
 ) -> None:
     refusal(await ada("GET", f"{here}/{what}", params=given), 422)
+
+
+@pytest.mark.parametrize(
+    ("what", "given"),
+    [
+        ("search", {"q": "a", "language": "klingon"}),
+        ("definitions", {"symbol": "..."}),
+        ("definitions", {"symbol": "a", "scope": "../x"}),
+    ],
+)
+async def test_what_cannot_be_there_is_not_found(
+    ada: Caller, here: str, what: str, given: dict[str, object]
+) -> None:
+    refusal(await ada("GET", f"{here}/{what}", params=given), 404)
 
 
 async def test_code_of_another_project_is_not_there(ada: Caller, here: str) -> None:
