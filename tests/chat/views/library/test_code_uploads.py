@@ -60,7 +60,9 @@ def test_the_same_folder_uploaded_again_is_replaced(shelf: Shelf) -> None:
     assert CodeCheckout.objects.count() == 1
 
 
-@pytest.mark.parametrize("data", [b"", b"no zip", make_zip(FILES)[:60]])
+@pytest.mark.parametrize(
+    "data", [b"", b"no zip", make_zip(FILES)[:60]], ids=["empty", "text", "cut"]
+)
 def test_what_is_no_zip_is_refused_in_words(shelf: Shelf, data: bytes) -> None:
     response = send_form(shelf, data)
     assert response.status_code == 422
