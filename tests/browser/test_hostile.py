@@ -228,7 +228,7 @@ def test_hostile_names_of_notes_are_shown_as_text(
         shown += tab.page.locator(".hits li").count()
     assert shown == len(names)
     tab.page.locator(".hits a").last.click()
-    expect(tab.page.locator("main")).to_have_count(1)
+    expect(tab.page.locator("main.library")).to_have_count(1)
     looked_at(tab, f"{MESSAGE}, h1")
 
 
