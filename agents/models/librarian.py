@@ -21,7 +21,7 @@ class LibrarianSummary(models.Model):
     """Of everything that the librarian was asked."""
     text = models.TextField()
     documents = models.JSONField(default=list)
-    """What it used, each as (kind, path, digest)."""
+    """What it used, each as (kind, path, digest, places)."""
     signature = models.CharField(max_length=64)
     created_at = models.DateTimeField(default=timezone.now)
     used_at = models.DateTimeField(default=timezone.now)

@@ -53,11 +53,15 @@ INDEX_TOOL = "vault_create_index"
 
 @dataclass(frozen=True, slots=True)
 class LibrarianReport:
-    """What a librarian wrote, the documents that it used, and when, if it is from the cache."""
+    """What a librarian wrote, the places that it used, and when, if it is from the cache."""
 
     text: str
-    paths: tuple[str, ...]
+    sources: tuple[SourceRef, ...]
     written_at: datetime | None = None
+
+    @property
+    def paths(self) -> frozenset[str]:
+        return frozenset(source.path for source in self.sources)
 
     @property
     def introduction(self) -> str:
@@ -91,7 +95,8 @@ class Librarian(Service):
     ) -> ToolOutcome:
         """Return what the subagent reports, or why it has nothing to report."""
         if not force_refresh and (known := await self._find_summary(task)):
-            return ToolOutcome(ok=True, content=f"{known.introduction}\n\n{known.text}")
+            content = f"{known.introduction}\n\n{known.text}"
+            return ToolOutcome(ok=True, content=content, sources=known.sources)
         report = await self._run(task, context)
         outcome = report.build_outcome()
         if report.is_complete and outcome.ok:
@@ -117,7 +122,7 @@ class Librarian(Service):
             return None
         used = (*sources, *report.sources)
         await self._store_summary(task, outcome.content, used)
-        return LibrarianReport(outcome.content, tuple(source.path for source in used))
+        return LibrarianReport(outcome.content, used)
 
     async def _find_summary(self, task: str) -> "LibrarianReport | None":
         if self.cache is None:

@@ -6,7 +6,9 @@ Rows are signed: one that was changed, or copied from another project, is not be
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import asdict
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
@@ -24,6 +26,10 @@ MAX_SUMMARIES = 200
 MAX_SUMMARY_CHARS = 40_000
 _SALT = "agents.tools.summary_cache"
 _Versions = dict[str, str]
+_Document = tuple[str, str]
+"""Its kind and its path."""
+_Place = dict[str, Any]
+"""The other fields of a SourceRef."""
 
 
 class SummaryCache:
@@ -40,20 +46,21 @@ class SummaryCache:
         row = self._rows().filter(task_digest=digest_task(task)).first()
         if row is None:
             return None
-        if not self._is_ours(row) or row.documents != self._get_versions(row.documents):
+        if not self._is_ours(row) or not self._is_current(row):
             row.delete()
             return None
         self._rows().filter(pk=row.pk).update(used_at=timezone.now())
-        return LibrarianReport(
-            row.text, tuple(path for _, path, _ in row.documents), row.created_at
-        )
+        return LibrarianReport(row.text, tuple(_read_places(row.documents)), row.created_at)
 
     def store(self, task: str, text: str, sources: Iterable[SourceRef]) -> None:
         """Keep a summary with the documents that it used, if there are any and all are there."""
-        used = sorted({(source.source_type, source.path) for source in sources})
-        documents = self._get_versions([[kind, path, ""] for kind, path in used])
-        if not used or len(documents) < len(used) or len(text) > MAX_SUMMARY_CHARS:
+        places = _group_places(sources)
+        versions = self._get_versions(list(places))
+        if not places or len(versions) < len(places) or len(text) > MAX_SUMMARY_CHARS:
             return
+        documents = [
+            [kind, path, versions[kind, path], places[kind, path]] for kind, path in sorted(places)
+        ]
         row = LibrarianSummary(
             project_id=self._project_id,
             user_id=self._user_id,
@@ -64,7 +71,7 @@ class SummaryCache:
         values = {
             "text": text,
             "documents": documents,
-            "signature": _sign(row),
+            "signature": sign(row),
             "created_at": timezone.now(),
             "used_at": timezone.now(),
         }
@@ -77,19 +84,22 @@ class SummaryCache:
         return LibrarianSummary.objects.filter(project=self._project_id, user=self._user_id)
 
     def _is_ours(self, row: LibrarianSummary) -> bool:
-        return constant_time_compare(row.signature, _sign(row))
+        return constant_time_compare(row.signature, sign(row))
 
-    def _get_versions(self, documents: Collection[list[str]]) -> list[list[str]]:
-        """Return the documents as they are now, without those that are not there."""
-        found = {
-            kind: read(self._project_id, {path for each, path, _ in documents if each == kind})
+    def _is_current(self, row: LibrarianSummary) -> bool:
+        """Return whether all that it used is what it was."""
+        used = {(kind, path): version for kind, path, version, *_ in row.documents}
+        return used == self._get_versions(used)
+
+    def _get_versions(self, documents: Collection[_Document]) -> dict[_Document, str]:
+        """Return what the documents are now, without those that are not there."""
+        return {
+            (kind, path): version
             for kind, read in _VERSIONS.items()
+            for path, version in read(
+                self._project_id, {path for each, path in documents if each == kind}
+            ).items()
         }
-        return [
-            [kind, path, found[kind][path]]
-            for kind, path, _ in documents
-            if path in found.get(kind, {})
-        ]
 
     def _prune(self) -> None:
         own = LibrarianSummary.objects.filter(user=self._user_id)
@@ -97,11 +107,29 @@ class SummaryCache:
         own.filter(pk__in=list(kept[MAX_SUMMARIES : MAX_SUMMARIES + 100])).delete()
 
 
+def _group_places(sources: Iterable[SourceRef]) -> dict[_Document, list[_Place]]:
+    """Return what was used of each document, each place once and without what it leaves out."""
+    grouped: dict[_Document, list[_Place]] = {}
+    for source in dict.fromkeys(sources):
+        named = {name: value for name, value in asdict(source).items() if value not in ("", None)}
+        document = named.pop("source_type"), named.pop("path", "")
+        grouped.setdefault(document, []).append(named)
+    return grouped
+
+
+def _read_places(documents: Iterable[list[Any]]) -> Iterator[SourceRef]:
+    """Yield the places again; a document that was kept without them is one."""
+    for kind, path, _, *rest in documents:
+        for place in rest[0] if rest else ({},):
+            yield SourceRef(path, kind, **place)
+
+
 def digest_task(task: str) -> str:
     return hashlib.sha256(task.encode("utf-8", "replace")).hexdigest()
 
 
-def _sign(row: LibrarianSummary) -> str:
+def sign(row: LibrarianSummary) -> str:
+    """Return what proves that a row is as it was written here."""
     signed = [str(row.project_id), row.user_id, row.task_digest, row.text, row.documents]
     return salted_hmac(_SALT, json.dumps(signed), algorithm="sha256").hexdigest()
 

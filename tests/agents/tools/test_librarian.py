@@ -5,11 +5,13 @@ Its limits against the real endpoint are in `test_librarian_limits.py`.
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from agents.core.answer_sources import AnswerSources
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import (
     Content,
@@ -394,8 +396,7 @@ class Shelf:
         return self.kept.get(task)
 
     def store(self, task: str, text: str, sources: Iterable[SourceRef]) -> None:
-        paths = tuple(source.path for source in sources)
-        self.kept[task] = LibrarianReport(text, paths, datetime(2026, 11, 17, tzinfo=UTC))
+        self.kept[task] = LibrarianReport(text, tuple(sources), datetime(2026, 11, 17, tzinfo=UTC))
 
 
 @virtual_time
@@ -408,6 +409,22 @@ async def test_the_same_task_again_is_answered_from_the_cache_unless_it_is_to_be
     assert len(model.requests) == 1
     fresh = await librarian.run_task(TASK, context(), force_refresh=True)
     assert fresh.content == "Two."
+
+
+@virtual_time
+async def test_a_report_from_the_cache_brings_its_sources_to_the_run() -> None:
+    """Those that it read count for the answer, as they did when it read them."""
+    place = SourceRef("plan/a.md", "vault", 3, "High.", end_line=9, heading="Tide")
+    look = FakeTools({"look": lambda: ToolOutcome(True, "It is high.", sources=(place,))})
+    librarian = Librarian(ScriptedModel([call("look"), say("High [plan/a.md:3].")]), look)
+    tools = ToolExecutor([registry.get("delegate_librarian")], [replace(librarian, cache=Shelf())])
+    for _ in range(2):
+        chunks = await play(ScriptedModel([DELEGATE, say("So.")]), tools)
+        used = AnswerSources()
+        for chunk in chunks:
+            used.apply(chunk)
+        assert list(used) == [place]
+    assert not of_subagents(chunks)
 
 
 @virtual_time

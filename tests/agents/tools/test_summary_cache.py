@@ -9,7 +9,7 @@ from agents.core.chunks import SourceRef
 from agents.models import LibrarianSummary, Project
 from agents.projects.members import remove_member
 from agents.projects.services import create_project
-from agents.tools.summary_cache import MAX_SUMMARIES, SummaryCache
+from agents.tools.summary_cache import MAX_SUMMARIES, SummaryCache, sign
 from agents.vault import notes
 from agents.vault.author import Author
 from agents.vault.threads import NewEntry, push_entry, withdraw_entries
@@ -42,9 +42,30 @@ def cache(ada: User, project: Project) -> SummaryCache:
 def test_what_was_stored_is_found_for_the_same_task_alone(cache: SummaryCache) -> None:
     found = cache.find(TASK)
     assert found is not None
-    assert (found.text, found.paths) == (TEXT, ("log/pump.md",))
+    assert (found.text, found.sources) == (TEXT, (NOTE,))
     assert found.introduction.startswith("[From the cache, written on ")
     assert cache.find(f"{TASK} ") is None
+
+
+def test_the_places_that_it_used_are_found_again_each_once(cache: SummaryCache) -> None:
+    places = (
+        SourceRef("log/pump.md", "vault", 1, "It failed", heading="May", end_line=1),
+        SourceRef("log/pump.md", "vault", 1, score=0.5),
+    )
+    cache.store(TASK, TEXT, [*places, places[0]])
+    found = cache.find(TASK)
+    assert found is not None
+    assert found.sources == places
+
+
+def test_a_summary_that_was_kept_without_its_places_is_still_good(cache: SummaryCache) -> None:
+    row = LibrarianSummary.objects.get()
+    row.documents = [document[:3] for document in row.documents]
+    row.signature = sign(row)
+    row.save()
+    found = cache.find(TASK)
+    assert found is not None
+    assert found.sources == (SourceRef("log/pump.md", "vault"),)
 
 
 def test_a_changed_note_makes_it_void(cache: SummaryCache, project: Project, ada: User) -> None:
