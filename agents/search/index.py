@@ -28,6 +28,8 @@ MAX_TERMS_BYTES = 400_000
 """PostgreSQL takes 1 MiB of one row's terms. Few notes have so many different words."""
 MAX_EXTRA_CHARS = 20_000
 MAX_TITLE_CHARS = 500
+WHOLE_KINDS = frozenset({SearchDocument.Kind.THREAD})
+"""Texts so short that each counts as its own one section, which needs no row."""
 _UNSTORABLE = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
 _TERM_COLUMNS = ("scope", "title_terms", "heading_terms", "extra_terms", "body_terms", "length")
 _DOCUMENT_COLUMNS = (
@@ -184,8 +186,10 @@ def _analyse_text(
         _cut(whole),
         count_terms(whole),
     )
-    flags = (source.is_template, len(sections))
-    return (source.kind, source.source_id, *names, *flags, *terms), sections
+    is_whole = source.kind in WHOLE_KINDS
+    flags = (source.is_template, 1 if is_whole else len(sections))
+    document = (source.kind, source.source_id, *names, *flags, *terms)
+    return document, [] if is_whole else sections
 
 
 def _cut(terms: str) -> str:

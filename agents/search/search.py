@@ -24,7 +24,7 @@ from agents.search.finders import (
     get_finder,
 )
 from agents.search.fusion import fuse
-from agents.search.index import get_scope
+from agents.search.index import WHOLE_KINDS, get_scope
 from agents.search.query_terms import (
     QueryTerms,
     get_count_limit,
@@ -37,10 +37,13 @@ from agents.search.ranking import (
     MeanLengths,
     RankedDocument,
     Ranking,
+    SectionCandidate,
 )
 
 MAX_QUERIES = 4
 SHORTLIST = 30
+MAX_WHOLE_LINES = 100_000
+"""Where the last line of a text that is its own section is looked for at most."""
 ALL_KINDS = tuple(SearchDocument.Kind.values)
 
 
@@ -104,6 +107,17 @@ def find_code_with(project_id: UUID, name: str, limit: int) -> list[int]:
     return get_finder(Place((scope,))).list_sources(term, limit) if term else []
 
 
+def _is_whole(document: DocumentCandidate) -> bool:
+    return document.kind in WHOLE_KINDS
+
+
+def _as_section(document: DocumentCandidate) -> SectionCandidate:
+    """Return a whole document as the one section that it is."""
+    lines = (1, MAX_WHOLE_LINES)
+    own = (-document.id, document.length, document.columns)  # no row of a section has such an id
+    return SectionCandidate(*own, document.id, "", *lines)
+
+
 class _Search:
     """One search: what its phrasings share is asked of the database once."""
 
@@ -143,8 +157,9 @@ class _Search:
         """
         sections = load_sections(self.finder.find(SECTIONS, terms.sought))
         ids = {*self.finder.find(DOCUMENTS, terms.sought), *(s.document_id for s in sections)}
-        ranking = Ranking(self._load_documents(ids), self.means)
-        ranking.add_sections(sections)
+        documents = self._load_documents(ids)
+        ranking = Ranking(documents, self.means)
+        ranking.add_sections([*sections, *map(_as_section, filter(_is_whole, documents))])
         ranking.add_terms(terms.sought)
         ranked = ranking.sort()
         best = ranked[:SHORTLIST]

@@ -112,9 +112,13 @@ def _validate_entry(entry: NewEntry) -> str:
     text = entry.text.replace("\r\n", "\n").strip("\n")
     if not text.strip():
         raise ThreadRefused("The entry is empty; write what it shall say.")
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        size = 0
+    if not size or "\0" in text:
         raise ThreadRefused("An entry cannot hold NUL or half characters; leave them out.")
-    if len(text.encode()) > MAX_ENTRY_BYTES:
+    if size > MAX_ENTRY_BYTES:
         raise ThreadRefused(
             f"An entry may have {MAX_ENTRY_BYTES:,} bytes at most; write a note, and name it in "
             "the entry."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.models import Project
+from agents.models import Project, SearchDocument, SearchSection
 from agents.search.index import SearchableText, get_scope, index_documents, remove_documents
 from agents.search.search import SearchRefused, search
 
@@ -122,3 +122,20 @@ def test_a_common_word_is_dropped_where_another_is_left(
     index_notes(**{f"n{number}": "harbour" for number in range(120)}, rare="quay")
     assert list_paths(project, "harbour quay", limit=20) == ["rare.md"]
     assert len(list_paths(project, "harbour", limit=20)) == 20
+
+
+def test_an_entry_needs_no_row_of_a_section_and_ranks_as_a_note_of_one_section(
+    project: Project,
+) -> None:
+    text = "The tide is high.\n\nThe quay is long."
+    for kind in ("thread", "note"):
+        index_documents(project.pk, [SearchableText(kind, 1, "harbour", "harbour", text=text)])
+    documents = SearchDocument.objects.order_by("kind").values_list("kind", "section_count")
+    assert list(documents) == [("note", 1), ("thread", 1)]
+    assert SearchSection.objects.count() == 1
+    note, thread = (
+        search(project.pk, ["quay"], kinds=[kind]).hits[0] for kind in ("note", "thread")
+    )
+    assert note.score == thread.score
+    assert thread.first_line == 1
+    assert thread.last_line >= 3
