@@ -53,12 +53,14 @@ def main() -> int:
     parser.add_argument("--postgresql", action="store_true")
     options = parser.parse_args()
     if options.postgresql:
-        return run_on_postgresql(options.notes, options.queries)
+        return run_on_postgresql(
+            "bench.search", "--notes", str(options.notes), "--queries", str(options.queries)
+        )
     call_command("migrate", verbosity=0)
     projects = [create_project(number) for number in range(PROJECTS)]
     notes = list(generate_notes(projects, options.notes))
     ours = measure_seconds(lambda: index_notes(notes))
-    bare = BareSqlite() if connection.vendor == "sqlite" else BarePostgresql()
+    bare = create_bare()
     floor = measure_seconds(lambda: bare.index(notes))
     print(
         f"index of {options.notes:,} notes on {connection.vendor}: {ours:.1f} s,"
@@ -81,17 +83,16 @@ def tidy_up() -> None:
             cursor.execute("VACUUM ANALYZE")
 
 
-def run_on_postgresql(notes: int, queries: int) -> int:
-    """Start the database, and this program again on it."""
+def run_on_postgresql(module: str, *options: str) -> int:
+    """Start the database, and a program again on it."""
     try:
         service = Postgres()
     except Missing as missing:
-        print(f"search on PostgreSQL: skipped, {missing}")
+        print(f"{module} on PostgreSQL: skipped, {missing}")
         return 0
     with service as postgres:
         environment = {**os.environ, "DATABASE_URL": postgres.create("bench")}
-        command = [sys.executable, "-m", "bench.search", "--notes", str(notes)]
-        return subprocess.call([*command, "--queries", str(queries)], env=environment)
+        return subprocess.call([sys.executable, "-m", module, *options], env=environment)
 
 
 def create_project(number: int) -> UUID:
@@ -164,6 +165,10 @@ class BarePostgresql(Bare):
         with connection.cursor() as cursor:
             cursor.execute(statement, [f"p{project.hex} & ({query})", query])
             cursor.fetchall()
+
+
+def create_bare() -> Bare:
+    return BareSqlite() if connection.vendor == "sqlite" else BarePostgresql()
 
 
 def generate_notes(projects: list[UUID], count: int) -> Iterator[tuple[UUID, SearchableText]]:

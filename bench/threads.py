@@ -1,21 +1,27 @@
 """`python -m bench.threads`: search and reading in threads, beside bare FTS5.
 
 By default 1,000 threads with 100,000 entries in 50 projects, as many texts as `bench.search` has;
-`--threads 10000 --entries 1000000` is the size that is promised.
+`--threads 10000 --entries 1000000` is the size that is promised. With `--postgresql` on a
+PostgreSQL that is started for it, beside its own text search.
 """
 
 import argparse
 import random
 import statistics
 import sys
+from http import HTTPStatus
 from itertools import accumulate
 from uuid import UUID
 
 # Imported first: it sets Django up.
 import bench.site  # noqa: F401  # isort: skip
+from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import transaction
+from django.test import Client
 
+from agents.models import Project
 from agents.search.index import SearchableText
 from agents.vault.author import Author
 from agents.vault.project_threads import ProjectThreads
@@ -26,7 +32,8 @@ from bench.search import (
     PROJECTS,
     SHAPES,
     VOCABULARY,
-    BareSqlite,
+    Bare,
+    create_bare,
     create_project,
     get_p95,
     list_queries,
@@ -35,6 +42,8 @@ from bench.search import (
     name_word,
     report_finding,
     report_ranking,
+    run_on_postgresql,
+    tidy_up,
 )
 
 WORDS_PER_ENTRY = 25
@@ -50,20 +59,27 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1_000)
     parser.add_argument("--entries", type=int, default=100_000)
     parser.add_argument("--queries", type=int, default=100, help="of each shape")
+    parser.add_argument("--postgresql", action="store_true")
     options = parser.parse_args()
+    if options.postgresql:
+        numbers = {name: getattr(options, name) for name in ("threads", "entries", "queries")}
+        return run_on_postgresql("bench.threads", *(f"--{n}={v}" for n, v in numbers.items()))
     call_command("migrate", verbosity=0)
+    call_command("collectstatic", interactive=False, verbosity=0)
     projects = [create_project(number) for number in range(PROJECTS)]
-    bare = BareSqlite()
+    bare = create_bare()
     fill(projects, options.threads, options.entries // options.threads, bare)
+    tidy_up()
     ratios = [report_finding(shape, bare, projects, options.queries, "thread") for shape in SHAPES]
     ranking = report_ranking(projects, options.queries, "thread")
     print(f"finding: p95 at most {max(ratios):.2f} times a bare match; bound {MAX_FIND_RATIO:.0f}")
     print(f"ranking: p95 {ranking:.1f} ms of CPU; bound {MAX_RANK_MS:.0f}")
     report_use(projects, options.threads, options.queries)
+    report_pages(projects, options.queries)
     return 0
 
 
-def fill(projects: list[UUID], threads: int, entries: int, bare: BareSqlite) -> None:
+def fill(projects: list[UUID], threads: int, entries: int, bare: Bare) -> None:
     """Write threads as an import does, and the same texts into a bare table."""
     chance = random.Random(16)
     pool = generate_texts(chance)
@@ -123,7 +139,38 @@ def report_use(projects: list[UUID], threads: int, count: int) -> None:
             measure_ms(lambda: push_entry(project, name, entry, Author.importer()))  # noqa: B023  # the same
         )
     for what, values in spent.items():
-        print(f"{what:9} p50 {statistics.median(values):6.2f} ms of CPU, p95 {get_p95(values):.2f}")
+        report(what, values)
+
+
+def report_pages(projects: list[UUID], count: int) -> None:
+    """Print what the pages of the library cost, as whole requests of a member."""
+    settings.ALLOWED_HOSTS = ["testserver"]
+    ada, client = User.objects.create_user("ada"), Client()
+    client.force_login(ada)
+    spent: dict[str, list[float]] = {"list page": [], "a thread's page": [], "search page": []}
+    queries = list_queries("middling", count)
+    for number in range(count):
+        place = number % len(projects)
+        Project.objects.get(pk=projects[place]).members.add(ada)
+        library = f"/library/project-{place}"
+        words = "+".join(queries[number])
+        addresses = ("threads/", f"threads/thread%20{place}/", f"search/?type=thread&q={words}")
+        for name, address in zip(spent, addresses, strict=True):
+            url = f"{library}/{address}"
+            spent[name].append(measure_ms(lambda: read_page(client, url)))  # noqa: B023  # called at once
+    for what, values in spent.items():
+        report(what, values[1:])  # the first one warms up
+
+
+def read_page(client: Client, url: str) -> None:
+    status = client.get(url, secure=True).status_code
+    if status != HTTPStatus.OK:
+        raise RuntimeError(f"{url} was answered {status}")
+
+
+def report(what: str, values: list[float]) -> None:
+    p50, p95 = statistics.median(values), get_p95(values)
+    print(f"{what:16} p50 {p50:6.2f} ms, p95 {p95:6.2f}")
 
 
 if __name__ == "__main__":
