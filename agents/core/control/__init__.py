@@ -1,0 +1,20 @@
+"""What people may write to control a run, read with places and bounded in cost. Pure.
+
+`problems` says what is wrong where, `expression` reads one line of a small part of Python, `kinds`
+are what its values can be, and `language` is what a use of it allows.
+"""
+
+from agents.core.control.evaluation import Unanswerable
+from agents.core.control.expression import Expression, InvalidExpression, parse_expression
+from agents.core.control.language import ARITHMETIC_SYNTAX, Language
+from agents.core.control.problems import PlacedProblem
+
+__all__ = [
+    "ARITHMETIC_SYNTAX",
+    "Expression",
+    "InvalidExpression",
+    "Language",
+    "PlacedProblem",
+    "Unanswerable",
+    "parse_expression",
+]

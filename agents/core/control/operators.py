@@ -1,0 +1,135 @@
+"""Arithmetic and comparisons of expressions: closures that check what they are given."""
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from agents.core.control.evaluation import Evaluation, Run, Unanswerable
+from agents.core.control.kinds import kind_of
+from agents.core.control.language import Language
+
+Place = tuple[int, int]
+_NUMBERS = frozenset({int, float})
+
+ARITHMETIC: Mapping[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Add: ("+", operator.add),
+    ast.Sub: ("-", operator.sub),
+    ast.Mult: ("*", operator.mul),
+    ast.Div: ("/", operator.truediv),
+    ast.FloorDiv: ("//", operator.floordiv),
+    ast.Mod: ("%", operator.mod),
+    ast.Pow: ("**", operator.pow),
+}
+ORDERINGS: Mapping[type[ast.cmpop], tuple[str, Callable[[Any, Any], Any]]] = {
+    ast.Lt: ("<", operator.lt),
+    ast.LtE: ("<=", operator.le),
+    ast.Gt: (">", operator.gt),
+    ast.GtE: (">=", operator.ge),
+}
+
+
+def build_arithmetic(
+    op: type[ast.operator], left: Run, right: Run, place: Place, language: Language
+) -> Run:
+    """Return what works out an operation on two numbers, or joins two texts."""
+    symbol, compute = ARITHMETIC[op]
+    if op is ast.Pow:
+        compute = _bound_powers(language.max_exponent, place)
+    limit, max_text = language.max_number, language.max_text
+
+    def run(evaluation: Evaluation) -> Any:
+        first, second = left(evaluation), right(evaluation)
+        if type(first) in _NUMBERS and type(second) in _NUMBERS:
+            try:
+                value = compute(first, second)
+            except ZeroDivisionError:
+                raise Unanswerable(place, "this divides by zero") from None
+            except OverflowError:
+                raise Unanswerable(place, "the number is too large") from None
+            return check_number(value, limit, place)
+        if symbol == "+" and type(first) is str and type(second) is str:
+            if len(first) + len(second) > max_text:
+                raise Unanswerable(place, f"the text is longer than {max_text:,} characters")
+            return first + second
+        raise Unanswerable(place, describe_misfit(symbol, first, second))
+
+    return run
+
+
+def _bound_powers(limit: int, place: Place) -> Callable[[Any, Any], Any]:
+    def compute_power(base: Any, exponent: Any) -> Any:
+        if abs(exponent) > limit:
+            raise Unanswerable(place, f"powers above {limit} are not worked out")
+        return base**exponent
+
+    return compute_power
+
+
+def check_number(value: Any, limit: int, place: Place) -> Any:
+    """Return a result that is a real number within the limit, or raise Unanswerable."""
+    if type(value) is complex:
+        raise Unanswerable(place, "this is not a real number")
+    if not -limit <= value <= limit:
+        raise Unanswerable(place, "the number is too large")
+    return value
+
+
+def describe_misfit(symbol: str, first: Any, second: Any) -> str:
+    return f"{symbol} cannot be used on {kind_of(first).name} and {kind_of(second).name}"
+
+
+def build_sign(operand: Run, place: Place, *, negative: bool) -> Run:
+    """Return what gives a number its sign."""
+
+    def run(evaluation: Evaluation) -> Any:
+        value = operand(evaluation)
+        if type(value) not in _NUMBERS:
+            raise Unanswerable(place, f"- cannot be used on {kind_of(value).name}")
+        return -value if negative else value
+
+    return run
+
+
+def build_comparison(op: type[ast.cmpop], left: Run, right: Run, place: Place) -> Run:
+    """Return what compares two values."""
+    if op is ast.Eq:
+        return lambda evaluation: left(evaluation) == right(evaluation)
+    if op is ast.NotEq:
+        return lambda evaluation: left(evaluation) != right(evaluation)
+    if op is ast.In:
+        return _build_membership(left, right, place)
+    if op is ast.NotIn:
+        contains = _build_membership(left, right, place)
+        return lambda evaluation: not contains(evaluation)
+    return _build_ordering(op, left, right, place)
+
+
+def _build_ordering(op: type[ast.cmpop], left: Run, right: Run, place: Place) -> Run:
+    """Return what puts two values in order. Nothing is neither more nor less than anything."""
+    symbol, compare = ORDERINGS[op]
+
+    def run(evaluation: Evaluation) -> bool:
+        first, second = left(evaluation), right(evaluation)
+        try:
+            return bool(compare(first, second))
+        except TypeError:
+            if first is None or second is None:
+                return False
+            raise Unanswerable(place, describe_misfit(symbol, first, second)) from None
+
+    return run
+
+
+def _build_membership(left: Run, right: Run, place: Place) -> Run:
+    def run(evaluation: Evaluation) -> bool:
+        item, container = left(evaluation), right(evaluation)
+        if container is None:
+            return False
+        evaluation.spend_on(container, place)
+        try:
+            return item in container
+        except TypeError:
+            raise Unanswerable(place, describe_misfit("in", item, container)) from None
+
+    return run
