@@ -26,7 +26,7 @@ from agents.models import Project
 from agents.search.analysis import parse_query
 from agents.search.candidates import load_documents, load_sections
 from agents.search.finders import DOCUMENTS, MAX_CANDIDATES, SECTIONS, Place, get_finder
-from agents.search.index import SearchableText, get_scope, index_documents
+from agents.search.index import WHOLE_KINDS, SearchableText, get_scope, index_documents
 from agents.search.query_terms import QueryTerms, get_count_limit, list_terms, weigh_terms
 from agents.search.ranking import MeanLengths, Ranking
 from agents.search.search import SHORTLIST, search
@@ -241,14 +241,16 @@ def find_candidates(
     project: UUID, query: str, kind: str = "note"
 ) -> tuple[QueryTerms, list[int], list[int]]:
     """All that a search asks of the database before it ranks."""
-    finder = get_finder(Place((get_scope(project, kind),)))
+    has_sections = kind not in WHOLE_KINDS
+    finder = get_finder(Place((get_scope(project, kind),), has_sections=has_sections))
     words = parse_query(query)
     size = finder.size
     counts = finder.count_documents(list_terms(words), get_count_limit(size.documents))
     terms = weigh_terms(words, counts, size.documents)
     if not terms.sought:
         return terms, [], []
-    documents, sections = (finder.find(table, terms.sought) for table in (DOCUMENTS, SECTIONS))
+    documents = finder.find(DOCUMENTS, terms.sought)
+    sections = finder.find(SECTIONS, terms.sought) if has_sections else []
     if len(sections) == MAX_CANDIDATES:
         finder.find(SECTIONS, terms.sought, documents[:SHORTLIST])
     return terms, documents, sections

@@ -31,6 +31,8 @@ class Place:
 
     scopes: tuple[str, ...]
     source_ids: Collection[int] | None = None
+    has_sections: bool = True
+    """Whether a document there can have sections; not to ask for them saves time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,14 @@ class Finder:
     def size(self) -> Size:
         """What there is to look through."""
         marks = ", ".join(["%s"] * len(self.place.scopes))
+        sections = "sum(section_count)" if self.place.has_sections else "count(*)"
         statement = (
-            f"SELECT count(*), sum(length), sum(section_count) FROM {DOCUMENTS}"  # noqa: S608  # our own names
+            f"SELECT count(*), sum(length), {sections} FROM {DOCUMENTS}"  # noqa: S608  # our own names
             f" WHERE scope IN ({marks})"
         )
         found = fetch(statement, self.place.scopes)[0]
-        documents, length, sections = (int(number or 0) for number in found)
-        return Size(documents, length / max(1, documents), length / max(1, sections))
+        documents, length, parts = (int(number or 0) for number in found)
+        return Size(documents, length / max(1, documents), length / max(1, parts))
 
     def count_documents(self, terms: Collection[str], limit: int) -> dict[str, int]:
         """Return how many documents have each term; it stops counting at the limit."""

@@ -97,7 +97,8 @@ def search(
             [*words, *parse_identifiers(query)]
             for words, query in zip(phrasings, queries, strict=True)
         ]
-    return _Search(get_finder(Place(scopes, source_ids)), phrasings).run(max(1, limit))
+    place = Place(scopes, source_ids, has_sections=not WHOLE_KINDS.issuperset(kinds))
+    return _Search(get_finder(place), phrasings).run(max(1, limit))
 
 
 def find_code_with(project_id: UUID, name: str, limit: int) -> list[int]:
@@ -155,7 +156,7 @@ class _Search:
         and by more of its sections. So what stands at the end of a finder's list, where databases
         differ, does not come among the first.
         """
-        sections = load_sections(self.finder.find(SECTIONS, terms.sought))
+        sections = self._find_sections(terms)
         ids = {*self.finder.find(DOCUMENTS, terms.sought), *(s.document_id for s in sections)}
         documents = self._load_documents(ids)
         ranking = Ranking(documents, self.means)
@@ -172,6 +173,11 @@ class _Search:
         ranked = [*ranking.sort(), *ranked[SHORTLIST:]]
         self._keep_best(ranked)
         return [each.document.id for each in ranked]
+
+    def _find_sections(self, terms: QueryTerms) -> list[SectionCandidate]:
+        if not self.finder.place.has_sections:
+            return []
+        return load_sections(self.finder.find(SECTIONS, terms.sought))
 
     def _load_documents(self, ids: set[int]) -> list[DocumentCandidate]:
         new = load_documents(ids - self.documents.keys())
