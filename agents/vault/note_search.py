@@ -18,7 +18,13 @@ from agents.vault.service import NoteHit, NoteSearchResult
 
 
 def search_notes(
-    project_id: UUID, queries: Sequence[str], *, limit: int, folder: str = "", tag: str = ""
+    project_id: UUID,
+    queries: Sequence[str],
+    *,
+    limit: int,
+    folder: str = "",
+    tag: str = "",
+    as_typed: bool = False,
 ) -> NoteSearchResult:
     """Return the best notes for one to four phrasings, below a folder or with a tag if given."""
     try:
@@ -28,6 +34,7 @@ def search_notes(
             limit=limit,
             kinds=[SearchDocument.Kind.NOTE],
             source_ids=_find_chosen(project_id, folder, tag),
+            as_typed=as_typed,
         )
     except SearchRefused as error:
         raise NoteRefused(str(error)) from None

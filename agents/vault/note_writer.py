@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +20,13 @@ from agents.models.vault import MAX_KEY_LENGTH, MAX_NAME_LENGTH
 from agents.search.index import index_documents, remove_documents
 from agents.vault.author import Author
 from agents.vault.errors import NoteRefused
+from agents.vault.link_texts import (
+    LinkText,
+    iterate_called,
+    iterate_renamed,
+    list_link_texts,
+    load_link_texts,
+)
 from agents.vault.parsing import Link, ParsedNote, parse_note
 from agents.vault.paths import make_key, make_name_key
 from agents.vault.row_writer import adapt_time, adapt_uuid, delete_rows, insert_rows, update_rows
@@ -85,12 +93,13 @@ def write_changes(project_id: UUID, changes: Sequence[NoteChange], author: Autho
     for change in changes:
         change.apply(now)
     existing = [change.note for change in changes if change.note.pk]
+    texts_before = load_link_texts([note.pk for note in existing])
     if existing:
         update_rows(Note, _NOTE_COLUMNS, map(_list_values, existing))
     _insert_notes(project_id, [change.note for change in changes if not change.note.pk])
     _insert_versions(changes, author, now)
     _replace_details(project_id, changes, [note.pk for note in existing])
-    _replace_index(project_id, changes)
+    _replace_index(project_id, changes, texts_before)
 
 
 def _insert_notes(project_id: UUID, notes: list[Note]) -> None:
@@ -164,17 +173,19 @@ def _describe(link: Link) -> tuple[Any, ...]:
     return (*place, link.target, link.fragment, link.label)
 
 
-def _replace_index(project_id: UUID, changes: Iterable[NoteChange]) -> None:
-    """Let search find what notes say now, and not those in the trash."""
+def _replace_index(
+    project_id: UUID, changes: Sequence[NoteChange], texts_before: set[LinkText]
+) -> None:
+    """Let search find what notes say now and what links call them, and none in the trash."""
     gone = [change.note.pk for change in changes if change.note.deleted_at is not None]
     if gone:
         remove_documents(project_id, SearchDocument.Kind.NOTE, gone)
-    texts = (
-        build_searchable_text(change.note, change.parsed)
-        for change in changes
-        if change.note.deleted_at is None
-    )
-    index_documents(project_id, texts)
+    live = [(c.note, c.parsed) for c in changes if c.note.deleted_at is None]
+    texts = list_link_texts(link for _, parsed in live for link in parsed.links)
+    renamed = iterate_renamed(project_id, texts ^ texts_before, [c.note.pk for c in changes])
+    read = ((note, parse_note(note.path, note.text)) for note in renamed)
+    called = iterate_called(project_id, chain(live, read))
+    index_documents(project_id, (build_searchable_text(*each) for each in called))
 
 
 def decompress_body(version: NoteVersion) -> str:

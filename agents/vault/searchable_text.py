@@ -1,6 +1,7 @@
 """What search shall find of a note."""
 
 import re
+from collections.abc import Iterable
 
 from agents.models import Note, SearchDocument
 from agents.search.index import SearchableText
@@ -14,14 +15,16 @@ TEMPLATE_FOLDERS = frozenset({"template", "templates", "vorlage", "vorlagen"})
 _DRAWING = re.compile(r"^(?:%%\s*\n)?#{1,2} Drawing\s*$", re.MULTILINE)
 
 
-def build_searchable_text(note: Note, parsed: ParsedNote) -> SearchableText:
+def build_searchable_text(
+    note: Note, parsed: ParsedNote, link_texts: Iterable[str] = ()
+) -> SearchableText:
     """Return a note as the index takes it."""
     return SearchableText(
         kind=SearchDocument.Kind.NOTE,
         source_id=note.pk,
         path=note.path,
         title=note.title,
-        extra=" ".join([*parsed.tags, *parsed.aliases]),
+        extra=" ".join([*parsed.tags, *parsed.aliases, *link_texts]),
         text=_get_words(note, parsed),
         is_template=is_template(note.path),
     )

@@ -12,10 +12,13 @@ from agents.vault.thread_service import EntryHit, EntrySearchResult
 from agents.vault.threads import Status
 
 
-def search_threads(project_id: UUID, queries: Sequence[str], *, limit: int) -> EntrySearchResult:
+def search_threads(
+    project_id: UUID, queries: Sequence[str], *, limit: int, as_typed: bool = False
+) -> EntrySearchResult:
     """Return the best entries for one to four phrasings, those of archived threads too."""
     try:
-        found = search(project_id, queries, limit=limit, kinds=[SearchDocument.Kind.THREAD])
+        kinds = [SearchDocument.Kind.THREAD]
+        found = search(project_id, queries, limit=limit, kinds=kinds, as_typed=as_typed)
     except SearchRefused as error:
         raise ThreadRefused(str(error)) from None
     return EntrySearchResult(build_entry_hits(project_id, found), found.missing_words)
