@@ -9,6 +9,7 @@ from agents.code.service import CodeHit, CodeRefused, CodeSearchResult
 from agents.models import CodeFile, CodeSymbol, SearchDocument
 from agents.search.code_analysis import analyse_code
 from agents.search.search import SearchHit, SearchRefused, SearchResult, search
+from agents.search.snippets import find_terms
 
 MAX_SNIPPET_CHARS = 480
 MAX_WEIGHED_CHARS = 1_000
@@ -17,7 +18,12 @@ _EXACT_BONUS = 1.5
 
 
 def search_code(
-    project_id: UUID, queries: Sequence[str], *, limit: int, language: str = ""
+    project_id: UUID,
+    queries: Sequence[str],
+    *,
+    limit: int,
+    language: str = "",
+    as_typed: bool = False,
 ) -> CodeSearchResult:
     """Return the best files for one to four phrasings, of one language if given."""
     files = CodeFile.objects.filter(project=project_id)
@@ -34,6 +40,7 @@ def search_code(
             limit=limit,
             kinds=[SearchDocument.Kind.CODE],
             source_ids=chosen,
+            as_typed=as_typed,
         )
     except SearchRefused as error:
         raise CodeRefused(str(error)) from None
@@ -85,6 +92,6 @@ class _LineWeigher:
 
     def __call__(self, line: str) -> float:
         part = line[:MAX_WEIGHED_CHARS]
-        present = self._weights.keys() & analyse_code(part).split()
+        present = find_terms(analyse_code(part), self._weights)
         exact = any(pattern.search(part) for pattern in self._exact)
         return sum(self._weights[term] for term in present) + self._bonus * exact

@@ -41,5 +41,16 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == "e" else word
 
 
+def list_completed_stems(word: str) -> list[str]:
+    """Return the stems that a folded word may get by the rest of an ending, as `landi` by `ng`."""
+    rests = (
+        suffix[cut:]
+        for suffix in _SUFFIXES
+        for cut in range(1, len(suffix))
+        if word.endswith(suffix[:cut])
+    )
+    return list(dict.fromkeys(stem(word + rest) for rest in rests))
+
+
 def stems(text: str) -> list[str]:
     return [stem(word) for word in WORD_PATTERN.findall(fold(text))]

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from dataclasses import dataclass, replace
 
-from agents.core.stemming import fold, stem
+from agents.core.stemming import fold, list_completed_stems, stem
 
 MAX_TERM_CHARS = 40
 MAX_QUERY_CHARS = 2_000
@@ -18,6 +18,9 @@ MAX_QUERY_WORDS = 32
 """Of a query so many words are looked up; `search` goes on with the rarest of them."""
 MIN_PART_CHARS = 5
 MIN_COMPOUND_CHARS = 9
+MIN_PREFIX_CHARS = 3
+PREFIX_SIGN = "*"
+"""Ends a term of a query that stands for all terms that begin with it."""
 _MAX_CACHED_WORDS = 200_000
 _STOP_WORDS_TEXT = """
 a an and any are as at be been but by can could did do does for from had has have how i if in
@@ -61,6 +64,8 @@ class QueryWord:
     terms: tuple[str, ...]
     part_lists: tuple[tuple[str, ...], ...] = ()
     is_filler: bool = False
+    is_unfinished: bool = False
+    """Somebody may still be typing it: its parts are what it may become."""
 
 
 def analyse(text: str) -> str:
@@ -73,11 +78,21 @@ def count_terms(analysed: str) -> int:
     return analysed.count(" ") - 1 if analysed else 0
 
 
-def parse_query(query: str) -> list[QueryWord]:
-    """Return the words of a query, once each. Where all would be fillers, none is."""
+def get_pattern(term: str) -> str:
+    """Return what an analysed text holds that has a term of a query."""
+    return f" {term[:-1]}" if term.endswith(PREFIX_SIGN) else f" {term} "
+
+
+def parse_query(query: str, *, as_typed: bool = False) -> list[QueryWord]:
+    """Return the words of a query, once each. Where all would be fillers, none is.
+
+    As it is typed, its last word may be the beginning of another one.
+    """
     words: dict[tuple[str, ...], QueryWord] = {}
-    for written in _find_words(query[:MAX_QUERY_CHARS]):
-        word = _parse_word(written)
+    every = _find_words(query[:MAX_QUERY_CHARS])
+    for number, written in enumerate(every, 1):
+        is_last = as_typed and number == len(every)
+        word = _parse_unfinished(written) if is_last else _parse_word(written)
         if word.terms:
             words.setdefault(word.terms, word)
         if len(words) == MAX_QUERY_WORDS:
@@ -148,6 +163,21 @@ def _parse_word(word: str) -> QueryWord:
         each = tuple((letter,) for letter in dict.fromkeys(letters))
         return QueryWord(word, tuple(dict.fromkeys(terms)), each)
     return QueryWord(word, tuple(terms), _list_compound_parts(folded, terms))
+
+
+def _parse_unfinished(word: str) -> QueryWord:
+    """Read a word that may go on: with other letters, or with the rest of an ending."""
+    parsed, folded = _parse_word(word), _fold_word(word)
+    if parsed.is_filler or len(parsed.terms) != 1 or _SPACELESS_PATTERN.search(folded):
+        return parsed
+    (term,) = parsed.terms
+    if len(term) < MIN_PREFIX_CHARS:
+        return parsed
+    completed = (_NO_TERM_PATTERN.sub("", stem) for stem in list_completed_stems(folded))
+    ends = [(each[:MAX_TERM_CHARS],) for each in completed if each and each != term]
+    heads, *tails = parsed.part_lists or ((),)
+    lists = ((term + PREFIX_SIGN, *heads), *ends, *tails)
+    return replace(parsed, part_lists=lists, is_unfinished=True)
 
 
 def _list_compound_parts(word: str, terms: list[str]) -> tuple[tuple[str, ...], ...]:

@@ -14,8 +14,9 @@ from typing import Any
 from django.db import connection
 
 from agents.models import SearchDocument, SearchSection
+from agents.search.analysis import PREFIX_SIGN
 from agents.search.ranking import K1, B
-from agents.search.vectors import LABEL_WEIGHTS, RANK_TO_COUNT, build_query
+from agents.search.vectors import LABEL_WEIGHTS, RANK_TO_COUNT, build_query, quote_term
 
 MAX_CANDIDATES = 200
 DOCUMENTS, SECTIONS = SearchDocument._meta.db_table, SearchSection._meta.db_table
@@ -145,9 +146,13 @@ class SqliteFinder(Finder):
 
     def _build_match(self, terms: Iterable[str]) -> str:
         scopes = " OR ".join(f'"{scope}"' for scope in self.place.scopes)
-        words = " OR ".join(f'"{term}"' for term in terms)
+        words = " OR ".join(map(_quote_term, terms))
         columns = "{title_terms heading_terms extra_terms body_terms}"
         return f"scope : ({scopes}) AND {columns} : ({words})"
+
+
+def _quote_term(term: str) -> str:
+    return f'"{term[:-1]}"*' if term.endswith(PREFIX_SIGN) else f'"{term}"'
 
 
 class PostgresqlFinder(Finder):
@@ -189,7 +194,9 @@ class PostgresqlFinder(Finder):
         )
         norm = [K1 * (1 - B), K1 * B / (mean or 1)]
         labels = list(LABEL_WEIGHTS)
-        gains = [[weight, RANK_TO_COUNT, labels, f"'{term}'"] for term, weight in weights.items()]
+        gains = [
+            [weight, RANK_TO_COUNT, labels, quote_term(term)] for term, weight in weights.items()
+        ]
         query = build_query(self.place.scopes, weights)
         ranked = chain.from_iterable(gains)
         found = fetch(statement, [*norm, query, *arguments, *ranked, MAX_CANDIDATES])

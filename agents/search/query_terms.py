@@ -64,10 +64,12 @@ def weigh_terms(words: Sequence[QueryWord], counts: Mapping[str, int], total: in
     others |= dict.fromkeys(fillers, FILLER_WEIGHT)
     for word in words:
         parts = [part for part in _find_parts(word, counts) if counts[part] <= common]
-        if _is_known(word, counts):
+        if _is_known(word, counts) and not word.is_unfinished:
             others = dict.fromkeys(parts, PART_WEIGHT) | others
         else:
             sought = dict.fromkeys(parts, UNKNOWN_PART_WEIGHT) | sought
+    if not sought:  # whatever was typed so far is common
+        sought = dict.fromkeys(_find_parts(words[-1], counts), 1.0) if words else {}
     return QueryTerms(
         {term: weight * compute_idf(counts[term], total) for term, weight in sought.items()},
         {

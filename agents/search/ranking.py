@@ -8,6 +8,8 @@ column.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from agents.search.analysis import get_pattern
+
 K1, B = 1.2, 0.75
 DOCUMENT_WEIGHTS = (8.0, 4.0, 3.0, 1.0)
 SECTION_WEIGHTS = (4.0, 3.0, 2.0, 1.0)
@@ -127,7 +129,7 @@ def _add_scores(
     mean_length: float,
 ) -> None:
     """Add the BM25 of these terms to the score of each row."""
-    terms = [(f" {term} ", weight) for term, weight in weights.items()]
+    terms = [(get_pattern(term), weight) for term, weight in weights.items()]
     for row in rows:
         norm = K1 * (1 - B + B * row.length / mean_length) if mean_length else K1
         columns = [(t, w) for t, w in zip(row.columns, column_weights, strict=True) if t]

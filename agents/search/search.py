@@ -83,15 +83,17 @@ def search(
     limit: int = 5,
     kinds: Sequence[str] = ALL_KINDS,
     source_ids: Collection[int] | None = None,
+    as_typed: bool = False,
 ) -> SearchResult:
     """Return the best documents of a project, best first; templates come last.
 
-    With `source_ids`, no others are looked at.
+    With `source_ids`, no others are looked at. As queries are typed, their last words may be the
+    beginnings of others.
     """
     if not 1 <= len(queries) <= MAX_QUERIES:
         raise SearchRefused(f"Pass 1 to {MAX_QUERIES} queries, not {len(queries)}.")
     scopes = tuple(get_scope(project_id, kind) for kind in kinds)
-    phrasings = [parse_query(query) for query in queries]
+    phrasings = [parse_query(query, as_typed=as_typed) for query in queries]
     if SearchDocument.Kind.CODE in kinds:
         phrasings = [
             [*words, *parse_identifiers(query)]

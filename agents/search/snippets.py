@@ -1,9 +1,9 @@
 """The line of a text that says why it was found. Pure: from lines and the terms looked for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.search.analysis import analyse
+from agents.search.analysis import analyse, get_pattern
 
 MAX_CHARS = 480
 _HEADING_SHARE = 0.9
@@ -34,9 +34,14 @@ def build_snippet(
 
 
 def _weigh_line(line: str, weights: Mapping[str, float]) -> float:
-    found = weights.keys() & analyse(line).split()
+    found = find_terms(analyse(line), weights)
     share = _HEADING_SHARE if line.startswith("#") else 1.0
     return share * sum(weights[term] for term in found)
+
+
+def find_terms(analysed: str, terms: Iterable[str]) -> list[str]:
+    """Return the terms of a query that an analysed text has."""
+    return [term for term in terms if get_pattern(term) in analysed]
 
 
 def _shorten(line: str, weights: Mapping[str, float]) -> str:
@@ -52,7 +57,7 @@ def _shorten(line: str, weights: Mapping[str, float]) -> str:
 def _find_telling_word(text: str, weights: Mapping[str, float]) -> int:
     place = 0
     for word in text.split(" "):
-        if not weights.keys().isdisjoint(analyse(word).split()):
+        if find_terms(analyse(word), weights):
             return place
         place += len(word) + 1
     return 0

@@ -8,6 +8,8 @@ among the terms, behind a sign that no term has.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from agents.search.analysis import PREFIX_SIGN
+
 SCOPE_SIGN = "@"
 _STEPS = (("A", 10.0), ("B", 4.0), ("C", 2.0), ("D", 0.0))
 """Labels, and from which weighted count on a term has them."""
@@ -31,8 +33,12 @@ def build_vector(weights: Sequence[float], scope: str, *columns: str) -> str:
 def build_query(scopes: Iterable[str], terms: Iterable[str]) -> str:
     """Return the tsquery of rows in one of these scopes that have one of the terms."""
     scope = " | ".join(f"'{SCOPE_SIGN}{scope}'" for scope in scopes)
-    words = " | ".join(f"'{term}'" for term in terms)
-    return f"({scope}) & ({words})"
+    return f"({scope}) & ({' | '.join(map(quote_term, terms))})"
+
+
+def quote_term(term: str) -> str:
+    """Return a term as a tsquery has it."""
+    return f"'{term[:-1]}':*" if term.endswith(PREFIX_SIGN) else f"'{term}'"
 
 
 def _get_label(count: float) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from agents.code.project_code import ProjectCode
+from agents.code.code_search import search_code
 from agents.code.service import CodeHit
 from agents.models import Project
 from agents.vault.note_search import search_notes
@@ -76,7 +76,12 @@ def search_library(search: LibrarySearch) -> LibraryHits:
 
 def _find_notes(search: LibrarySearch) -> LibraryHits:
     found = search_notes(
-        search.project.pk, [search.query], limit=MAX_HITS, tag=search.tag, folder=search.folder
+        search.project.pk,
+        [search.query],
+        limit=MAX_HITS,
+        tag=search.tag,
+        folder=search.folder,
+        as_typed=True,
     )
     return LibraryHits([_show_note(search.project, hit) for hit in found.hits], found.missing_words)
 
@@ -97,7 +102,7 @@ def _show_note(project: Project, hit: NoteHit) -> LibraryHit:
 
 
 def _find_entries(search: LibrarySearch) -> LibraryHits:
-    found = search_threads(search.project.pk, [search.query], limit=MAX_HITS)
+    found = search_threads(search.project.pk, [search.query], limit=MAX_HITS, as_typed=True)
     hits = [_show_entry(search.project, hit) for hit in found.hits]
     return LibraryHits(hits, found.missing_words)
 
@@ -116,7 +121,7 @@ def _show_entry(project: Project, hit: EntryHit) -> LibraryHit:
 
 
 def _find_code(search: LibrarySearch) -> LibraryHits:
-    found = ProjectCode(search.project.pk).search([search.query], MAX_HITS)
+    found = search_code(search.project.pk, [search.query], limit=MAX_HITS, as_typed=True)
     return LibraryHits([_show_code(search.project, hit) for hit in found.hits], found.missing_words)
 
 

@@ -139,3 +139,47 @@ def test_an_entry_needs_no_row_of_a_section_and_ranks_as_a_note_of_one_section(
     assert note.score == thread.score
     assert thread.first_line == 1
     assert thread.last_line >= 3
+
+
+@pytest.mark.parametrize("typed", ["har", "harbo", "old harbou", "harbours", "Hárb"])
+def test_the_word_that_is_being_typed_may_be_the_beginning_of_one(
+    project: Project, index_notes: IndexNotes, typed: str
+) -> None:
+    index_notes(a="The harbour", b="A harp", c="Ships")
+    found = list_paths(project, typed, as_typed=True)
+    assert found[0] == "a.md" or typed == "har"
+    assert {"a.md"} <= {*found} <= {"a.md", "b.md"}
+    assert search(project.id, [typed], as_typed=True).missing_words in ((), ("old",))
+
+
+@pytest.mark.parametrize("typed", ["land", "landi", "landin", "landing", "landings"])
+def test_a_word_is_found_at_every_letter_of_its_ending(
+    project: Project, index_notes: IndexNotes, typed: str
+) -> None:
+    index_notes(a="Landing stages", b="Ships")
+    assert list_paths(project, typed, as_typed=True) == ["a.md"]
+
+
+def test_a_whole_word_comes_before_longer_ones(project: Project, index_notes: IndexNotes) -> None:
+    index_notes(a="a portfolio of ships", b="a port of ships")
+    assert list_paths(project, "port", as_typed=True) == ["b.md", "a.md"]
+    assert list_paths(project, "port") == ["b.md"]
+
+
+def test_words_before_the_last_are_whole(project: Project, index_notes: IndexNotes) -> None:
+    index_notes(a="The harbour", b="Ships")
+    found = search(project.id, ["harb ship"], as_typed=True)
+    assert [hit.path for hit in found.hits] == ["b.md"]
+    assert found.missing_words == ("harb",)
+
+
+def test_a_beginning_that_most_notes_have_is_looked_for_if_nothing_else_is(
+    project: Project, index_notes: IndexNotes
+) -> None:
+    index_notes(**{f"note{number}": "the harbour" for number in range(60)})
+    assert len(list_paths(project, "harb", as_typed=True, limit=20)) == 20
+
+
+def test_a_compound_is_split_while_it_is_typed(project: Project, index_notes: IndexNotes) -> None:
+    index_notes(a="Gebühren im Hafen", b="Schiffe")
+    assert list_paths(project, "Hafengebühren", as_typed=True) == ["a.md"]

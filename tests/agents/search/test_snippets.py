@@ -41,3 +41,8 @@ def test_a_long_line_is_cut_around_the_word() -> None:
 
 def test_a_text_that_has_become_shorter_is_no_error() -> None:
     assert build_snippet(["one"], 40, 50, weigh("permit")) == NoteSnippet(1, "one")
+
+
+def test_a_snippet_shows_a_word_that_was_typed_in_part() -> None:
+    snippet = build_snippet(["ships", "the harbour"], 1, 2, {"harb*": 1.0})
+    assert snippet.text == "the harbour"

@@ -89,3 +89,13 @@ def test_only_words_that_nothing_has_are_named(shelf: Shelf) -> None:
     given = {"q": "quartz clock zebra"}
     html = shelf.ada.get(shelf.address("search/"), given).content.decode()
     assert Page(html).text("s") == "zebra"
+
+
+def test_the_beginning_of_a_word_finds_notes_threads_and_code(shelf: Shelf) -> None:
+    add_note(shelf.project, "Deep.md", "A zincography.\n")
+    push_entry(shelf.project.pk, "log", NewEntry("More zincography."), Author.importer())
+    add_code(shelf.project, "zinc.py", "def draw_zincography():\n    pass\n")
+    html = shelf.ada.get(shelf.address("search/"), {"q": "zincog"}, headers=HTMX).content.decode()
+    hits = [a["href"].partition("?")[0] for a in Page(html).all("a")]
+    ends = ("notes/Deep.md", "threads/log/", "code/files/zinc.py")
+    assert [end for end in ends if not any(end in hit for hit in hits)] == []
