@@ -142,7 +142,7 @@ def _select_texts(
     )
     with connection.cursor() as cursor:
         cursor.execute(statement, arguments)
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 def _mark(values: Collection[object]) -> str:
