@@ -67,7 +67,7 @@ test-long: $(READY) ## run the long tests, with their figures
 	$(PY) -m pytest -m long -s $(ARGS)
 
 test-scale: $(READY) ## run the tests on PostgreSQL and Redis, started for them if installed
-	$(PY) -m pytest -m scale -rs $(ARGS)
+	$(PY) -m pytest $(PARALLEL) -m scale -rs $(ARGS)
 
 faults: $(READY) ## break the server in every way, in full: make faults ARGS="--only kill --seed 2"
 	$(PY) -m tests.faults $(ARGS)
