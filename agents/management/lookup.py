@@ -9,7 +9,7 @@ from agents.models.users import LOCAL_USER
 from agents.projects.errors import ProjectError
 from agents.projects.queries import projects_for
 from agents.projects.services import create_project
-from agents.vault.sample import create_sample_project
+from agents.sample import create_sample_project
 
 
 def find_user(name: str | None) -> User:

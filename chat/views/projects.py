@@ -16,7 +16,7 @@ from agents.models import Membership, Project
 from agents.projects import invitations, members, queries, services
 from agents.projects.errors import InvalidName, ProjectError, ProjectForbidden
 from agents.projects.queries import Role
-from agents.vault.sample import create_sample_project
+from agents.sample import create_sample_project
 from agents.web.requests import get_user
 from chat.views.current_project import go_into_project
 
