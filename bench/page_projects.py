@@ -4,9 +4,9 @@ from django.contrib.auth.models import User
 
 from agents.models import Membership, Project, Thread, ThreadEntry
 from agents.projects import invitations, members, services
+from agents.sample import create_sample_project
 from agents.vault.author import Author
 from agents.vault.notes import create_note, save_note
-from agents.sample import create_sample_project
 from agents.vault.threads import NewEntry, push_entries, set_status, withdraw_entries
 from tests.support.code import add_checkout, add_gauge
 

@@ -22,7 +22,8 @@ from agents.core.config import LIMITS, AgentConfig
 from agents.core.sanitize import replace_unstorable
 from agents.models import AgentRun, ModelSettings, Project, SettingChange, UserAgentConfig
 from agents.models.runs import RunEvent
-from agents.vault.sample import create_sample_project
+from agents.projects.services import create_project
+from agents.vault.sample import add_sample_notes
 from chat.models import Conversation, Exchange
 from tests.support.history_rewriting import rewritable
 from tests.support.notes import add_note
@@ -30,11 +31,12 @@ from tests.support.notes import add_note
 
 @csrf_exempt
 def person(request: HttpRequest) -> JsonResponse:
-    """{name, password?, models?}: somebody with the sample project, and models of their own."""
+    """{name, password?, models?}: somebody with the sample's notes, and models of their own."""
     asked = json.loads(request.body)
     name = asked["name"]
     user = User.objects.create_user(name, password=asked.get("password"))
-    project = create_sample_project(user)
+    project = create_project(user, "Tidewatch", is_sample=True)
+    add_sample_notes(project)
     if asked.get("models", True):
         librarian = f"{name}-librarian"
         ModelSettings.objects.create(user=user, oracle_model=name, subagent_model=librarian)

@@ -19,7 +19,7 @@ from agents.llm.embedded.scoring import (
     rate_title,
 )
 
-CERTAIN, CERTAIN_FACT, NEAR = 0.75, 0.65, 0.25
+CERTAIN, CERTAIN_FACT, CERTAIN_ENTRY, NEAR = 0.75, 0.65, 0.6, 0.25
 """The share of a question that a passage covers: to be its answer, to be worth showing."""
 _LIMITS = {Kind.WHAT: 4, Kind.HOW: 4, Kind.ABOUT: 4}
 _MAX_LISTED, _MAX_ENTRIES, _MAX_LISTS, _MAX_SECTIONS, _SECTION_LENGTH, _MAX_MENTIONS = (
@@ -52,7 +52,7 @@ def _find_answer(question: Question, evidence: Evidence) -> Answer:
     scorer = PassageScorer(question, passages)
     for find in _FINDERS.get(question.kind, ()):
         if found := find(scorer, evidence):
-            entries = [e for e in evidence.entries if scorer.rate(e).coverage >= CERTAIN_FACT]
+            entries = [e for e in evidence.entries if scorer.rate(e).coverage >= CERTAIN_ENTRY]
             return Answer([*found, *(e for e in entries if e not in found)], is_certain=True)
     if question.kind is Kind.CODE:  # notes may speak of it, but they are not where it is
         return Answer(_list_closest(scorer.sort(passages)))

@@ -85,6 +85,8 @@ class PassageScorer:
         """Return how much of a word headings, title or the sentence before say."""
         before = passage.before.stems if passage.before is not None else frozenset()
         named = WHOLLY_NAMED if passage.path in self.named_paths else NAMED
+        if passage.source == "thread":  # its name is the heading of every entry
+            named = max(named, AROUND)
         return max(
             AROUND * self.match(word, passage.around),
             named * self.match(word, passage.named),

@@ -21,8 +21,8 @@ from agents.models import (
 )
 from agents.projects import services
 from agents.projects.purge import purge_due_projects
-from agents.vault.attachments import add_attachment, get_file
 from agents.sample import create_sample_project
+from agents.vault.attachments import add_attachment, get_file
 from chat.models import Conversation, Exchange
 from chat.services import ask
 from tests.agents.models.factories import ada as make_ada

@@ -32,6 +32,18 @@ def test_with_nothing_configured_it_answers_from_the_sample_notes_with_citations
     assert "[completed: completed;" in asked.stdout
 
 
+def test_the_sample_answers_from_a_note_a_thread_and_a_line_of_code(site: Site) -> None:
+    asked = site.manage(
+        "ask",
+        "Which decisions did we take about power, and where is the reading of the gauge "
+        "implemented?",
+    )
+    assert asked.returncode == 0, asked.stderr
+    assert "[decisions/0003-power.md:14]" in asked.stdout
+    assert "[thread:power supply#3]" in asked.stdout
+    assert "[firmware/src/gauge.c:35]" in asked.stdout
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_run_is_named_at_the_end_so_that_it_can_be_continued(
     capsys: pytest.CaptureFixture[str],

@@ -100,7 +100,7 @@ def cited(answer: str) -> set[str]:
 def unfounded(ran: Ran) -> list[str]:
     """Parts of an answer that are neither a fixed phrase nor word for word in a tool's result."""
     results = (_NUMBERED.sub("", r.tool_result) for r in ran.record.results.values())
-    given = _plain(strip_links(" \n ".join(results)))
+    given = _plain(strip_links(CITATION.sub("", " \n ".join(results))))  # entries cite, too
     parts = (part for line in ran.answer.split("\n") for part in _split_parts(line))
     return [part for part in parts if part and _plain(part) not in given]
 
