@@ -1,6 +1,8 @@
 """Code cut where its definitions begin, as search wants it: each part with the names it defines."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from agents.code.parsed_file import ParsedSymbol
 from agents.search.sections import MAX_SECTION_CHARS, Section
@@ -16,7 +18,7 @@ def cut_sections(lines: Sequence[str], symbols: Sequence[ParsedSymbol]) -> list[
     names: dict[int, list[str]] = {}
     for symbol in symbols:
         names.setdefault(symbol.line, []).append(symbol.dotted_name)
-    starts = {_find_start(lines, line) for line in names}
+    starts = sorted({_find_start(lines, line) for line in names})
     return list(_cut(lines, starts, names))
 
 
@@ -27,18 +29,22 @@ def _find_start(lines: Sequence[str], line: int) -> int:
     return line
 
 
-def _cut(lines: Sequence[str], starts: set[int], names: dict[int, list[str]]) -> Iterator[Section]:
-    first, size = 1, 0
-    for number, line in enumerate(lines, 1):
-        is_full = size + len(line) > MAX_SECTION_CHARS
-        if size and (is_full or (size >= MIN_SECTION_CHARS and number in starts)):
-            yield _build(lines, first, number - 1, names)
-            first, size = number, 0
-        size += len(line) + 1
-    if size:
-        yield _build(lines, first, len(lines), names)
+def _cut(
+    lines: Sequence[str], starts: Sequence[int], names: dict[int, list[str]]
+) -> Iterator[Section]:
+    ends = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    first = 1
+    while first <= len(lines):
+        before = ends[first - 1]
+        full = bisect_right(ends, before + MAX_SECTION_CHARS + 1)
+        enough = bisect_left(ends, before + MIN_SECTION_CHARS) + 1
+        place = bisect_left(starts, max(enough, first + 1))
+        start = starts[place] if place < len(starts) else full
+        following = max(min(full, start), first + 1)
+        yield _build(lines, first, min(following - 1, len(lines)), names)
+        first = following
 
 
 def _build(lines: Sequence[str], first: int, last: int, names: dict[int, list[str]]) -> Section:
-    defined = [name for line in range(first, last + 1) for name in names.get(line, ())]
+    defined = [name for line in range(first, last + 1) if line in names for name in names[line]]
     return Section(tuple(defined[:MAX_NAMES]), first, last, "\n".join(lines[first - 1 : last]))

@@ -74,6 +74,11 @@ def analyse(text: str) -> str:
     return f" {terms} " if terms else ""
 
 
+def get_word_term(word: str) -> str:
+    """Return the one term of a word that has ASCII letters and digits alone."""
+    return _terms_by_word[word.lower()]
+
+
 def count_terms(analysed: str) -> int:
     return analysed.count(" ") - 1 if analysed else 0
 

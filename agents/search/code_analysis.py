@@ -8,7 +8,7 @@ A term holds letters and digits alone, so another letter stands for `_` in whole
 import re
 
 from agents.core.stemming import fold
-from agents.search.analysis import MAX_TERM_CHARS, QueryWord, analyse
+from agents.search.analysis import MAX_TERM_CHARS, QueryWord, analyse, get_word_term
 
 UNDERSCORE = "\u02cd"
 _MAX_CACHED_IDENTIFIERS = 200_000
@@ -60,11 +60,13 @@ def _list_terms(name: str) -> list[str]:
     parts = _split_identifier(name)
     if len(parts) < 2:
         return parts
-    whole = re.sub(r"\W+", "", fold(name)).replace("_", UNDERSCORE)
-    return [whole[:MAX_TERM_CHARS], *parts]
+    folded = fold(name) if name.isascii() else re.sub(r"\W+", "", fold(name))
+    return [folded.replace("_", UNDERSCORE)[:MAX_TERM_CHARS], *parts]
 
 
 def _split_identifier(name: str) -> list[str]:
     """Return the words of an identifier as terms, once each."""
-    words = " ".join(_PART_PATTERN.findall(name)[:_MAX_PARTS])
-    return list(dict.fromkeys(analyse(words).split()))
+    words = _PART_PATTERN.findall(name)[:_MAX_PARTS]
+    if not name.isascii():
+        return list(dict.fromkeys(analyse(" ".join(words)).split()))
+    return list(dict.fromkeys(map(get_word_term, words)))

@@ -37,16 +37,25 @@ class Captures:
         self._scopes: list[Span] = []
         self._locals: list[tuple[int, bytes]] = []
         self._ignored: set[int] = set()
-        self._references: dict[int, tuple[Node, bytes]] = {}
+        self._references: dict[int, tuple[int, bytes]]
+        """Where names end that are used, and what stands before them, by where they begin."""
+        plain: list[Node] = []
+        qualified: dict[int, tuple[int, bytes]] = {}
         for _, captures in matches:
-            if "reference" in captures:
-                self._add_reference(captures)
-            else:
+            if "reference" not in captures:
                 self._add(captures)
+            elif "qualifier" in captures:
+                node = captures["reference"][0]
+                text = self._read_qualifier(captures["qualifier"][0])
+                qualified[node.start_byte] = (node.end_byte, text)
+            else:
+                plain.append(captures["reference"][0])
+        self._references = {node.start_byte: (node.end_byte, b"") for node in plain}
+        self._references.update(qualified)
 
     @cached_property
     def _line_ends(self) -> list[int]:
-        return [match.start() for match in re.finditer(rb"\n", self.source)]
+        return [*(match.start() for match in re.finditer(rb"\n", self.source)), len(self.source)]
 
     def get_line(self, place: int) -> int:
         """Return the line of a byte. tree-sitter 0.26.0 breaks memory where it is asked for it."""
@@ -62,11 +71,13 @@ class Captures:
     def _add(self, captures: dict[str, list[Node]]) -> None:
         for capture, (node, *_) in captures.items():
             match capture:
-                case "scope":
-                    self._scopes.append(Span(node.start_byte, node.end_byte))
                 case "local":
                     name = self.source[node.start_byte : node.end_byte]
                     self._locals.append((node.start_byte, name))
+                case "scope":
+                    self._scopes.append(Span(node.start_byte, node.end_byte))
+                case "name":
+                    continue
                 case "ignored":
                     self._ignored.add(node.start_byte)
                 case "import":
@@ -84,30 +95,26 @@ class Captures:
             CapturedDefinition(node.start_byte, node.end_byte, kind, name, node, held)
         )
 
-    def _add_reference(self, captures: dict[str, list[Node]]) -> None:
-        node = captures["reference"][0]
-        if "qualifier" not in captures:
-            self._references.setdefault(node.start_byte, (node, b""))
-            return
-        qualifier = captures["qualifier"][0]
-        text = b""
-        if qualifier.end_byte - qualifier.start_byte <= MAX_QUALIFIER_BYTES:
-            text = self.source[qualifier.start_byte : qualifier.end_byte]
-        if not _QUALIFIER_PATTERN.fullmatch(text):
-            text = b""
-        self._references[node.start_byte] = (node, text + b".")
+    def _read_qualifier(self, node: Node) -> bytes:
+        """Return the names before a name with their dot, or the dot alone behind anything else."""
+        start, end = node.start_byte, node.end_byte
+        text = self.source[start:end] if end - start <= MAX_QUALIFIER_BYTES else b""
+        return text + b"." if _QUALIFIER_PATTERN.fullmatch(text) else b"."
 
     def collect_references(self) -> dict[str, list[int]]:
         """Return the lines of each name that is used, but for names of the functions around it."""
         ignored = self._ignored | {each.name.start_byte for each in self.definitions}
         ignored.update(self._list_imported())
+        is_local, source, line_ends = self.local_names.has, self.source, self._line_ends
         lines: dict[bytes, list[int]] = {}
+        line = 1
         for start in sorted(self._references.keys() - ignored):
-            node, qualifier = self._references[start]
-            name = self.source[start : node.end_byte]
-            if not qualifier and self.local_names.has(start, name):
+            end, qualifier = self._references[start]
+            name = source[start:end]
+            if not qualifier and is_local(start, name):
                 continue
-            line = self.get_line(start)
+            while line_ends[line - 1] < start:
+                line += 1
             known = lines.setdefault(qualifier + name, [])
             if not known or known[-1] != line:
                 known.append(line)

@@ -18,13 +18,17 @@ class LocalNames:
         self._starts = [scope.start for scope in self._scopes]
         self._parents = self._find_parents()
         self._names: list[set[bytes]] = [set() for _ in self._scopes]
+        self._all_names: set[bytes] = set()
         for place, name in names:
+            self._all_names.add(name)
             inner = self._find(place)
             if inner >= 0:
                 self._names[inner].add(name)
 
     def has(self, place: int, name: bytes) -> bool:
         """Return whether a name at a place belongs to a scope around it."""
+        if name not in self._all_names:
+            return False
         scope = self._find(place)
         while scope >= 0:
             if name in self._names[scope]:
