@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from agents.code.languages import PARSED_LANGUAGES, detect_language, find_grammar
 from agents.code.parser_process import ParserProcess, WorkerEnded
@@ -49,8 +49,9 @@ class ParsedFile:
     grammar: str = ""
     """What can parse it; "" if nothing can or should."""
     symbols: list[ParsedSymbol] = field(default_factory=list)
-    references: dict[str, list[int]] = field(default_factory=dict)
-    imports: list[list[Any]] = field(default_factory=list)
+    references: str = "{}"
+    """As JSON, as `imports` is: the database takes what the worker wrote."""
+    imports: str = "[]"
 
 
 def look_at(path: str, data: bytes) -> ParsedFile:
@@ -69,13 +70,12 @@ def parse_file(file: ParsedFile, data: bytes, parser: ParserProcess) -> None:
     if not file.grammar:
         return
     try:
-        found = parser.parse(file.grammar, data)
+        symbols, file.references, file.imports = parser.parse(file.grammar, data)
     except WorkerEnded as error:
         file.note = str(error)
         return
     file.reading = Reading.PARSED
-    file.symbols = [ParsedSymbol(*symbol) for symbol in found["symbols"]]
-    file.references, file.imports = found["references"], found["imports"]
+    file.symbols = [ParsedSymbol(*symbol) for symbol in symbols]
 
 
 def _decode(data: bytes) -> tuple[str, str]:

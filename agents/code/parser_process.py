@@ -88,17 +88,21 @@ class ParserProcess:
         self.end()
         self._watchdog.stop()
 
-    def parse(self, grammar: str, data: bytes) -> dict[str, Any]:
-        """Return what `extraction` finds in a file; raise WorkerEnded if it cannot."""
-        return self._ask({"grammar": grammar}, data)
+    def parse(self, grammar: str, data: bytes) -> tuple[list[list[Any]], str, str]:
+        """Return the definitions of a file, and its uses and imports as JSON.
+
+        Raise WorkerEnded if it cannot be parsed.
+        """
+        symbols, references, imports = self._ask({"grammar": grammar}, data).split(b"\t")
+        return json.loads(symbols), references.decode(), imports.decode()
 
     def match_lines(self, pattern: str, text: str, limit: int) -> list[int]:
         """Return the lines that fit an expression; raise WorkerEnded if that takes too long."""
         request = {"pattern": pattern, "limit": limit}
-        found: list[int] = self._ask(request, text.encode())["matches"]
+        found: list[int] = json.loads(self._ask(request, text.encode()))
         return found
 
-    def _ask(self, request: dict[str, Any], data: bytes) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], data: bytes) -> bytes:
         process = self._start()
         line = json.dumps({**request, "size": len(data), "seconds": self._seconds}).encode()
         self._watchdog.guard(process, self._seconds * self._wait_factor)
@@ -109,8 +113,7 @@ class ParserProcess:
         if not answer.endswith(b"\n"):
             self.end()
             raise WorkerEnded(f"took longer than {self._seconds:g} seconds, or broke the parser")
-        found: dict[str, Any] = json.loads(answer)
-        return found
+        return answer.removesuffix(b"\n")
 
     def _exchange(self, process: subprocess.Popen[bytes], request: bytes) -> bytes:
         if process.stdin is None or process.stdout is None:

@@ -25,6 +25,29 @@ def insert_rows(
         cursor.executemany(statement, many)
 
 
+def upsert_rows(
+    model: type[Model],
+    columns: Sequence[str],
+    rows: Iterable[tuple[Any, ...]],
+    *,
+    conflict: Sequence[str],
+) -> list[int]:
+    """Insert rows, or update those that have the same values in some columns; return their ids."""
+    names = ", ".join(f'"{name}"' for name in columns)
+    marks = ", ".join(["%s"] * len(columns))
+    changes = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in conflict)
+    statement = (
+        f"INSERT INTO {model._meta.db_table} ({names}) VALUES ({marks}) "  # noqa: S608  # our own names
+        f"ON CONFLICT ({', '.join(conflict)}) DO UPDATE SET {changes} RETURNING id"
+    )
+    ids: list[int] = []
+    with connection.cursor() as cursor:
+        for row in rows:
+            cursor.execute(statement, row)
+            ids.append(cursor.fetchone()[0])
+    return ids
+
+
 def update_rows(
     model: type[Model], columns: Sequence[str], rows: Iterable[tuple[Any, ...]]
 ) -> None:
