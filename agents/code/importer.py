@@ -19,7 +19,7 @@ from agents.code.languages import detect_language
 from agents.code.parsed_file import PARSER_VERSION, look_at, parse_file
 from agents.code.parser_process import ParserProcess
 from agents.code.service import CodeError, CodeRefused
-from agents.code.sources import CodeSource, FolderFile
+from agents.code.sources import CodeSource, FolderFile, ListedFile
 from agents.models import CodeCheckout, CodeFile
 from agents.models.vault import MAX_PATH_LENGTH
 from agents.projects.queries import hold_write_access
@@ -150,7 +150,7 @@ class _CodeImport:
         }
         return checkout
 
-    def add(self, file: SourceFile | SkippedFile) -> None:
+    def add(self, file: ListedFile) -> None:
         path = f"{self._prefix}{file.path}"
         if isinstance(file, SkippedFile):
             self.report.skipped.append(file)
@@ -161,7 +161,7 @@ class _CodeImport:
         else:
             self._add_file(path, file)
 
-    def _add_file(self, path: str, file: SourceFile) -> None:
+    def _add_file(self, path: str, file: SourceFile | FolderFile) -> None:
         try:
             data, size, blob_hash = _read(file)
         except FileNotFoundError:
@@ -185,7 +185,7 @@ class _CodeImport:
         if len(self._batch) >= BATCH_FILES or self._batch_bytes >= BATCH_BYTES:
             self.flush()
 
-    def _skip(self, file: SourceFile, why: str) -> None:
+    def _skip(self, file: SourceFile | FolderFile, why: str) -> None:
         self.report.skipped.append(SkippedFile(file.path, why))
 
     def _note(self, path: str, reading: str, note: str) -> None:
@@ -232,7 +232,7 @@ class _CodeImport:
             raise CodeRefused("You may no longer change this project.")
 
 
-def _read(file: SourceFile) -> tuple[bytes, int, str]:
+def _read(file: SourceFile | FolderFile) -> tuple[bytes, int, str]:
     """Return the content of a file, its size, and the hash that git gives it.
 
     All are of what was read here, whatever becomes of the file meanwhile. What is not searched is

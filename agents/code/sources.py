@@ -8,9 +8,10 @@ import os
 import re
 import stat
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import IO
 
@@ -36,22 +37,33 @@ FOREIGN_FOLDERS = frozenset(
 _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
 _PLAIN_PATTERN = re.compile(r"(?:[\w-]+(?:\.[\w-]+)*/){0,20}[\w-]+(?:\.[\w-]+)*", re.ASCII)
 """Most paths are so plain that they need no closer look."""
+_HIDDEN_PATTERN = re.compile(r"(?:^|/)\.(?!\.(?:/|$))")
 _RESERVED_PATTERN = re.compile(r"(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:[./]|$)|.{200}", re.I)
 _SUBMODULE_MODE, _LINK_MODE = "160000", "120000"
 
 
-@dataclass(frozen=True, slots=True)
-class FolderFile(SourceFile):
+@dataclass(slots=True)
+class FolderFile:
     """A file of a folder, whose size can be told without reading it."""
 
-    measure: Callable[[], int]
+    path: str
+    _reader: "_FolderReader"
+
+    def open(self) -> IO[bytes]:
+        return self._reader.open(self.path)
+
+    def measure(self) -> int:
+        return self._reader.measure(self.path)
+
+
+ListedFile = SourceFile | FolderFile | SkippedFile
 
 
 @dataclass(slots=True)
 class CodeSource:
     """Files in the order of their paths. `origin` is a name, never a path of the machine."""
 
-    files: list[SourceFile | SkippedFile]
+    files: list[ListedFile]
     origin: str
     commit: str = ""
 
@@ -73,8 +85,8 @@ def open_code_source(place: Path) -> Iterator[CodeSource]:
         raise CodeError(str(error)) from None
 
 
-def _bound(files: "Iterator[SourceFile | SkippedFile]") -> list[SourceFile | SkippedFile]:
-    found = sorted(files, key=lambda file: file.path)
+def _bound(files: Iterable[ListedFile]) -> list[ListedFile]:
+    found = sorted(files, key=attrgetter("path"))
     if len(found) <= MAX_FILES:
         return found
     more = len(found) - MAX_FILES
@@ -131,7 +143,7 @@ class _FolderReader:
     def __exit__(self, *_: object) -> None:
         self._release(0)
 
-    def admit_tracked(self, listed: list[tuple[str, str]]) -> Iterator[SourceFile | SkippedFile]:
+    def admit_tracked(self, listed: list[tuple[str, str]]) -> Iterator[ListedFile]:
         for mode, path in listed:
             if mode == _SUBMODULE_MODE:
                 yield SkippedFile(path, SUBMODULE)
@@ -140,7 +152,7 @@ class _FolderReader:
             else:
                 yield self._admit(path)
 
-    def walk(self) -> Iterator[SourceFile | SkippedFile]:
+    def walk(self) -> Iterator[ListedFile]:
         folders, count = [""], 0
         while folders and count <= MAX_FILES:
             folder = folders.pop()
@@ -162,21 +174,21 @@ class _FolderReader:
                     count += 1
                     yield self._admit(path)
 
-    def _admit(self, path: str) -> SourceFile | SkippedFile:
-        if any(part.startswith(".") and part != ".." for part in path.split("/")):
+    def _admit(self, path: str) -> ListedFile:
+        if _HIDDEN_PATTERN.search(path):
             return SkippedFile(path, "hidden")
         if not _is_allowed(path):
             return SkippedFile(path, "a path that not every system can hold")
-        return FolderFile(path, lambda: self._open(path), lambda: self._measure(path))
+        return FolderFile(path, self)
 
-    def _measure(self, path: str) -> int:
+    def measure(self, path: str) -> int:
         *folders, name = path.split("/")
         found = os.stat(name, dir_fd=self._hold(folders), follow_symlinks=False)
         if not stat.S_ISREG(found.st_mode):
             raise CodeRefused("not a regular file")
         return found.st_size
 
-    def _open(self, path: str) -> IO[bytes]:
+    def open(self, path: str) -> IO[bytes]:
         *folders, name = path.split("/")
         parent = self._hold(folders)
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=parent)

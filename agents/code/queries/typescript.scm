@@ -31,7 +31,9 @@
 (construct_signature) @scope
 (arrow_function) @scope
 (function_expression) @scope
+(function_expression name: (identifier) @local)
 (generator_function) @scope
+(generator_function name: (identifier) @local)
 (statement_block) @scope
 (for_statement) @scope
 (for_in_statement) @scope

@@ -1,16 +1,16 @@
 """Grammars by their names. Each is a package of its own, and any of them may be missing."""
 
-from dataclasses import dataclass
+import os
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
+from typing import NamedTuple
 
-QUERIES = Path(__file__).parent.parent / "queries"
+QUERIES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "queries")
+"""No `Path`: a worker is there for one file as well, and starting it is half of its work."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grammar:
+class Grammar(NamedTuple):
     package: str
     function: str = "language"
     query: str = ""
@@ -43,7 +43,9 @@ def list_installed() -> frozenset[str]:
 
 
 def read_query(name: str) -> str:
-    return (QUERIES / f"{GRAMMARS[name].query or name}.scm").read_text()
+    path = os.path.join(QUERIES, f"{GRAMMARS[name].query or name}.scm")
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def load_language(name: str) -> object:

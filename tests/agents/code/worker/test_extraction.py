@@ -1,5 +1,7 @@
 """What a file defines, uses and imports."""
 
+import pytest
+
 from agents.code.worker.extraction import extract
 
 PYTHON = b"""
@@ -58,3 +60,9 @@ def test_a_long_file_is_read_to_its_end() -> None:
     ]
     found = extract("".join(lines).encode(), "python")["symbols"]
     assert [tuple(symbol[:2]) for symbol in found[-2:]] == [("A899", ""), ("m", "A899")]
+
+
+@pytest.mark.parametrize("grammar", ["javascript", "typescript"])
+def test_the_own_name_of_a_function_expression_is_no_use_of_what_is_so_named(grammar: str) -> None:
+    source = b"const csrf = () => {\n  return function csrf() {\n    csrf()\n  }\n}\ncsrf()\n"
+    assert extract(source, grammar)["references"] == {"csrf": [6]}
