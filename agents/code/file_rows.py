@@ -45,8 +45,7 @@ def write_files(project_id: UUID, changes: Sequence[FileChange]) -> None:
         conflict=("project_id", "path"),
     )
     pairs = list(zip(ids, changes, strict=True))
-    known = [id for id, change in pairs if change.known_id]
-    delete_rows(CodeSymbol, "file_id", known)
+    delete_rows(CodeSymbol, "file_id", ids)
     insert_rows(
         CodeSymbol,
         _SYMBOL_COLUMNS,

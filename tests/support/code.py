@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import json
 import zipfile
 from collections.abc import Mapping, Sequence
 
@@ -26,7 +27,7 @@ def add_code(
         text=text,
         reading=CodeFile.Reading.PARSED,
         symbols=list(symbols),
-        references=dict(references or {}),
+        references=json.dumps(dict(references or {})),
     )
     with transaction.atomic():
         write_files(project.pk, [FileChange(path, len(data), digest, data, file=file)])
