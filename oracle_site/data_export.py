@@ -35,6 +35,7 @@ def iter_document(user: User) -> Iterator[str]:
     yield from _iter_list("tokens", map(dump_json, data_export.iter_tokens(user)))
     yield from _iter_conversations(user)
     yield from _iter_list("runs", map(dump_json, data_export.iter_runs(user)))
+    yield from _iter_list("entries", map(dump_json, data_export.iter_entries(user)))
     yield "\n}\n"
 
 

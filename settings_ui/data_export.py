@@ -6,9 +6,9 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from agents.models import ApiToken, Appearance, ModelSettings, SettingChange
+from agents.models import ApiToken, Appearance, ModelSettings, SettingChange, ThreadEntry
 from agents.models.settings import UserAgentConfig, UserSettings
-from agents.projects.queries import runs_for
+from agents.projects.queries import projects_for, runs_for
 from agents.run_serializer import ENDING_FIELDS, TIME_FIELDS, TOKEN_FIELDS, serialize_run
 from agents.web.formatting import format_timestamp
 
@@ -79,6 +79,29 @@ def iter_runs(user: User) -> Iterator[dict[str, Any]]:
     for batch in _iter_batches(list(own.order_by("started_at", "pk").values_list("pk", flat=True))):
         rows = own.in_bulk(batch)
         yield from (serialize_run(rows[pk], RUN_FIELDS) for pk in batch if pk in rows)
+
+
+def iter_entries(user: User) -> Iterator[dict[str, Any]]:
+    """Yield what they wrote to threads, or had written; of what was withdrawn, only that it was."""
+    own = ThreadEntry.objects.filter(
+        user=user, thread__project__in=projects_for(user).values("pk")
+    ).order_by("pk")
+    for batch in _iter_batches(list(own.values_list("pk", flat=True))):
+        rows = own.filter(pk__in=batch).select_related("thread__project")
+        yield from map(_serialize_entry, rows)
+
+
+def _serialize_entry(row: ThreadEntry) -> dict[str, Any]:
+    return {
+        "project": row.thread.project.name,
+        "thread": row.thread.name,
+        "number": row.number,
+        "type": row.kind,
+        "text": "" if row.withdrawn_at else row.text,
+        "source": row.source,
+        "at": format_timestamp(row.at),
+        "withdrawn_at": format_timestamp(row.withdrawn_at),
+    }
 
 
 def _iter_batches(keys: list[Any]) -> Iterable[list[Any]]:

@@ -9,8 +9,10 @@ from django.contrib.auth.models import User
 from django.test import AsyncClient
 
 from agents.endpoints.encryption import encrypt
-from agents.models import ApiToken, ModelSettings, SettingChange
+from agents.models import ApiToken, Membership, ModelSettings, SettingChange
 from agents.settings_service import update_limits
+from agents.vault.author import Author
+from agents.vault.threads import NewEntry, push_entry, withdraw_entries
 from chat.models import Conversation
 from oracle_site.data_export import iter_document
 from settings_ui import data_export
@@ -68,8 +70,29 @@ def test_others_are_not_in_it() -> None:
 @pytest.mark.django_db
 def test_somebody_without_anything_gets_a_proper_file() -> None:
     found = json.loads("".join(iter_document(User.objects.create_user("new"))))
-    lists = {name: found[name] for name in ("changes", "tokens", "conversations", "runs")}
-    assert lists == {"changes": [], "tokens": [], "conversations": [], "runs": []}
+    for name in ("changes", "tokens", "conversations", "runs", "entries"):
+        assert found[name] == []
+
+
+@pytest.mark.django_db
+def test_entries_are_in_it_without_what_was_withdrawn_and_what_others_wrote() -> None:
+    talk, other = Talk("Why?"), User.objects.create_user("eve")
+    own, project = Author.person(talk.user.pk), talk.project.pk
+    for text, author in (
+        ("We take LFP.", own),
+        ("Zeppelins.", own),
+        ("Theirs.", Author.person(other.pk)),
+    ):
+        last = push_entry(project, "power", NewEntry(text, "decision"), author)
+    withdraw_entries(last.thread.entries.filter(number=2), None)
+    entries = json.loads("".join(iter_document(talk.user)))["entries"]
+    assert [(each["thread"], each["number"], each["text"]) for each in entries] == [
+        ("power", 1, "We take LFP."),
+        ("power", 2, ""),
+    ]
+    assert entries[1]["withdrawn_at"]
+    Membership.objects.all().delete()
+    assert json.loads("".join(iter_document(talk.user)))["entries"] == []
 
 
 @pytest.mark.django_db

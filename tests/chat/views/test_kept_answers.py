@@ -1,5 +1,7 @@
 """An answer, or a passage of it, is kept in a thread that leads back to it."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -46,6 +48,18 @@ def test_what_is_kept_names_the_person_and_leads_to_the_run(client: Client, talk
     page = client.get(there, secure=True).content.decode()
     assert reverse("run", args=[talk.first.run_id]) in page
     assert "from an answer" in page
+
+
+def test_one_press_keeps_it_in_one_of_the_newest_threads(client: Client, talk: Talk) -> None:
+    for name in ("old", "one", "two", "three"):
+        push_entry(talk.project.pk, name, NewEntry("x"), Author.importer())
+    html = client.get(address(talk), headers=HTMX, secure=True).content.decode()
+    buttons = re.findall(r'<button class="button" name="name" value="(\w+)"', html)
+    assert buttons == ["three", "two", "one"]
+    # As a form without scripts sends it: what is in the field, then what was pressed.
+    pressed = {**GIVEN, "name": ["", buttons[1]]}
+    client.post(address(talk), pressed, headers=HTMX, secure=True)
+    assert ThreadEntry.objects.get(text="We take LFP.").thread.name == "two"
 
 
 def test_others_read_it_without_a_way_to_the_run(client: Client, talk: Talk) -> None:
