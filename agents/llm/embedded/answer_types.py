@@ -20,7 +20,7 @@ _DATE = re.compile(
 _LOOSE_DATE = re.compile(
     rf"\b(?:19|20)\d\d\b|\b{_MONTH}|\b\d{{1,2}}:\d\d\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|\b(?:spring|summer|autumn|winter|week|year|month|every|montag|dienstag|mittwoch|donnerstag"
-    r"|freitag|samstag|sonntag|fruhjahr|sommer|herbst|woche|jahr|monat)\b"
+    r"|version \d|freitag|samstag|sonntag|fruhjahr|sommer|herbst|woche|jahr|monat)\b"
 )
 _NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|twice|once|none"
@@ -36,12 +36,17 @@ _OFTEN = re.compile(
     r"|\bmonatlich|\bjahrlich|\btaglich"
 )
 _MONEY = re.compile(r"\beuros?\b|\beur\b|€|\$|£|\bdollars?\b|\bcents?\b|\busd\b|\bgbp\b")
-_SIZE = re.compile(r"\d\s?(?:mm|cm|m|km|metres?|meters?|inch|feet|by|kg|litres?|liter|%)\b")
+_SIZE = re.compile(
+    r"\d\s?(?:mm|cm|m|km|metres?|meters?|inch|feet|by|kg|litres?|liter|[kmgt]i?b|bytes?|pixels?)\b"
+    r"|\d\s?%"
+)
+_AMOUNT = re.compile(rf"{_MONEY.pattern}|{_SIZE.pattern}")
 _QUANTITIES = (
     (r"how (often|frequently)|wie oft", _OFTEN),
     (r"\bcost|\bprice|expensive|\bpaid\b|\bpay|kost|preis|teuer|how much money|miete", _MONEY),
     (r"how (long|soon|quickly|old)|wie (lange|schnell|alt)", _SPAN),
     (r"how (far|high|large|big|deep|tall|wide|thick|accurate)|wie (hoch|gross|weit|tief)", _SIZE),
+    (r"how much|wie ?viel\b", _AMOUNT),
 )
 """What is asked for, and how the right amount looks."""
 _REASON = re.compile(
@@ -52,8 +57,8 @@ _REASON_HEADING = re.compile(
     r"\bwhy\b|\breason|\bbackground|\bmotivation|\brationale|\bwarum\b|\bgrund|\bcontext\b"
 )
 _PLACE = re.compile(
-    r"\b(?:in|at|on|near|to|im|am|bei|nach|aus|an der|auf der)\s+(?:the\s+|der\s+|dem\s+)?"
-    r"[A-ZÄÖÜ]\w+|\bnext to\b|\bneben\b"
+    r"\b(?:in|at|on|near|to|im|am|bei|nach|aus|an der|auf der)\s+(?:the\s+|der\s+|dem\s+|den\s+)?"
+    r"(?!Regel)[A-ZÄÖÜ]\w+|\bnext to\b|\bneben\b"
 )
 _LOOSE_PLACE = re.compile(
     r"\b(?:in|at|on|near|beside|under|above|below|behind|from|to|into|im|am|auf|bei|nach|aus"
@@ -79,7 +84,8 @@ def rate_shape(passage: Passage, question: Question, common: Container[str] = ()
         case Kind.WHEN:
             return 1.0 if _DATE.search(text) else 0.5 if _LOOSE_DATE.search(text) else 0.0
         case Kind.WHO:
-            return _rate_person(passage.text, common, german=question.german)
+            is_order = passage.is_step  # which speaks to the reader
+            return 0.0 if is_order else _rate_person(passage.text, common, german=question.german)
         case Kind.NUMBER:
             return _rate_quantity(text, question)
         case Kind.WHY:
@@ -112,5 +118,8 @@ def _rate_quantity(text: str, question: Question) -> float:
     """Rate a number, and the right one: money for a cost, a span of time for how long."""
     for asked, amount in _QUANTITIES:
         if re.search(asked, question.folded):
-            return 1.0 if amount.search(text) else 0.3 if _NUMBER.search(text) else 0.0
+            if amount.search(text):
+                return 1.0
+            is_loose = amount is _AMOUNT and not _SPAN.search(text)
+            return (0.7 if is_loose else 0.3) if _NUMBER.search(text) else 0.0
     return 1.0 if _NUMBER.search(text) else 0.0

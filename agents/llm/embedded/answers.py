@@ -188,6 +188,8 @@ def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
         rest = {w: weight for w, weight in scorer.weights.items() if not scorer.match(w, named)}
         for headings, section in groupby(_list_prose(note), lambda p: p.headings):
             below = list(section)
+            if below[0].is_step and scorer.question.kind is Kind.WHY:
+                continue
             words = frozenset(stems(" ".join(headings)))
             heading = sum(weight * scorer.match(w, words) for w, weight in rest.items())
             whole = scorer.cover(below[0].around | below[0].named)
@@ -195,6 +197,16 @@ def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
             if rest and heading >= 0.4 * sum(rest.values()) and whole >= 0.7 and rate > best:
                 best, found = rate, below
     return found[:_SECTION_LENGTH]
+
+
+def _find_headed(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
+    """Return the section whose heading asks the very question."""
+    for note in evidence.notes.values():
+        for headings, section in groupby(_list_prose(note), lambda p: p.headings):
+            asked = headings[-1] if headings and headings[-1].endswith("?") else ""
+            if asked and scorer.cover(frozenset(stems(asked))) >= 0.8:
+                return list(section)[:_SECTION_LENGTH]
+    return []
 
 
 def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
@@ -231,6 +243,9 @@ def _find_steps(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     top = max((rate for rate, _ in rated), default=0.0)
     if top < 0.6:
         return []
+    best = scorer.sort(evidence.passages)[0]
+    if best.passage.kind == "sentence" and top < 0.85 and best.own > top + 0.05:
+        return []  # one sentence says more of it than the steps
     path = next(block[0].path for rate, block in rated if rate == top)
     level = [b for rate, b in rated if rate >= 0.9 * top and b[0].path == path]
     return [step for block in level for step in block]
@@ -292,7 +307,7 @@ _FINDERS = {
     Kind.MENTION: (_find_mentions,),
     Kind.SUMMARY: (_summarise_note, _summarise_folder, _find_section),
     Kind.ABOUT: (_find_section, _introduce_note),
-    Kind.LIST: (_summarise_folder, _find_lists, _find_section),
+    Kind.LIST: (_summarise_folder, _find_headed, _find_lists, _find_section),
     Kind.HOW: (_find_steps, _find_section),
     Kind.WHY: (_find_section, _find_reasons),
     Kind.WHAT: (_find_section,),

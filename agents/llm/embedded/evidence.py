@@ -18,6 +18,7 @@ from agents.llm.embedded.request import (
     parse_read,
     parse_snippet,
 )
+from agents.llm.embedded.scoring import rate_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,11 @@ class Evidence:
     def find_folder(self, question: Question) -> tuple[str, str]:
         """Return a folder that a question names, and the word that names it."""
         paths = [*(hit.path for hit in self.hits), *self.request.newest]
+        if any(
+            len(hit.title.split()) > 1 and rate_title(question, hit.title) == 1.0
+            for hit in self.hits
+        ):
+            return "", ""  # a note is meant
         for path in paths:
             for folder in PurePosixPath(path).parents:
                 for word in question.words:

@@ -19,6 +19,9 @@ PassageKind = Literal["sentence", "item", "row", "code", "property", "entry"]
 Lines = list[tuple[int, str]]
 
 _HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
+_BOLD_LINE = re.compile(r"(?:\*\*|__)[^*_]{3,}(?:\*\*|__):?\s*")
+"""What stands alone in bold is a heading below all others."""
+_QUOTED = re.compile(r"\s*(?:>\s?)+(\[!\w+\][+-]?\s*)?")
 _ITEM = re.compile(r"\s*([-*+]|\d{1,3}[.)])\s+(\S.*)$")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _LINK = re.compile(r"!?\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
@@ -124,6 +127,7 @@ class _NoteParser:
 
     def parse(self, lines: Lines) -> list[Passage]:
         at = self._parse_properties(lines)
+        lines = [*lines[:at], *_strip_quotes(lines[at:])]
         self.title = self.title or _find_title(lines[at:]) or PurePosixPath(self.path).stem
         self.found = [replace(p, title=self.title, labels=self.labels) for p in self.found]
         while at < len(lines):
@@ -183,8 +187,8 @@ class _NoteParser:
             return at + 1
         if level := _get_level(lines, at):
             self.levels = [known for known in self.levels if known[0] < level]
-            self.levels.append((level, strip_links(text).strip("# ")))
-            return at + (1 if _HEADING.match(text) else 2)
+            self.levels.append((level, strip_links(text).strip("#*_: ")))
+            return at + (1 if level == 7 or _HEADING.match(text) else 2)
         if directive := _DIRECTIVE.match(text):
             self.code_follows = bool(directive["code"])
             return at + 1
@@ -246,7 +250,7 @@ class _NoteParser:
         text, starts = "", []
         while at < len(lines) and _is_plain(lines[at][1]):
             starts.append((len(text), lines[at][0]))
-            text += lines[at][1].strip().lstrip("> ") + " "
+            text += lines[at][1].strip() + " "
             at += 1
             if at < len(lines) and lines[at][0] != starts[-1][1] + 1:
                 break  # the middle of the note was cut out here
@@ -256,6 +260,15 @@ class _NoteParser:
             line = starts[bisect_right(starts, start, key=itemgetter(0)) - 1][1]
             before = self._add(line, sentence, "sentence", before=before)
         return at
+
+
+def _strip_quotes(lines: Lines) -> Iterator[tuple[int, str]]:
+    """Yield lines without the marks of quotes; the title of a callout stands apart."""
+    for number, text in lines:
+        mark = _QUOTED.match(text)
+        yield number, text[mark.end() :] if mark else text
+        if mark and mark[1]:
+            yield number, ""
 
 
 def _find_title(lines: Lines) -> str:
@@ -270,6 +283,8 @@ def _get_level(lines: Lines, at: int) -> int:
     text = lines[at][1] if at < len(lines) else ""
     if heading := _HEADING.match(text):
         return len(heading[1])
+    if _BOLD_LINE.fullmatch(text):
+        return 7
     below = lines[at + 1][1] if at + 1 < len(lines) else ""
     if text[:1].strip() and _UNDERLINE.fullmatch(below) and len(below) >= len(text.rstrip()):
         return 0 if _UNDERLINE.fullmatch(text) or text[0] in "|>-*" else _LEVELS[below[0]]
@@ -297,7 +312,8 @@ def _is_rule(text: str) -> bool:
 
 
 def _is_plain(text: str) -> bool:
-    special = _HEADING.match(text) or _FENCE.match(text) or _ITEM.match(text)
+    marks = (_HEADING.match, _FENCE.match, _ITEM.match, _BOLD_LINE.fullmatch)
+    special = any(is_mark(text) for is_mark in marks)
     return bool(text.strip()) and not special and not text.lstrip().startswith("|")
 
 

@@ -21,7 +21,7 @@ _QUERY_WORDS, _QUERY_CHARS, _SYNONYMS = 12, 400, 4
 _NOTE_PATH = re.compile(r"[\w./-]+\.(?:md|txt|rst)\b")
 _SYMBOL = re.compile(r"\b[A-Za-z_]\w*(?:\.\w+)+\b|\b\w+_\w+\b|\b[A-Z]?[a-z]+[A-Z]\w*\b")
 """Words that look like names in code: with dots or underscores, or capitals inside."""
-_LONG, _LINES_BEFORE, _LINES_AFTER = 120, 60, 140
+_LONG, _LINES_BEFORE, _LINES_AFTER = 200, 100, 200
 """A hit beyond so many lines is in a long note; of it, so many lines around the hit are read."""
 _FOLDER = re.compile(
     r"(?i)\b(?:in|under|below|from|unter) (?:the |dem ordner )?([\w/-]+?)/?(?: folder| ordner)?\W*$"

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from agents.core.stemming import WORD_PATTERN, fold, stem
 from agents.llm.embedded.request import Exchange, list_cited, list_quotes
-from agents.llm.embedded.vocabulary import is_generic, list_content_words
+from agents.llm.embedded.vocabulary import is_generic, is_german, list_content_words
 
 Kind = Enum(
     "Kind",
@@ -40,24 +40,26 @@ _PATTERNS = (
                    r"|fasse?\b.*zusammen|uberblick|was wurde\b.*\bbesproch"),
     (Kind.COMPARE, r"\bcompare|difference between|\bversus\b|\bvs\b|vergleich|unterschied"),
     (Kind.WHY, r"\bwhy\b|\breasons?\b|how come|warum|weshalb|wieso|\bgrund"),
+    (Kind.HOW, r"what happens|what (do|should) (i|we|you) do|was (passiert|tun)|what is done"
+               r"|\b(steps|procedure|instructions|schritte)\b"),
     (Kind.LIST, r"^(please )?(list|enumerate|name (all|the|every))\b|what are (all|the|our|my)\b"
                 r"|^(which|what) (\w+ ){0,3}?\w+s (are|were|do|does|did|have|has|is|should|must"
                 r"|can|need|go|still|we)\b|^(welche|nenne|liste|zahle)\b"
                 r"|what (else )?(parts|tasks|questions|risks|steps|rules|things)\b"
-                r"|what (should|must|do) .*\b(bring|take|pack)\b"
+                r"|what (should|must|do|does|can) .*\b(bring|take|pack|include|contain)\b"
                 r"|\bwho (are|is (all )?(on|in|part of))\b|\bwer (sind|ist alles|gehort)\b"),
-    (Kind.HOW, r"what happens|what (do|should) (i|we|you) do|was (passiert|tun)|what is done"),
     (Kind.WHO, r"\b(who|whom|whose|wer|wem|wen|wessen)\b|which person|what is the name of"),
-    (Kind.WHEN, r"^\W*(\w+ ){0,2}(when|wann)\b|(what|which) (date|day|month|year)"
+    (Kind.WHEN, r"^\W*(\w+ ){0,2}(when|wann)\b"
+                r"|(what|which|welche[rmn]?) (date|day|month|year|version)\b"
                 r"|\bdeadline\b|\bdatum\b|\bfrist\b|by what time"),
     (Kind.NUMBER, r"\bhow (many|much|long|often|far|high|large|big|heavy|old|deep|fast|tall|wide"
                   r"|expensive|accurate|soon|quickly|thick|strong|frequently)\b"
                   r"|\bwie ?(viel|viele|lange|oft|hoch|gross|teuer|weit|schwer|alt|tief|schnell)\b"
                   r"|what (does|do|did) .* cost|\bwas koste[nt]\b"
                   r"|what (is|was|are) the .*(price|cost|budget|size|range|accuracy|weight|height"
-                  r"|length|number|share|percentage|discount|voltage|capacity|rate|version)\b"),
+                  r"|length|number|share|percentage|discount|voltage|capacity|rate)\b"),
     (Kind.WHERE, r"\b(where|wo|wohin|woher)\b|(which|what) (place|town|city|country|room)"),
-    (Kind.HOW, r"\bhow\b|^\W*wie\b|\b(steps|procedure|instructions)\b|\bwas (muss|soll)\b"),
+    (Kind.HOW, r"\bhow\b|^\W*wie\b|\bwas (muss|soll)\b"),
     (Kind.ABOUT, r"\babout\W*$|^\W*(what|was) (is|are|ist|sind) |^\W*(tell me|erzahl\w*)\b"
                  r"|\bworum\b|\bwovon\b|explain|describe|beschreib|erklar"),
     (Kind.YES_NO, r"^\W*(is|are|was|were|do|does|did|can|could|may|must|should|will|has|have|am|ist"
@@ -65,10 +67,6 @@ _PATTERNS = (
                   r"|soll|sollen)\b"),
 )  # fmt: skip
 _COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
-_GERMAN = re.compile(
-    r"\b(der|die|das|den|dem|und|ist|sind|wer|wie|wann|wo|warum|wird|wurde|eine?[nmrs]?|nicht|fur"
-    r"|gibt|welche[rs]?|kostet|mit|von|bei|hat|zusammen|danke|hallo|weiter|worum|wir|ich)\b"
-)
 _BACK = re.compile(
     r"\b(it|its|they|them|their|that|those|this|these|he|him|his|she|her|there|one|ones|same"
     r"|dann|dort|dessen|deren|davon|dafur|damit|er|sie|es|ihn|ihm|seine?r?|der zweite|das)\b"
@@ -91,6 +89,7 @@ _BETWEEN = re.compile(
 )
 _ASKS = r"(?:who|when|where|how|what|why|which|wer|wann|wo|wie|was|warum|welche[rs]?)\b"
 _PARTS = re.compile(rf"(?<=\?)\s+(?=\S)|[,;]?\s+(?:and|und)\s+(?={_ASKS})", re.IGNORECASE)
+_IN_ORDER = re.compile(r"\bin order to\b", re.IGNORECASE)
 _EVERYTHING = ("project", "projekt", "vault")
 """Words that ask about all notes, where no other word is."""
 _MAX_PARTS = 3
@@ -126,8 +125,9 @@ class Question:
         """Weigh a word: answers put verbs in other words, and German writes only nouns large."""
         if (head := _COUNTED.search(self.folded)) and head[2] == fold(word):
             return _COUNTED_WEIGHT if head[1] else 1.0
-        is_soft = (self.german and word.islower()) or is_generic(stem(fold(word)))
-        return _SOFT_WEIGHT if is_soft and not (self.german and word[0].isupper()) else 1.0
+        is_noun = self.german and word[0].isupper() and not self.text.startswith(word)
+        is_soft = self.german or is_generic(stem(fold(word)))
+        return _SOFT_WEIGHT if is_soft and not is_noun else 1.0
 
     @property
     def expression(self) -> str:
@@ -153,13 +153,13 @@ def analyse(text: str, earlier: Sequence[Exchange] = ()) -> Question:
     """Understand a question, with the exchanges before it if it leans on them."""
     text = " ".join(text.split())[:_MAX_CHARS]
     folded = fold(text)
-    words = list_content_words(text)
+    words = list_content_words(_IN_ORDER.sub(" ", text))
     if all(fold(word) in _EVERYTHING for word in words):
         words = []
     question = Question(
         text=text,
         kind=_find_kind(folded),
-        german=bool(_GERMAN.search(folded)),
+        german=is_german(folded),
         words=tuple(words),
         sides=_find_sides(text),
         folded=folded,

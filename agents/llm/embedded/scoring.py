@@ -12,8 +12,9 @@ from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Kind, Question
 from agents.llm.embedded.vocabulary import STOP, compare_words
 
-AROUND, NAMED, WHOLLY_NAMED, BEFORE = 0.8, 0.6, 0.9, 0.4
-"""What a word is worth in the headings above, in the name of the note, in the sentence before."""
+AROUND, NAMED, WHOLLY_NAMED, BEFORE, REFERRED = 0.8, 0.65, 0.9, 0.4, 0.8
+"""What a word is worth in the headings above, in the name of the note, in the sentence before,
+and there for a sentence that refers to it."""
 _SHORTEST_STEM = 3
 
 
@@ -70,8 +71,10 @@ class PassageScorer:
 
     def rate(self, passage: Passage) -> ScoredPassage:
         own = total = 0.0
+        refers = passage.before is not None and _REFERS.match(passage.text)
+        referred = passage.before.stems if passage.before and refers else frozenset()
         for word, weight in self.weights.items():
-            inside = self.match(word, passage.stems)
+            inside = max(self.match(word, passage.stems), REFERRED * self.match(word, referred))
             own += weight * inside
             total += weight * max(inside, self._match_outside(word, passage))
         coverage, own = total / self.total, own / self.total

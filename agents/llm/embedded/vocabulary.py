@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from agents.core.stemming import WORD_PATTERN, fold, stem
 
-_STOP_TEXT = """
+_ENGLISH = """
 a about actually all also am an and any anything are as at be been being but by can could did do
 does doing done else ever exactly find for from get gets give given go goes going got had has have
 having he her here him his how however i if in into is it its itself just kind know let like list
@@ -15,9 +15,13 @@ other our out over own please say says shall she should show so some somebody so
 still such tell than that the their them then there these they thing things this those to too up us
 use used using very was way we were what whats when where which while who whom whose why will with
 without would yes yet you your summarise summarize summary overview compare explain describe
+defined definition implemented implementation declared
 mention mentioned note notes mean means call called want happen happens happened long often far
 high old big large instead rather currently today usually really nobody lately latest recent
-recently aber alle allem allen aller alles als also am an auch auf aus bei beim bin bis bitte da
+recently until during within since via onto
+"""
+_GERMAN = """
+aber alle allem allen aller alles als also am an auch auf aus bei beim bin bis bitte da
 dann darf das dass dein dem den denn der des dessen die dies diese diesem diesen dieser dieses doch
 du durfen ein eine einem einen einer eines er es etwas euch euer fur gab ganz gegen gehen geht gibt
 hab habe haben hat hatte hier hoch ich ihm ihn ihr ihre im in ist ja jede jeder jetzt kann kein
@@ -25,14 +29,15 @@ keine keinen konnen lange man mehr mein mich mir mit muss mussen nach nein nicht
 oder oft ohne sagt schon sein seine sich sie sind so soll sollen uber um und uns unser unsere viel
 viele vom von vor wann war waren warum was wegen welche welchem welchen welcher welches wem wen
 wenn wer werden weshalb wie wieso wieviel will wir wird wo woher wohin worum wozu wurde wurden
-defined definition implemented implementation declared definiert implementiert
+bekommt braucht seit definiert implementiert
 zeige zu zum zur zwischen fasse zusammen erwahnt steht notiz notizen handelt
 """
-STOP = frozenset(_STOP_TEXT.split())
+_ENGLISH_STOP, _GERMAN_STOP = frozenset(_ENGLISH.split()), frozenset(_GERMAN.split())
+STOP = _ENGLISH_STOP | _GERMAN_STOP
 
 _SOFT_TEXT = """
 pick work com cam set dauert kommt mach exist project projekt new current locat lie liegt type sort
-put ask due plac statt find findet everyth whoev wait
+put ask due step schritt plac statt find findet everyth whoev wait
 """
 _SOFT = frozenset(_SOFT_TEXT.split())
 """Stems that many questions have and few answers repeat."""
@@ -50,7 +55,10 @@ _VERBS = (
     "bring take carry pack mitbringen mitnehmen",
     "take took taken", "give gave given", "send sent", "make made", "go went gone", "build built",
     "find found", "say said", "tell told", "hold held", "lose lost", "leave left", "get got",
-    "meet met", "buy bought", "run ran", "keep kept", "speak spoke spoken", "fall fell fallen",
+    "keep kept store stored stores save saved speichert gespeichert aufbewahrt",
+    "large size big groesse grosse gross", "include includes contain contains enthalt",
+    "introduce introduced eingefuhrt",
+    "meet met", "buy bought", "run ran", "speak spoke spoken", "fall fell fallen",
 )  # fmt: skip
 _NOUNS = (
     "supplier supplies vendor lieferant liefert hersteller manufacturer maker",
@@ -65,6 +73,13 @@ _MIN_SHARED, _SHARED_SHARE = 5, 0.6
 _CONTRACTION = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$")
 _PREFIXES = ("ge", "an", "auf", "aus", "ein", "ab", "zu", "um", "vor", "mit", "nach", "her", "hin")
 _ENDINGS = frozenset(("en", "e", "er", "es", "em", "n", "s", "t", "te", "ten", "et"))
+
+
+def is_german(text: str) -> bool:
+    """Return whether a folded text has more German than English function words."""
+    words = WORD_PATTERN.findall(text)
+    german = sum(word in _GERMAN_STOP for word in words)
+    return german > sum(word in _ENGLISH_STOP for word in words)
 
 
 def list_content_words(text: str) -> list[str]:
