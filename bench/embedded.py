@@ -36,10 +36,12 @@ from tests.support.reader_questions import (
 )
 from tests.support.retrieval import import_vault
 
+HALVES = ("tuning", "held-out", "fresh", "unseen")
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", default="", choices=["", "tuning", "held-out", "fresh"])
+    parser.add_argument("--half", default="", choices=["", *HALVES])
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--notes", type=int, default=10_000)
     options = parser.parse_args()
@@ -47,7 +49,7 @@ def main() -> int:
     user = User.objects.create_user("ada")
     with tempfile.TemporaryDirectory() as place:
         projects = open_vaults(Path(place), user.pk)
-    for half in [options.half] if options.half else ["tuning", "held-out", "fresh"]:
+    for half in [options.half] if options.half else HALVES:
         questions = [q for q in read_questions(half) if q.vault in projects]
         report_quality(half, questions, projects, show=options.show)
     if options.notes:

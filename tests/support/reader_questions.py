@@ -20,7 +20,7 @@ from agents.tools.catalogue import TOOLS
 from agents.tools.executor import ToolExecutor
 from agents.vault.project_notes import ProjectNotes
 from agents.vault.sample import SAMPLE_FOLDER
-from tests.support.retrieval import FOLDER, import_vault, unpack_vault
+from tests.support.retrieval import DJANGO, FOLDER, import_vault, unpack_vault
 from tests.support.runs import Ran, drive
 
 HERE = Path(__file__).resolve().parent.parent / "agents" / "llm" / "embedded"
@@ -77,6 +77,7 @@ def open_vaults(place: Path, user_id: int) -> dict[str, UUID]:
     folders = {"sample": SAMPLE_FOLDER, "garten": GARDEN}
     if FOLDER.is_dir():
         folders["kepano"] = unpack_vault("kepano", place)
+        folders["django"] = unpack_vault(DJANGO, place / "django")
     return {name: import_vault(folder, user_id) for name, folder in folders.items()}
 
 

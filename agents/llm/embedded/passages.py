@@ -136,17 +136,8 @@ class _NoteParser:
 
     def _add(self, line: int, text: str, kind: PassageKind, **more: Any) -> Passage:
         headings = tuple(name for _, name in self.levels if name != self.title)
-        passage = Passage(
-            self.path,
-            line,
-            strip_links(text).strip(),
-            kind,
-            self.title,
-            headings,
-            self.block,
-            labels=self.labels,
-            **more,
-        )
+        told = (strip_links(text).strip(), kind, self.title, headings, self.block)
+        passage = Passage(self.path, line, *told, labels=self.labels, **more)
         self.found.append(passage)
         return passage
 

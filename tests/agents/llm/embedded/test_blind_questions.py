@@ -30,4 +30,4 @@ def test_the_questions_are_enough_of_each_sort() -> None:
     questions = read_questions()
     assert len(questions) >= 60
     assert sum(question.absent for question in questions) >= 12
-    assert {question.half for question in questions} == {"tuning", "held-out", "fresh"}
+    assert {question.half for question in questions} == {"tuning", "held-out", "fresh", "unseen"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.agents.llm.embedded.fixtures import ask, cited, talk
+from tests.agents.llm.embedded.fixtures import ask, cited, talk, tools, vault
 
 pytestmark = pytest.mark.usefixtures("sample")
 
@@ -152,3 +152,32 @@ async def test_a_greeting_is_answered_without_a_search() -> None:
     ran = await ask("Hello!")
     assert "Ask me about your notes" in ran.answer
     assert ran.record.calls == {}
+
+
+VAULT = {
+    "Plugins/Slides": "To stop a presentation, press Escape.\n\nAny note will do.\n\n"
+    "1. Search for the command.\n2. Press Enter to start a presentation.\n",
+    "Plugins/Tabs": "Tabs hold notes.",
+    "Help/Plugin security": "Code of others is not run.\n\n## Review\n\nEach is scanned.",
+    "Help/Discounts": "We offer two types of discounts. They both give you 40% off.\n\n"
+    "## Which banks do you support?\n\nAll banks of the country.\n\n"
+    "## Support\n\n- Support reads mail of banks.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "begins", "without"),
+    [
+        ("How do I stop a presentation?", "To stop a presentation, press Escape.", "1. Search"),
+        ("Summarise the note about plugin security.", "Code of others is not run.", "Tabs"),
+        ("How much discount do you give?", "They both give you 40% off.", "country"),
+        ("Which banks do you support?", "All banks of the country.", "mail"),
+    ],
+)
+async def test_the_best_place_is_quoted(
+    transactional_db: None, question: str, begins: str, without: str
+) -> None:
+    ran = await ask(question, runner=tools(await vault(**VAULT)))
+    assert begins in ran.answer
+    assert without not in ran.answer
+    assert "answers this directly" not in ran.answer

@@ -57,6 +57,19 @@ def test_a_note_becomes_units_with_their_places() -> None:
     assert found[4].lead == "You need:"
 
 
+def test_callouts_lose_their_marks_and_a_bold_line_is_a_heading() -> None:
+    found = read(
+        "> [!info]+ Upgrade\n> Pay the price difference.\n>\n> - once\n\n"
+        "**What if I miss a payment?**\nData are kept for 30 days.\n"
+    )
+    assert [(unit.kind, unit.line, unit.text, unit.heading) for unit in found] == [
+        ("sentence", 1, "Upgrade", ""),
+        ("sentence", 2, "Pay the price difference.", ""),
+        ("item", 4, "once", ""),
+        ("sentence", 7, "Data are kept for 30 days.", "What if I miss a payment?"),
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "---", "|", "|---|", "```", "- ", "#", "> ", "1.", "\t", "***", "| a\n|-\n|", "-\n-"],
@@ -107,6 +120,18 @@ def test_tags_and_images_become_text_and_code_stays_code() -> None:
 )
 def test_the_kind_of_a_question_is_seen(text: str, kind: Kind) -> None:
     assert analyse(text).kind is kind
+
+
+@pytest.mark.parametrize(
+    ("text", "german"),
+    [
+        ("Fällt auf Wasser Steuer an?", True),
+        ("What is in the Bundestag?", False),
+        ("Zisterne", False),
+    ],
+)
+def test_the_language_is_seen_from_small_words(text: str, german: bool) -> None:
+    assert analyse(text).german is german
 
 
 def test_two_questions_in_one_are_two() -> None:
