@@ -1,5 +1,6 @@
 """The whole answer as text: what was found under fixed phrases, as long as there is room."""
 
+import re
 from collections.abc import Sequence
 
 from agents.llm.embedded.answers import find_answer
@@ -50,7 +51,8 @@ def _answer(
 ) -> list[str]:
     match question.kind:
         case Kind.TALK:
-            return [said["talk"]]
+            is_thanks = re.search(r"thank|thx|dank", question.folded)
+            return [said["welcome" if is_thanks else "talk"]]
         case Kind.CALCULATE if result := evidence.get_result(
             "calculate", expression=question.expression
         ):
@@ -68,6 +70,8 @@ def _answer(
         return [_say_nothing(evidence, said)]
     if evidence.request.get_steps("vault_list"):
         return [said["empty"]]
+    if evidence.request.steps:
+        return [said["nothing"]]
     return [said["not_yet" if can_search else "no_tool"]]
 
 

@@ -15,6 +15,7 @@ ENGLISH = {
     "about": "About “{}”:",
     "more": "There is more; ask for one of them.",
     "result": "The tool says:",
+    "welcome": "You are welcome.",
     "talk": "Ask me about your notes: who, when, where, how many, why or how; “list …”, "
     "“summarise …”, “compare … and …” or “where is … mentioned?”.",
 }
@@ -33,6 +34,7 @@ GERMAN = {
     "about": "Zu „{}“:",
     "more": "Es gibt noch mehr; frage nach einer davon.",
     "result": "Das Werkzeug sagt:",
+    "welcome": "Gern geschehen.",
     "talk": "Frage mich nach deinen Notizen: wer, wann, wo, wie viel, warum oder wie; „liste …“, "
     "„fasse … zusammen“, „vergleiche … und …“ oder „wo wird … erwähnt?“.",
 }

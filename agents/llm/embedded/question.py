@@ -18,8 +18,10 @@ Kind = Enum(
 """What sort of answer a question wants."""
 
 _PATTERNS = (
-    (Kind.TALK, r"^\W*(hello|hi|hey|hallo|moin|guten (tag|morgen|abend)|thanks?|thank you|danke"
-                r"|help|hilfe|who are you|what can you do|wer bist du|was kannst du)\W*$"),
+    (Kind.TALK, r"^\W*((ok|okay|great|good|super|prima|alles klar)\W+)*(hello|hi|hey|hallo|moin"
+                r"|good (morning|evening|day)|guten (tag|morgen|abend)|thanks?|thank you|danke|thx"
+                r"|vielen dank|help|hilfe|who are you|what can you do|wer bist du|was kannst du)"
+                r"(\W+(oracle|there|so much|very much|a lot|how are you|schon|sehr))*\W*$"),
     (Kind.TIME, r"what('s| is) the (current )?time|what time is it|what('s| is) (the date )?today"
                 r"|wie spat ist es|welcher tag ist heute"),
     (Kind.RECENT, r"what('s| is| has| was)? (new|changed|happened)( in [\w ]+)?"

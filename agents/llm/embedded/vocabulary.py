@@ -30,7 +30,7 @@ oder oft ohne sagt schon sein seine sich sie sind so soll sollen uber um und uns
 viele vom von vor wann war waren warum was wegen welche welchem welchen welcher welches wem wen
 wenn wer werden weshalb wie wieso wieviel will wir wird wo woher wohin worum wozu wurde wurden
 bekommt braucht seit definiert implementiert
-zeige zu zum zur zwischen fasse zusammen erwahnt steht notiz notizen handelt
+danke hallo moin zeige zu zum zur zwischen fasse zusammen erwahnt steht notiz notizen handelt
 """
 _ENGLISH_STOP, _GERMAN_STOP = frozenset(_ENGLISH.split()), frozenset(_GERMAN.split())
 STOP = _ENGLISH_STOP | _GERMAN_STOP

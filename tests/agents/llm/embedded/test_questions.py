@@ -148,9 +148,18 @@ async def test_other_tools_are_used_where_they_fit() -> None:
     assert {call.name for call in ran.record.calls.values()} == {"calculate", "current_time"}
 
 
-async def test_a_greeting_is_answered_without_a_search() -> None:
-    ran = await ask("Hello!")
-    assert "Ask me about your notes" in ran.answer
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("Hello!", "Ask me about your notes"),
+        ("Good morning, how are you?", "Ask me about your notes"),
+        ("ok, thank you very much", "You are welcome."),
+        ("Danke!", "Gern geschehen."),
+    ],
+)
+async def test_a_greeting_is_answered_without_a_search(said: str, answer: str) -> None:
+    ran = await ask(said)
+    assert answer in ran.answer
     assert ran.record.calls == {}
 
 
