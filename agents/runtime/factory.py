@@ -52,8 +52,6 @@ class SiteRunFactory:
         chosen = _get_model_settings(request)
         writing = can_write(request.user, request.project)
         offered = offered_tools(chosen, world, writing=writing)
-        if chosen.is_embedded:
-            return ToolExecutor(offered, world)
         reading = _reading_tools(world)
         organising = [*reading, TOOLS.get(INDEX_TOOL)]
         librarian = Librarian(
@@ -64,8 +62,8 @@ class SiteRunFactory:
             organising_tools=ToolExecutor(organising, world) if writing else None,
         )
         tools = ToolExecutor(offered, [*world, librarian])
-        if not chosen.delegate_long_results:
-            return tools
+        if chosen.is_embedded or not chosen.delegate_long_results:
+            return tools  # the embedded model reads a result of any length itself, word for word
         return DelegatingRunner(tools, librarian, request.question)
 
     def system_prompt(self, request: RunRequest) -> str:
@@ -112,9 +110,8 @@ def _load_web_pages() -> WebPages | None:
 
 def offered_tools(chosen: ModelSettings, world: Sequence[Service], *, writing: bool) -> list[Tool]:
     """Return the tools of somebody's runs. The embedded model and readers' runs only read."""
-    if chosen.is_embedded:
-        return _reading_tools(world)
-    return [tool for tool in _list_tools(world) if writing or not tool.writes]
+    may_write = writing and not chosen.is_embedded
+    return [tool for tool in _list_tools(world) if may_write or not tool.writes]
 
 
 def _reading_tools(world: Sequence[Service]) -> list[Tool]:

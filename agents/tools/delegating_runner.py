@@ -18,21 +18,26 @@ from agents.tools.librarian import DELEGATE_TOOL, TOKEN_SHARE, Librarian, Librar
 MIN_SECONDS = 20.0
 """What must be left of the run's time for a summary to be tried."""
 TIME_SHARE = 0.5
-READING_MARGIN = 2.0
-"""How many times the tokens of a result its reader must have."""
-OVERHEAD_TOKENS = 2_000
+MIN_READING, MAX_READING = 2.0, 4.0
+"""How many times the tokens of a result its reader must have, and has: it may look things up."""
+OVERHEAD_TOKENS = 3_000
+"""What its instructions, the tools that it is offered and its summary take."""
 MAX_SUMMARY_SHARE = 0.5
 """A summary that is longer than this part of the result is not worth its losses."""
 _CITATION = re.compile(r" ?\[([^\[\]\n]{1,512}?)(?::\d{1,7}(?:-\d{1,7})?)?\](?!\()")
 
 
-@dataclass(frozen=True)
+@dataclass
 class DelegatingRunner:
-    """The tools of one run, with a librarian for what is too long. Implements ToolRunner."""
+    """The tools of one run, with a librarian for what is too long. Implements ToolRunner.
+
+    A librarian that has brought nothing once is not asked again: each try costs time and tokens.
+    """
 
     tools: ToolRunner
     librarian: Librarian
     question: str
+    has_given_up: bool = False
 
     def schemas(self) -> tuple[ToolSchema, ...]:
         return self.tools.schemas()
@@ -50,30 +55,40 @@ class DelegatingRunner:
         context.keep(unfinished)
         summary = await self._summarise(call, outcome, context)
         if summary is None or len(summary.text) > MAX_SUMMARY_SHARE * len(outcome.content):
+            self.has_given_up = True
             return unfinished
-        return replace(outcome, given=_introduce(call, outcome, summary))
+        sources = outcome.sources
+        if summary.written_at:  # nobody has read just now, so nothing told of what was read
+            sources = tuple(dict.fromkeys((*sources, *summary.sources)))
+        return replace(outcome, given=_introduce(call, outcome, summary), sources=sources)
 
     def _is_exempt(self, call: ToolCall, context: ToolContext) -> bool:
         """Return whether nothing is delegated here, or it was by the call itself."""
         names = (call.name, *context.withheld_tools)
-        return self.writes(call.name) or DELEGATE_TOOL in names
+        return self.has_given_up or self.writes(call.name) or DELEGATE_TOOL in names
 
     async def _summarise(
         self, call: ToolCall, outcome: ToolOutcome, context: ToolContext
     ) -> LibrarianReport | None:
+        """Return a summary, made with no more time and tokens than it should take."""
         now = context.clock.monotonic()
-        deadline = now + TIME_SHARE * (context.deadline - now)
-        return await self.librarian.summarise(
-            build_task(self.question, call, outcome.content),
-            replace(context, deadline=deadline),
-            outcome.sources,
+        within = replace(
+            context,
+            deadline=now + TIME_SHARE * (context.deadline - now),
+            tokens_left=min(context.tokens_left, _count_tokens(outcome, MAX_READING)),
         )
+        task = build_task(self.question, call, outcome.content)
+        return await self.librarian.summarise(task, within, outcome.sources)
 
 
 def _has_room(outcome: ToolOutcome, context: ToolContext) -> bool:
-    needed = READING_MARGIN * estimate_tokens(outcome.content) + OVERHEAD_TOKENS
     seconds = context.deadline - context.clock.monotonic()
-    return context.tokens_left * TOKEN_SHARE >= needed and seconds >= MIN_SECONDS
+    return context.tokens_left >= _count_tokens(outcome, MIN_READING) and seconds >= MIN_SECONDS
+
+
+def _count_tokens(outcome: ToolOutcome, times: float) -> int:
+    """Return what a run must have left so that its librarian can read a result so many times."""
+    return int((times * estimate_tokens(outcome.content) + OVERHEAD_TOKENS) / TOKEN_SHARE)
 
 
 def build_task(question: str, call: ToolCall, content: str) -> str:

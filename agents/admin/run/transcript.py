@@ -11,7 +11,8 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.admin import AdminSite
-from django.db.models.functions import Left
+from django.db.models import Case, F, TextField, When
+from django.db.models.functions import Cast, Left
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
@@ -132,7 +133,14 @@ def _iter_events(run_id: UUID) -> Iterator[tuple[Event, str]]:
     rows = (
         event_rows.query_rows(run_id)
         .filter(kind__in=KINDS)
-        .annotate(head=Left("content", PREVIEW_CHARS))
+        .annotate(data_text=Cast("data", TextField()))
+        .annotate(
+            head=Case(
+                When(data_text__contains='"words"', then=F("content")),  # JSON must be whole
+                default=Left("content", PREVIEW_CHARS),
+                output_field=TextField(),
+            )
+        )
     )
     columns = rows.values_list(*event_rows.COLUMNS, "head")
     try:
@@ -213,6 +221,9 @@ def _build_part(
             name = names[call] = event.text("tool_call", "name")
         case "tool_result":
             name = names.get((event.parent, event.text("tool_call_id")), "")
+            if event.data.get("words") and head:
+                both = _format_summarised(head)
+                text, size = both[:PREVIEW_CHARS], len(both)
         case "error":
             said = head or event.data.get("error")
             text = said[:PREVIEW_CHARS] if isinstance(said, str) else ""
@@ -237,6 +248,15 @@ def _extract_text(kind: str, content: str) -> str:
     return "\n".join(str(held[name]) for name in _TEXT_NAMES[kind] if held.get(name))
 
 
+def _format_summarised(content: str) -> str:
+    """Return a result with the summary that the model got of it, which comes first: it is short."""
+    try:
+        held = json.loads(content)
+        return f"The model got this summary:\n{held['given']}\n\nOf:\n{held['tool_result']}"
+    except PARSE_ERRORS:
+        return content
+
+
 def _load_full_part(run: AgentRun, part: TranscriptPart) -> TranscriptPart:
     """Return a part without its cut."""
     if not part.is_truncated:
@@ -247,4 +267,6 @@ def _load_full_part(run: AgentRun, part: TranscriptPart) -> TranscriptPart:
     between = query_events([run.pk]).filter(kind=part.kind)
     rows = between.filter(seq__gte=part.first, seq__lte=part.last).order_by("seq")
     text = "".join(map(str, rows.values_list("content", flat=True)))
+    if part.kind == "tool_result" and rows.filter(data__has_key="words").exists():
+        text = _format_summarised(text)
     return replace(part, text=text, size=len(text))

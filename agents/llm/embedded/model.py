@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from agents.core.messages import Finished, ModelEvent, ModelRequest, RawCall, TextDelta
 from agents.llm.embedded.compose import compose
+from agents.llm.embedded.delegation import get_report, plan_delegation
 from agents.llm.embedded.evidence import Evidence
 from agents.llm.embedded.planner import Call, plan_calls
 from agents.llm.embedded.question import analyse_all
@@ -70,11 +71,13 @@ def reply(request: ModelRequest) -> tuple[str, tuple[RawCall, ...], bool]:
     questions = analyse_all(parsed.question, parsed.earlier)
     evidence = Evidence(parsed)
     may_call = request.tool_choice == "auto" and request.max_tokens >= _MIN_TOKENS
-    if may_call and (calls := plan_calls(questions, evidence)):
+    report = get_report(parsed)
+    calls = plan_delegation(parsed) or ([] if report else plan_calls(questions, evidence))
+    if may_call and calls:
         return "", tuple(_build_call(c, parsed.turns, at) for at, c in enumerate(calls)), False
     can_search = not may_call or "vault_search" in parsed.offered
     room = min(request.max_tokens, OfflineModel.max_output) * _CHARS_PER_TOKEN
-    text = compose(questions, evidence, room, can_search=can_search)
+    text = report or compose(questions, evidence, room, can_search=can_search)
     return text[:room], (), len(text) > room
 
 

@@ -6,15 +6,24 @@ from typing import Any
 import pytest
 
 from agents.core.cancellation import Cancellation
-from agents.core.chunks import OracleStreamChunk, ToolResult, Turn
+from agents.core.chunks import OracleStreamChunk, Source, SourceRef, ToolResult, Turn
 from agents.core.decisions.trees.quick import QuickTree
-from agents.core.messages import ModelError, ToolOutcome
+from agents.core.messages import Finished, ModelError, TextDelta, ToolOutcome
+from agents.core.tokens import estimate_tokens
 from agents.ledger.subagents import SubagentTracker
-from agents.tools.delegating_runner import DelegatingRunner, drop_unknown_citations
+from agents.tools import registry
+from agents.tools.delegating_runner import (
+    MAX_READING,
+    OVERHEAD_TOKENS,
+    DelegatingRunner,
+    drop_unknown_citations,
+)
+from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import Librarian
 from tests.agents.core.factories import done, limits, play, text
-from tests.support.script import call, say
-from tests.support.scripted_model import Pause, ScriptedModel
+from tests.agents.tools.test_librarian import Shelf
+from tests.support.script import Call, call, calls, say
+from tests.support.scripted_model import Item, Pause, ScriptedModel
 from tests.support.tools import FakeTools, returns
 from tests.support.virtual import virtual_time
 
@@ -145,6 +154,111 @@ async def test_a_librarian_that_takes_too_long_leaves_time_for_the_answer() -> N
     assert result_in(chunks).unfinished
     assert text(chunks) == "On 14 May."
     assert done(chunks).outcome == "completed"
+
+
+def count_tokens(chunks: list[OracleStreamChunk]) -> int:
+    """What the librarian has used."""
+    ended = (c for c in chunks if isinstance(c, Turn) and c.phase == "end" and c.parent)
+    return sum(turn.prompt_tokens + turn.completion_tokens for turn in ended)
+
+
+@virtual_time
+async def test_a_librarian_that_loops_takes_no_more_than_a_reading_should() -> None:
+    librarian = ScriptedModel([], then=call("look"))
+    chunks, model = await run_with(librarian)
+    most = MAX_READING * estimate_tokens(LONG) + OVERHEAD_TOKENS
+    assert 0 < count_tokens(chunks) <= most
+    assert result_in(chunks).unfinished
+    assert FACT in told(model)
+    assert done(chunks).outcome == "completed"
+
+
+@virtual_time
+async def test_a_librarian_that_brought_nothing_is_not_asked_again() -> None:
+    librarian = ScriptedModel([[Pause(10_000)]])
+    tools = FakeTools({"look": lambda page: f"{page} {LONG}"})
+    steps = [call("look", page=1), call("look", page=2), say("On 14 May.")]
+    chunks = await play(ScriptedModel(steps), delegating(librarian, tools), config=BUDGET)
+    assert len(librarian.requests) == 1
+    assert done(chunks).outcome == "completed"
+
+
+@virtual_time
+async def test_calls_that_share_a_result_share_its_summary() -> None:
+    librarian = ScriptedModel([say(FACT)])
+    twice = ScriptedModel([calls(Call("look", {}), Call("look", {})), say("On 14 May.")])
+    chunks = await play(twice, delegating(librarian), config=BUDGET)
+    found = [c.given for c in chunks if isinstance(c, ToolResult) and not c.parent]
+    assert len(found) == 2
+    assert found[0] == found[1] != ""
+    assert len(librarian.requests) == 1
+
+
+@virtual_time
+@pytest.mark.parametrize(("slots", "seconds"), [(1, 20), (2, 10)])
+async def test_a_summary_keeps_the_slot_of_its_call(slots: int, seconds: int) -> None:
+    reading: list[Item] = [Pause(10), TextDelta(FACT), Finished()]
+    librarian = ScriptedModel([reading, reading])
+    tools = FakeTools({"look": lambda page: f"{page} {LONG}"})
+    both = calls(Call("look", {"page": 1}), Call("look", {"page": 2}))
+    config = limits(token_budget=200_000, timeout_seconds=300, max_parallel_tools=slots)
+    model = ScriptedModel([both, say("On 14 May.")])
+    chunks = await play(model, delegating(librarian, tools), config=config)
+    assert len(librarian.requests) == 2
+    assert done(chunks).outcome == "completed"
+    assert asyncio.get_running_loop().time() == pytest.approx(seconds, abs=1)
+
+
+@virtual_time
+async def test_what_a_librarian_reads_is_not_delegated_once_more() -> None:
+    """Asked by a tool call, it reads a long result itself."""
+    librarian = ScriptedModel([call("look"), say(FACT)])
+    reader = Librarian(librarian, FakeTools({"look": returns(LONG)}))
+    tools = ToolExecutor([registry.get("delegate_librarian")], [reader])
+    model = ScriptedModel([call("delegate_librarian", task="Read."), say("On 14 May.")])
+    chunks = await play(model, DelegatingRunner(tools, reader, ASKED), config=BUDGET)
+    assert len(librarian.requests) == 2
+    assert FACT in told(librarian)
+    assert not any(c.given for c in chunks if isinstance(c, ToolResult))
+
+
+@virtual_time
+async def test_a_citation_of_what_nobody_saw_does_not_reach_the_model() -> None:
+    _, model = await run_with(ScriptedModel([say(f"{FACT} And [made/up.md:1].")]))
+    assert "made/up.md" not in told(model)
+    assert "[log/pump.md:3]" in told(model)
+    assert "1 citations were dropped" in told(model)
+
+
+@virtual_time
+@pytest.mark.parametrize("budget", [1_000, 5_000, 14_000, 27_000, 28_000, 30_000, 60_000])
+async def test_on_no_budget_does_delegation_end_what_would_have_been_completed(
+    budget: int,
+) -> None:
+    config = limits(token_budget=budget, timeout_seconds=300)
+    model = ScriptedModel([call("look"), say("So.")])
+    alone = await play(model, FakeTools({"look": returns(LONG)}), question=ASKED, config=config)
+    again = ScriptedModel([call("look"), say("So.")])
+    chunks = await play(
+        again, delegating(ScriptedModel([], then=say(FACT))), question=ASKED, config=config
+    )
+    assert done(chunks).outcome == done(alone).outcome
+    assert done(chunks).tokens_used <= budget
+
+
+@virtual_time
+async def test_a_summary_from_the_cache_brings_what_the_librarian_read() -> None:
+    place = SourceRef("log/pump.md", "vault", 3)
+    tools = FakeTools({"look": returns(LONG)})
+    reading = FakeTools({"look": lambda: ToolOutcome(True, FACT, sources=(place,))})
+    librarian = Librarian(ScriptedModel([call("look"), say(FACT)]), reading, cache=Shelf())
+    for _ in range(2):
+        model = ScriptedModel([call("look"), say("On 14 May.")])
+        runner = DelegatingRunner(tools, librarian, ASKED)
+        chunks = await play(model, runner, question=ASKED, config=BUDGET)
+        assert [c.source for c in chunks if isinstance(c, Source)] == [place]
+    assert "From the cache" in told(model)
+    assert not [chunk for chunk in chunks if chunk.parent]
 
 
 @virtual_time

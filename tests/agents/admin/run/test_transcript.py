@@ -65,6 +65,21 @@ def test_the_page_is_well_formed(rita: User) -> None:
     assert problems(html.replace("<!DOCTYPE", "<!doctype", 1)) == []
 
 
+def test_of_a_result_that_was_summarised_both_are_shown(rita: User) -> None:
+    long = "A line of the log.\n" * 300
+    result = ToolResult(
+        seq=0, tool_call_id="a", tool_result=long, ok=True, duration_ms=1, order=0, given="Short."
+    )
+    call_view = ToolCalled(seq=0, tool_call=CallView("a", "look", {}, "running"))
+    run = kept([replace(call_view, seq=1), replace(result, seq=2), Content(seq=3, content="So.")])
+    text = Page(opened(run, rita)).text()
+    assert "The model got this summary: Short. Of: A line of the log." in text
+    assert '"given"' not in text
+    whole = Page(opened(run, rita, part="2")).text()
+    assert whole.count("A line of the log.") == 300
+    assert "Short." in whole
+
+
 @pytest.mark.parametrize("kind", ["user", "staff", "auditor"])
 def test_nobody_else_can_open_it(kind: str) -> None:
     run = run_with("Yes.")
