@@ -300,6 +300,23 @@ async def test_a_name_is_resolved_once_for_a_page() -> None:
         assert names.asked == 1
 
 
+async def test_a_name_that_leads_inside_after_a_redirect_is_not_followed_there() -> None:
+    """As with rebinding: the name server says something else the second time."""
+    async with WebServer({"/": redirect("http://other.example/")}) as server:
+        policy = build_policy("yes", (f"{HOST}:{server.port}",))
+        asked: list[str] = []
+
+        async def resolve(host: str, port: int) -> Sequence[str]:
+            asked.append(host)
+            return ["127.0.0.1"]
+
+        pages = WebPages(WebHosts.parse(f"{HOST}\nother.example"), policy, resolve)
+        with pytest.raises(ToolFailed, match="no address on the internet"):
+            await pages.fetch(server.url())
+        assert asked == [HOST, "other.example"]
+        assert len(server.requests) == 1
+
+
 # -- charsets -------------------------------------------------------------------------------------
 
 
