@@ -33,10 +33,11 @@ def build_snippet(
     return NoteSnippet(max(1, best), _shorten(lines[best - 1], weights) if best else "")
 
 
-def _weigh_line(line: str, weights: Mapping[str, float]) -> float:
-    found = find_terms(analyse(line), weights)
+def _weigh_line(line: str, weights: Mapping[str, float]) -> tuple[float, bool]:
+    """Return how much a line tells; of those that tell nothing, one with words tells more."""
+    analysed = analyse(line)
     share = _HEADING_SHARE if line.startswith("#") else 1.0
-    return share * sum(weights[term] for term in found)
+    return share * sum(weights[term] for term in find_terms(analysed, weights)), bool(analysed)
 
 
 def find_terms(analysed: str, terms: Iterable[str]) -> list[str]:

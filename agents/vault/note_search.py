@@ -6,10 +6,12 @@ from uuid import UUID
 from django.db.models import Q
 
 from agents.models import Note, NoteTag, SearchDocument
+from agents.search.analysis import analyse
 from agents.search.search import SearchHit, SearchRefused, SearchResult, search
 from agents.search.sections import split_lines
-from agents.search.snippets import build_snippet
+from agents.search.snippets import build_snippet, find_terms
 from agents.vault.errors import NoteRefused
+from agents.vault.frontmatter import read_frontmatter
 from agents.vault.listing import normalise_folder
 from agents.vault.notes import notes_for
 from agents.vault.paths import make_key
@@ -60,6 +62,10 @@ def _find_chosen(project_id: UUID, folder: str, tag: str) -> list[int] | None:
 def _build_hit(hit: SearchHit, note: Note, found: SearchResult) -> NoteHit:
     lines = split_lines(get_readable_text(note))
     snippet = build_snippet(lines, hit.first_line, hit.last_line, found.weights)
+    properties_end = read_frontmatter(lines).end
+    if snippet.line <= properties_end and not find_terms(analyse(snippet.text), found.weights):
+        # Found by its title alone, which properties beside it say nothing about.
+        snippet = build_snippet(lines, properties_end + 1, len(lines), found.weights)
     return NoteHit(
         path=note.path,
         title=note.title,

@@ -21,6 +21,7 @@ CITED = "Clippings/Buy wisely.md"
 NEW_NOTE = "Notes/Buying.md"
 PASSWORD = "a quay in the morning fog"
 DEFAULT_MODEL = "gpt-4o-mini"
+BACKGROUND = "element => getComputedStyle(element).backgroundColor"
 
 
 @pytest.fixture
@@ -81,9 +82,11 @@ def ask_and_follow_the_citation(tab: Tab, ada: Person) -> None:
     tab.go("/new/").ask("How should one buy things?").ended()
     expect(tab.tools("done")).to_have_count(2)
     answer = tab.last.locator(".prose a", has_text="Buy wisely").first
-    tab.page.goto(tab.address + str(answer.get_attribute("href")))
+    answer.click()
     expect(tab.page.get_by_role("heading", name="Buy wisely").first).to_be_visible()
-    expect(tab.page.locator("#L3")).to_have_count(1)
+    cited, beside = tab.page.locator("#L3"), tab.page.locator("#L4")
+    expect(cited).to_be_in_viewport()
+    assert cited.evaluate(BACKGROUND) != beside.evaluate(BACKGROUND), "the line is not marked"
 
 
 def edit_in_two_tabs(page: Page, address: str, slug: str) -> None:

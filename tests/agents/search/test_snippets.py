@@ -46,3 +46,7 @@ def test_a_text_that_has_become_shorter_is_no_error() -> None:
 def test_a_snippet_shows_a_word_that_was_typed_in_part() -> None:
     snippet = build_snippet(["ships", "the harbour"], 1, 2, {"harb*": 1.0})
     assert snippet.text == "the harbour"
+
+
+def test_where_no_line_has_the_words_one_with_words_is_shown() -> None:
+    assert build_snippet(["---", "", "Nothing."], 1, 3, weigh("quay")).text == "Nothing."

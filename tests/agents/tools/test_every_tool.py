@@ -1,6 +1,6 @@
 """Every tool that comes with Oracle: documented, with a contract test, and used by a real run."""
 
-import re
+import ast
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,21 @@ def test_every_tool_has_a_contract_test(name: str) -> None:
     """In the test of its module: called by name through the executor or as the function it is."""
     module = TOOLS.get(name).function.__module__.rpartition(".")[2]
     source = (ROOT / "tests" / "agents" / "tools" / f"test_{module}.py").read_text()
-    assert re.search(rf"\b{name}\b", source)
+    assert name in list_called(source)
+
+
+def list_called(source: str) -> set[str]:
+    """Return what the tests of a module call: functions, and tools by a name that is passed."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    passed = (arg.value for node in calls for arg in node.args if isinstance(arg, ast.Constant))
+    functions = (node.func.id for node in calls if isinstance(node.func, ast.Name))
+    return {*functions, *(value for value in passed if isinstance(value, str))}
+
+
+def test_a_tool_that_a_test_only_mentions_counts_as_none() -> None:
+    source = 'def test_a():\n    call("used")\n    assert text == "mentioned"\n'
+    assert "used" in list_called(source)
+    assert "mentioned" not in list_called(source)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -53,3 +53,12 @@ def test_too_many_queries_are_refused_in_words(harbour: Project) -> None:
 
 def test_words_that_no_note_has_are_named(harbour: Project) -> None:
     assert search_notes(harbour.pk, ["money"], limit=5).missing_words == ("money",)
+
+
+def test_a_note_found_by_its_title_shows_its_text_and_not_its_properties(
+    project: Project, author: Author
+) -> None:
+    text = "---\ntags: [a]\n---\n# Tides\n\nThe moon.\n\nA tide is high, and much more is said."
+    notes.create_note(project.pk, "Tides.md", text, author)
+    (hit,) = search_notes(project.pk, ["tides"], limit=5).hits
+    assert hit.snippet == "A tide is high, and much more is said."
