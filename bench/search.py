@@ -25,7 +25,7 @@ from django.db import connection, transaction
 from agents.models import Project
 from agents.search.analysis import parse_query
 from agents.search.candidates import load_documents, load_sections
-from agents.search.finders import DOCUMENTS, MAX_CANDIDATES, SECTIONS, Place, get_finder
+from agents.search.finders import MAX_CANDIDATES, SECTIONS, Place, get_finder
 from agents.search.index import WHOLE_KINDS, SearchableText, get_scope, index_documents
 from agents.search.query_terms import QueryTerms, get_count_limit, list_terms, weigh_terms
 from agents.search.ranking import MeanLengths, Ranking
@@ -249,8 +249,7 @@ def find_candidates(
     terms = weigh_terms(words, counts, size.documents)
     if not terms.sought:
         return terms, [], []
-    documents = finder.find(DOCUMENTS, terms.sought)
-    sections = finder.find(SECTIONS, terms.sought) if has_sections else []
+    documents, sections = finder.find_all(terms.sought)
     if len(sections) == MAX_CANDIDATES:
         finder.find(SECTIONS, terms.sought, documents[:SHORTLIST])
     return terms, documents, sections

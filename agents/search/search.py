@@ -16,7 +16,6 @@ from agents.search.analysis import QueryWord, parse_query
 from agents.search.candidates import load_documents, load_sections
 from agents.search.code_analysis import get_identifier_term, parse_identifiers
 from agents.search.finders import (
-    DOCUMENTS,
     MAX_CANDIDATES,
     SECTIONS,
     Finder,
@@ -158,8 +157,9 @@ class _Search:
         and by more of its sections. So what stands at the end of a finder's list, where databases
         differ, does not come among the first.
         """
-        sections = self._find_sections(terms)
-        ids = {*self.finder.find(DOCUMENTS, terms.sought), *(s.document_id for s in sections)}
+        document_ids, section_ids = self.finder.find_all(terms.sought)
+        sections = load_sections(section_ids) if section_ids else []
+        ids = {*document_ids, *(section.document_id for section in sections)}
         documents = self._load_documents(ids)
         ranking = Ranking(documents, self.means)
         ranking.add_sections([*sections, *map(_as_section, filter(_is_whole, documents))])
@@ -175,11 +175,6 @@ class _Search:
         ranked = [*ranking.sort(), *ranked[SHORTLIST:]]
         self._keep_best(ranked)
         return [each.document.id for each in ranked]
-
-    def _find_sections(self, terms: QueryTerms) -> list[SectionCandidate]:
-        if not self.finder.place.has_sections:
-            return []
-        return load_sections(self.finder.find(SECTIONS, terms.sought))
 
     def _load_documents(self, ids: set[int]) -> list[DocumentCandidate]:
         new = load_documents(ids - self.documents.keys())
