@@ -81,23 +81,23 @@ async def test_arithmetic_is_worked_out(expression: str, value: str) -> None:
 
 @pytest.mark.parametrize("expression", HOSTILE, ids=lambda e: ascii(e)[:30])
 async def test_what_is_not_arithmetic_or_too_large_is_refused_at_once(expression: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(ToolFailed) as refusal:
         await calculate(expression)
-    assert time.monotonic() - began < 0.5
+    assert time.process_time() - began < 0.5
     assert len(str(refusal.value)) < 1_000
 
 
 @given(st.text(alphabet="0123456789+-*/%(). e_j'xab\n", max_size=60))
 def test_any_expression_is_worked_out_or_refused(expression: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     try:
         value = run_virtual(calculate(expression))
     except ToolFailed:
         pass
     else:
         assert math.isfinite(float(value))
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
 
 
 @given(st.integers(-(10**9), 10**9), st.integers(-(10**9), 10**9), st.sampled_from("+-*"))

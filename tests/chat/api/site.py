@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -32,20 +32,32 @@ class Site:
     def __init__(self, folder: Path, stage: Stage) -> None:
         self.folder, self.stage = folder, stage
         self.server: Server
+        self._serving = ExitStack()
         prepare(folder, DJANGO_SETTINGS_MODULE=SETTINGS)
 
     @contextmanager
-    def open(self, port: int = 0) -> Iterator[None]:
-        with serving(
-            self.folder,
-            "--grace",
-            "0.3",
-            port=port,
-            sign_in=False,
-            ORACLE_LLM_BASE_URL=self.stage.base_url,
-            DJANGO_SETTINGS_MODULE=SETTINGS,
-        ) as self.server:
+    def open(self) -> Iterator[None]:
+        with self._serving:
+            self._start()
             yield
+
+    def kill_and_restart(self) -> None:
+        """`kill -9`, and the next server on the same data."""
+        self.server.process.kill()
+        self._serving.close()
+        self._start()
+
+    def _start(self) -> None:
+        self.server = self._serving.enter_context(
+            serving(
+                self.folder,
+                "--grace",
+                "0.3",
+                sign_in=False,
+                ORACLE_LLM_BASE_URL=self.stage.base_url,
+                DJANGO_SETTINGS_MODULE=SETTINGS,
+            )
+        )
 
     @property
     def threads(self) -> int:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.chat.api.site import Event, Program, Site, events, text_of
 from tests.support.script import call, say
-from tests.support.server import free_port
+from tests.support.server import manage
 from tests.support.threaded_endpoint import Stage, held
 
 READERS = 100
@@ -114,6 +114,18 @@ async def test_a_run_is_stopped_from_outside_its_stream(program: Program) -> Non
     assert [each.chunk for each in seen] == program.stored()
 
 
+async def test_a_run_is_stopped_by_a_command_in_another_process(program: Program) -> None:
+    program.plays(held("Half of it, ", "never.", program.site.stage.gate()))
+    async with program.client() as client, client.stream("POST", "oracle/stream", json=ASK) as got:
+        stream, run_id = events(got), got.headers["oracle-run"]
+        seen = await until(stream, "Half of it, ")
+        said = await asyncio.to_thread(manage, program.site.folder, "cancel", run_id)
+        seen += await rest(stream)
+    assert said == f"Run {run_id} is being stopped.\n"
+    assert seen[-1].chunk["termination_reason"] == "user_cancelled"
+    assert [each.chunk for each in seen] == program.stored()
+
+
 async def test_a_hundred_readers_take_no_threads(program: Program) -> None:
     gate = program.site.stage.gate()
     program.plays(held("Half of it, ", "the rest.", gate))
@@ -166,39 +178,36 @@ async def test_waiting_for_whole_answers_takes_no_threads(site: Site) -> None:
     assert grown < len(asked) / 3
 
 
+async def test_a_stream_is_resumed_on_the_next_server(program: Program) -> None:
+    """The process is killed in mid-answer; all that was sent is there, and why it ended."""
+    program.plays(held("Half of it, ", "never.", program.site.stage.gate()))
+    async with program.client() as client, client.stream("POST", "oracle/stream", json=ASK) as got:
+        run_id, stream = got.headers["oracle-run"], events(got)
+        seen = await until(stream, "Half of it, ")
+        await asyncio.to_thread(program.site.kill_and_restart)
+        with pytest.raises(httpx.RemoteProtocolError):  # no end that looks like one
+            await rest(stream)
+    async with program.client() as client:
+        last = {"Last-Event-ID": str(seen[-1].id)}
+        async with client.stream("GET", f"oracle/runs/{run_id}/stream", headers=last) as got:
+            seen += await rest(events(got))
+    assert [each.chunk for each in seen] == program.stored()
+    assert seen[-1].chunk["termination_reason"] == "interrupted"
+    assert text_of(seen) == "Half of it, "
+
+
 @pytest.mark.ci
-async def test_a_stream_is_resumed_on_the_next_server(
+async def test_a_server_stops_in_peace_with_a_stream_open(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """The process is killed in mid-answer; all that was sent is there, and why it ended."""
+    """Its reader hears of the end or is cut, and nothing is waited for."""
     with Stage() as stage:
-        site, port = Site(tmp_path_factory.mktemp("killed"), stage), free_port()
-        with site.open(port):
-            program = site.program()
-            program.plays(held("Half of it, ", "never.", stage.gate()))
-            async with (
-                program.client() as client,
-                client.stream("POST", "oracle/stream", json=ASK) as got,
-            ):
-                run_id, stream = got.headers["oracle-run"], events(got)
-                seen = await until(stream, "Half of it, ")
-                site.server.process.kill()
-                with pytest.raises(httpx.RemoteProtocolError):  # no end that looks like one
-                    await rest(stream)
-        with site.open(port):
-            async with program.client() as client:
-                last = {"Last-Event-ID": str(seen[-1].id)}
-                there = f"oracle/runs/{run_id}/stream"
-                async with client.stream("GET", there, headers=last) as got:
-                    seen += await rest(events(got))
-            assert [each.chunk for each in seen] == program.stored()
-            await stops_in_peace(program)
-        assert seen[-1].chunk["termination_reason"] == "interrupted"
-        assert text_of(seen) == "Half of it, "
+        site = Site(tmp_path_factory.mktemp("stopped"), stage)
+        with site.open():
+            await stops_in_peace(site.program())
 
 
 async def stops_in_peace(program: Program) -> None:
-    """With a stream open: its reader hears of the end or is cut, and nothing is waited for."""
     server = program.site.server
     program.plays(held("Half of it, ", "never.", program.site.stage.gate()))
     async with program.client() as client, client.stream("POST", "oracle/stream", json=ASK) as got:
