@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import TransactionTestCase
+from django.test import Client, TransactionTestCase
 from hypothesis import settings
 
 from agents.audit import db_triggers
 from tests.support.guarded import sitecustomize
+from tests.support.sign_in import sign_in
 from tests.support.template import DATABASE, SHARED, Tables, made_site
 
 # How long an example takes says how busy the machine is; where time counts, a test measures it.
@@ -57,6 +58,13 @@ def nothing_reaches_another_machine() -> Iterator[None]:
         patch.setattr(socket, "getaddrinfo", socket.getaddrinfo)
         patch.setenv("PYTHONPATH", os.pathsep.join(path))
         sitecustomize.refuse_other_machines()
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def signing_in_is_cheap() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "force_login", sign_in)
         yield
 
 

@@ -1,15 +1,16 @@
 """Bounds of one connection that no application sees.
 
-The server brings a reactor of its own, so it is imported in a process of its own.
+The server brings a reactor of its own, so it is imported in a process of its own, once.
 """
 
 import subprocess
 import sys
-from pathlib import Path
+
+import pytest
 
 from tests.support.server import ROOT, environment
 
-READS_NOTHING = """
+SOCKETS = """
 import django
 django.setup()
 from oracle_site.server.server import MAX_UNSENT_BYTES, BoundedWebSocketProtocol, EagerTransport
@@ -20,51 +21,41 @@ class Full(EagerTransport):
 
 class Socket(BoundedWebSocketProtocol):
     def __init__(self): self.transport = Full()
-    def dropConnection(self, abort=False): print("dropped", abort)
-    def beginMessage(self, *args, **kwargs): print("sent")
+    def dropConnection(self, abort=False): print("reads nothing: dropped", abort)
+    def beginMessage(self, *args, **kwargs): print("reads nothing: sent")
 
 Socket().sendMessage(b"news")
-"""
-
-
-def test_whoever_reads_nothing_is_cut_off_and_costs_no_more(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", READS_NOTHING],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-        env=environment(tmp_path),
-    )
-    assert done.stdout.split() == ["dropped", "True"]
-
-
-HAS_LEFT = """
-import django
-django.setup()
-from oracle_site.server.server import BoundedWebSocketProtocol, EagerTransport
 
 class Open(EagerTransport):
     dataBuffer, offset, _tempDataLen = b"", 0, 0
     def __init__(self): pass
 
-class Socket(BoundedWebSocketProtocol):
+class Left(BoundedWebSocketProtocol):
     def __init__(self): self.transport, self.state = Open(), self.STATE_CLOSED
 
 try:
-    Socket().sendMessage(b"news")
+    Left().sendMessage(b"news")
 except OSError as error:
-    print(type(error).__name__)
+    print("has left:", type(error).__name__)
 """
 
 
-def test_sending_to_a_browser_that_has_left_is_an_error_as_asgi_has_it(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", HAS_LEFT],
+        [sys.executable, "-c", SOCKETS],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
-        env=environment(tmp_path),
+        env=environment(tmp_path_factory.mktemp("site")),
     )
-    assert done.stdout.split() == ["ConnectionResetError"]
+    return done.stdout.splitlines()
+
+
+def test_whoever_reads_nothing_is_cut_off_and_costs_no_more(said: list[str]) -> None:
+    assert [line for line in said if "reads nothing" in line] == ["reads nothing: dropped True"]
+
+
+def test_sending_to_a_browser_that_has_left_is_an_error_as_asgi_has_it(said: list[str]) -> None:
+    assert "has left: ConnectionResetError" in said

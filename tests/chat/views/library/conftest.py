@@ -1,6 +1,7 @@
 """A project with a few notes, and people of every role."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,21 @@ class Shelf:
     """Ada's project: she owns it, Rea reads it, Eve is a stranger."""
 
     project: Project
-    ada: Browser
-    rea: Browser
-    eve: Browser
+    owner: User
+    reader: User
+    stranger: User
+
+    @cached_property
+    def ada(self) -> Browser:
+        return browser(self.owner)
+
+    @cached_property
+    def rea(self) -> Browser:
+        return browser(self.reader)
+
+    @cached_property
+    def eve(self) -> Browser:
+        return browser(self.stranger)
 
     def address(self, rest: str = "") -> str:
         return f"/library/{self.project.slug}/{rest}"
@@ -36,4 +49,4 @@ def shelf(db: None, settings: Any, tmp_path: Path) -> Shelf:
     add_note(project, "plan/road map.md", "# Road map\n\nFirst *this*, then [[Harbour]].\n")
     add_note(project, "Harbour.md", "The quay is long. #water\n")
     add_attachment(project.pk, "plan.pdf", [b"%PDF"])
-    return Shelf(project, browser(ada), browser(rea), browser(eve))
+    return Shelf(project, ada, rea, eve)
