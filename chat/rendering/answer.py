@@ -202,7 +202,7 @@ class AnswerView:
         call = chunk.tool_call
         if (known := self._cards.get(("", call.id))) is not None:
             known[1].update(call, chunk.at)
-            self._mark_changed(known[1])
+            self._mark_card_changed(*known)
         else:
             part = self.parts[-1] if self.parts else None
             if not isinstance(part, ToolsPart) or part.ended is not None:
@@ -227,7 +227,10 @@ class AnswerView:
         card.end(result)
         if card.has_subagent and not result.has_finished:
             self._drop_subagent_cards(card)
-        # A group that is folded says in its first line how many calls it has, and how long.
+        self._mark_card_changed(part, card)
+
+    def _mark_card_changed(self, part: ToolsPart, card: ToolCard) -> None:
+        """A group that is folded says in its first line how many calls it has, and how long."""
         self._mark_changed(part if part.is_folded else card)
 
     def _apply_notice(self, chunk: SystemMessage) -> None:

@@ -189,8 +189,9 @@ FOUR = [called(f"c{n}") for n in range(4)]
         [[called("c0")], [called("c1")]],
         [[called("c0"), called("c0", "running")], [result("c0")]],
         [[*FOUR, notice()], [result(f"c{n}") for n in range(4)]],
+        [[*FOUR, notice(), *(result(f"c{n}") for n in range(3))], [called("c3", "refused")]],
     ],
-    ids=["another call", "a result", "a result after the group was folded"],
+    ids=["another call", "a result", "a result after the group was folded", "a refusal folds it"],
 )
 def test_the_summary_of_tool_calls_goes_with_them(batches: list[list[OracleStreamChunk]]) -> None:
     page = Followed()
