@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from agents.code.languages import find_language
 from agents.code.service import CodeHit, CodeRefused, CodeSearchResult
 from agents.models import CodeFile, CodeSymbol, SearchDocument
@@ -26,13 +28,8 @@ def search_code(
     as_typed: bool = False,
 ) -> CodeSearchResult:
     """Return the best files for one to four phrasings, of one language if given."""
-    files = CodeFile.objects.filter(project=project_id)
-    chosen = None
-    if language.strip():
-        name = find_language(language)
-        if name is None:
-            raise CodeRefused(f"{language!r} is no language that is known here; leave it out.")
-        chosen = list(files.filter(language=name).values_list("pk", flat=True))
+    files = choose_files(project_id, language)
+    chosen = list(files.values_list("pk", flat=True)) if language.strip() else None
     try:
         found = search(
             project_id,
@@ -51,6 +48,17 @@ def search_code(
         if hit.source_id in rows
     )
     return CodeSearchResult(tuple(hits), found.missing_words)
+
+
+def choose_files(project_id: UUID, language: str) -> QuerySet[CodeFile]:
+    """Return the files to look at: those of one language, or all."""
+    files = CodeFile.objects.filter(project=project_id)
+    if not language.strip():
+        return files
+    name = find_language(language)
+    if name is None:
+        raise CodeRefused(f"{language!r} is no language that is known here; leave it out.")
+    return files.filter(language=name)
 
 
 def build_code_hit(

@@ -96,10 +96,17 @@ class ParserProcess:
         symbols, references, imports = self._ask({"grammar": grammar}, data).split(b"\t")
         return json.loads(symbols), references.decode(), imports.decode()
 
-    def match_lines(self, pattern: str, text: str, limit: int) -> list[int]:
-        """Return the lines that fit an expression; raise WorkerEnded if that takes too long."""
-        request = {"pattern": pattern, "limit": limit}
-        found: list[int] = json.loads(self._ask(request, text.encode()))
+    def match_lines(self, pattern: str, texts: Sequence[str], limit: int) -> list[list[int]]:
+        """Return which texts have a line that fits an expression, and the first such line of each.
+
+        Raise ValueError if it is no expression, and WorkerEnded if it takes too long.
+        """
+        encoded = [text.encode() for text in texts]
+        request = {"pattern": pattern, "limit": limit, "sizes": list(map(len, encoded))}
+        matches, error = map(json.loads, self._ask(request, b"".join(encoded)).split(b"\t"))
+        if error:
+            raise ValueError(error)
+        found: list[list[int]] = matches
         return found
 
     def _ask(self, request: dict[str, Any], data: bytes) -> bytes:

@@ -6,10 +6,12 @@ from uuid import UUID
 from agents.code.code_search import search_code
 from agents.code.definitions import find_definitions
 from agents.code.languages import PARSED_LANGUAGES, get_label
+from agents.code.line_search import get_pattern, search_lines
 from agents.code.references import find_references
 from agents.code.repo_map import build_map
 from agents.code.service import (
     Code,
+    CodeHit,
     CodeRefused,
     CodeSearchResult,
     Definition,
@@ -29,7 +31,7 @@ class ProjectCode(Code):
 
     def search(self, queries: Sequence[str], limit: int, *, language: str = "") -> CodeSearchResult:
         self._check_can_read()
-        return search_code(self.project_id, queries, limit=limit, language=language)
+        return search_words_and_lines(self.project_id, queries, limit, language)
 
     def find_definitions(self, symbol: str, scope: str = "") -> list[Definition]:
         self._check_can_read()
@@ -49,6 +51,26 @@ class ProjectCode(Code):
     def _check_can_read(self) -> None:
         if self._user_id is not None and not can_read_by_id(self._user_id, self.project_id):
             raise CodeRefused("The person who asked is no longer in this project.")
+
+
+def search_words_and_lines(
+    project_id: UUID, queries: Sequence[str], limit: int, language: str
+) -> CodeSearchResult:
+    """Return what fits the expressions among the queries, then what has the words of the others."""
+    hits: dict[str, CodeHit] = {}
+    notes = []
+    for pattern in filter(None, map(get_pattern, queries)):
+        found = search_lines(project_id, pattern, limit=limit, language=language)
+        hits = {hit.path: hit for hit in found.hits} | hits
+        notes.append(found.note)
+    words = [query for query in queries if not get_pattern(query)]
+    missing: tuple[str, ...] = ()
+    if words:
+        by_words = search_code(project_id, words, limit=limit, language=language)
+        hits |= {hit.path: hit for hit in by_words.hits if hit.path not in hits}
+        missing = by_words.missing_words
+    note = " ".join(filter(None, notes))
+    return CodeSearchResult(tuple(hits.values())[:limit], missing, note)
 
 
 def explain_limits() -> str:

@@ -50,6 +50,8 @@ class CodeSearchResult:
 
     hits: tuple[CodeHit, ...]
     missing_words: tuple[str, ...] = ()
+    note: str = ""
+    """What was not looked at, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,10 @@ class Code(Service):
     """What the code tools need. It raises CodeError, whose message is for the model."""
 
     def search(self, queries: Sequence[str], limit: int, *, language: str = "") -> CodeSearchResult:
-        """Return the best files for one to four phrasings, of one language if given."""
+        """Return the best files for one to four phrasings, of one language if given.
+
+        A phrasing between slashes is a regular expression.
+        """
         raise NotImplementedError
 
     def find_definitions(self, symbol: str, scope: str = "") -> list[Definition]:

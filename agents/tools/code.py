@@ -60,7 +60,8 @@ def search_code(
         list[Query],
         Field(
             description="One to four phrasings of what is looked for, each of a few words: names "
-            "as the code would have them, words of its comments, and synonyms of them.",
+            "as the code would have them, words of its comments, and synonyms of them. One between "
+            "slashes is a regular expression, tried on every line: /def read_\\w+/.",
             min_length=1,
             max_length=4,
         ),
@@ -84,6 +85,8 @@ def search_code(
         lines.append(f"No code matches {asked}. Try other words, or get_repo_map.")
     if found.missing_words:
         lines.append(f"No file has: {', '.join(found.missing_words[:MAX_SHOWN_WORDS])}.")
+    if found.note:
+        lines.append(_to_line(found.note))
     sources = (
         SourceRef(
             hit.path,

@@ -11,6 +11,7 @@ from django.db import transaction
 from agents.code.file_rows import FileChange, write_files
 from agents.code.parsed_file import ParsedFile, ParsedSymbol
 from agents.models import CodeCheckout, CodeFile, Project
+from agents.vault.import_sources import SourceFile
 
 
 def add_code(
@@ -50,6 +51,10 @@ def add_gauge(project: Project, path: str = "src/gauge.py") -> CodeFile:
 
 def add_checkout(project: Project, folder: str = "", origin: str = "gauge") -> CodeCheckout:
     return CodeCheckout.objects.create(project=project, folder=folder, origin=origin)
+
+
+def make_source(path: str, data: bytes) -> SourceFile:
+    return SourceFile(path, lambda: io.BytesIO(data))
 
 
 def make_zip(files: Mapping[str, str]) -> bytes:

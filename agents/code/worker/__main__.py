@@ -13,7 +13,6 @@ import signal
 import sys
 from typing import IO, Any
 
-from agents.code.worker.extraction import extract
 from agents.code.worker.line_matches import match_lines
 
 NICENESS = 10
@@ -49,11 +48,25 @@ def handle(request: dict[str, Any], data: bytes) -> list[Any]:
     signal.setitimer(signal.ITIMER_PROF, request["seconds"])
     try:
         if "pattern" in request:
-            return [match_lines(request["pattern"], data.decode(), request["limit"])]
+            return find_matches(request, data)
+        from agents.code.worker.extraction import extract  # expressions need no grammar
+
         found = extract(data, request["grammar"])
         return [found["symbols"], found["references"], found["imports"]]
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def find_matches(request: dict[str, Any], data: bytes) -> list[Any]:
+    """Return what fits an expression, and what is wrong with it if it is none."""
+    texts, start = [], 0
+    for size in request["sizes"]:
+        texts.append(data[start : start + size].decode())
+        start += size
+    try:
+        return [match_lines(request["pattern"], texts, request["limit"]), ""]
+    except ValueError as error:
+        return [[], str(error)]
 
 
 def read_exactly(stream: IO[bytes], size: int) -> bytes:

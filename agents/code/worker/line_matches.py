@@ -1,15 +1,24 @@
 """Lines that fit a regular expression. An expression may take for ever, so a worker looks."""
 
 import re
+from collections.abc import Sequence
 
 
-def match_lines(pattern: str, text: str, limit: int) -> list[int]:
-    """Return the numbers of the first lines that have a match."""
-    expression = re.compile(pattern)
-    found: list[int] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if expression.search(line):
-            found.append(number)
-            if len(found) == limit:
-                break
+def match_lines(pattern: str, texts: Sequence[str], limit: int) -> list[tuple[int, int]]:
+    """Return which texts have a line that fits, and the number of the first such line in each.
+
+    Raise ValueError if it is no expression.
+    """
+    try:
+        expression = re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+    found: list[tuple[int, int]] = []
+    for at, text in enumerate(texts):
+        numbered = enumerate(text.split("\n"), 1)
+        line = next((number for number, line in numbered if expression.search(line)), 0)
+        if line:
+            found.append((at, line))
+        if len(found) == limit:
+            break
     return found

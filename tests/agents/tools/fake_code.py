@@ -43,6 +43,7 @@ HIT = CodeHit(
 class FakeCode(Code):
     hits: Sequence[CodeHit] = (HIT,)
     missing_words: tuple[str, ...] = ()
+    note: str = ""
     definitions: Sequence[Definition] = (READ,)
     references: Sequence[Reference] = (
         Reference("gauge/log.py", 4, "    level = gauge.read()", Certainty.CERTAIN),
@@ -58,7 +59,7 @@ class FakeCode(Code):
 
     def search(self, queries: Sequence[str], limit: int, *, language: str = "") -> CodeSearchResult:
         self._ask(tuple(queries), limit, language)
-        return CodeSearchResult(tuple(self.hits[:limit]), self.missing_words)
+        return CodeSearchResult(tuple(self.hits[:limit]), self.missing_words, self.note)
 
     def find_definitions(self, symbol: str, scope: str = "") -> list[Definition]:
         self._ask(symbol, scope)

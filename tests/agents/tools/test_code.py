@@ -70,6 +70,13 @@ async def test_a_search_without_a_hit_says_what_to_do() -> None:
     )
 
 
+async def test_a_search_says_what_it_did_not_look_at() -> None:
+    outcome = await call(
+        "search_code", FakeCode(note="Files after b.py\nwere not."), queries=["/x/"]
+    )
+    assert outcome.content.endswith("\nFiles after b.py were not.")
+
+
 async def test_a_definition_comes_with_its_lines() -> None:
     outcome = await call("find_definition", FakeCode(), symbol="Gauge.read")
     assert outcome.content.split("\n") == [
