@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 from asgiref.sync import async_to_sync
+from django.template.loader import render_to_string
 
 from agents.core.messages import ToolCall
 from agents.tools.catalogue import TOOLS
@@ -95,3 +96,8 @@ def test_names_paths_and_lines_are_text_whatever_they_say(tool: str, payload: st
         assert tag in {"div", "section", "h3", "a", "span", "ol", "ul", "li", "code"}
         assert attributes.get("href", "/code/").startswith(f"/code/{PROJECT}/"[:6])
         assert not [name for name in attributes if name.startswith("on")]
+
+
+def test_a_definition_stands_apart_from_its_place() -> None:
+    shown = render_to_string("chat/fragments/_code_call.html", show("find_definition"))
+    assert ":12</a> <span" in shown
