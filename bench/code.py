@@ -44,6 +44,7 @@ def main() -> int:
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--typescript", type=Path, help="the compiler's typescript.js")
     parser.add_argument("--sample", type=int, default=0, help="print so many certain references")
+    parser.add_argument("--seed", type=int, default=16, help="which references are sampled")
     options = parser.parse_args()
     print(f"== {options.checkout.name}")
     failed = report_python_recall(options.checkout)
@@ -54,7 +55,7 @@ def main() -> int:
     failed |= report_import(project, options.checkout)
     failed |= report_map(project)
     if options.sample:
-        print_sample(project, options.sample)
+        print_sample(project, options.sample, options.seed)
     return int(failed)
 
 
@@ -245,9 +246,9 @@ def report_map(project: Project) -> bool:
 # -- references -----------------------------------------------------------------------------------
 
 
-def print_sample(project: Project, count: int) -> None:
+def print_sample(project: Project, count: int, seed: int) -> None:
     """Print certain references with their definitions, for somebody to judge."""
-    chance = random.Random(16)
+    chance = random.Random(seed)
     names = sorted(set(CodeSymbol.objects.filter(project=project).values_list("name", flat=True)))
     code = ProjectCode(project.pk)
     printed = 0

@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 from uuid import UUID
 
 from agents.code.code_search import search_code
@@ -16,6 +17,8 @@ from agents.models import CodeFile, CodeSymbol
 
 SEARCHED_FILES = 20
 BATCH_SIZE = 500
+MIN_LINE_TOKENS = 2
+"""No line of a map is shorter: an indent, a number, a colon and a name."""
 
 
 def build_map(project_id: UUID, scope: str, max_tokens: int) -> RepoMap:
@@ -29,8 +32,7 @@ def build_map(project_id: UUID, scope: str, max_tokens: int) -> RepoMap:
         for each in _rank(symbols, graph, compute_ranks(graph.edges, starts))
         if each.path.startswith(prefix)
     ]
-    chosen = _choose(ranked, max_tokens)
-    mapped = group_by_file(chosen)
+    mapped = group_by_file(_choose(ranked, max_tokens))
     return RepoMap(
         files=mapped,
         token_count=count_tokens(mapped),
@@ -69,7 +71,19 @@ def _load_uses(project_id: UUID) -> list[FileUses]:
     ]
 
 
-def _load_symbols(project_id: UUID) -> list[Definition]:
+class _Symbol(NamedTuple):
+    """A definition as it is ranked, with the columns of a `Definition`: few of many are shown."""
+
+    path: str
+    name: str
+    container: str
+    kind: str
+    line: int
+    end_line: int
+    signature: str
+
+
+def _load_symbols(project_id: UUID) -> list[_Symbol]:
     """Return what a map may show: no tests, no migrations."""
     files = CodeFile.objects.filter(project=project_id, reading=CodeFile.Reading.PARSED)
     paths = {
@@ -80,7 +94,7 @@ def _load_symbols(project_id: UUID) -> list[Definition]:
     shown = sorted(paths)
     columns = ("file_id", "name", "container", "kind", "line", "end_line", "signature")
     return [
-        Definition(paths[file_id], *row)
+        _Symbol(paths[file_id], *row)
         for start in range(0, len(shown), BATCH_SIZE)
         for file_id, *row in CodeSymbol.objects.filter(file__in=shown[start : start + BATCH_SIZE])
         .order_by()
@@ -88,7 +102,7 @@ def _load_symbols(project_id: UUID) -> list[Definition]:
     ]
 
 
-def _count_definers(symbols: Sequence[Definition]) -> Mapping[str, Mapping[str, int]]:
+def _count_definers(symbols: Sequence[_Symbol]) -> Mapping[str, Mapping[str, int]]:
     definers: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for each in symbols:
         definers[each.name][each.path] += 1
@@ -114,8 +128,8 @@ def _read_scope(
 
 
 def _rank(
-    symbols: Sequence[Definition], graph: ReferenceGraph, ranks: Mapping[str, float]
-) -> list[Definition]:
+    symbols: Sequence[_Symbol], graph: ReferenceGraph, ranks: Mapping[str, float]
+) -> list[_Symbol]:
     """Return definitions by the share of the ranks of all files that use them."""
     scores: dict[tuple[str, str], float] = defaultdict(float)
     for path, uses in graph.uses.items():
@@ -127,13 +141,14 @@ def _rank(
     )
 
 
-def _choose(ranked: Sequence[Definition], max_tokens: int) -> Sequence[Definition]:
+def _choose(ranked: Sequence[_Symbol], max_tokens: int) -> Sequence[Definition]:
     """Return as many of the first definitions as fit."""
-    low, high = 0, min(len(ranked), max_tokens)
+    first = [Definition(*each) for each in ranked[: max_tokens // MIN_LINE_TOKENS]]
+    low, high = 0, len(first)
     while low < high:
         middle = (low + high + 1) // 2
-        if count_tokens(group_by_file(ranked[:middle])) <= max_tokens:
+        if count_tokens(group_by_file(first[:middle])) <= max_tokens:
             low = middle
         else:
             high = middle - 1
-    return ranked[:low]
+    return first[:low]
