@@ -1,6 +1,6 @@
 """The answer to a question: the passages that give it, and whether they are sure to."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -22,15 +22,8 @@ from agents.llm.embedded.scoring import (
 CERTAIN, CERTAIN_FACT, CERTAIN_ENTRY, NEAR = 0.75, 0.65, 0.6, 0.25
 """The share of a question that a passage covers: to be its answer, to be worth showing."""
 _LIMITS = {Kind.WHAT: 4, Kind.HOW: 4, Kind.ABOUT: 4}
-_MAX_LISTED, _MAX_ENTRIES, _MAX_LISTS, _MAX_SECTIONS, _SECTION_LENGTH, _MAX_MENTIONS = (
-    60,
-    20,
-    5,
-    9,
-    5,
-    12,
-)
-_CLOSE = 3
+_MAX_LISTED, _MAX_ENTRIES, _MAX_LISTS, _MAX_MENTIONS = 60, 20, 5, 12
+_MAX_SECTIONS, _SECTION_LENGTH, _CLOSE = 9, 5, 3
 _MIN_SECTION_RATE = 0.5
 
 
@@ -52,7 +45,8 @@ def _find_answer(question: Question, evidence: Evidence) -> Answer:
     scorer = PassageScorer(question, passages)
     for find in _FINDERS.get(question.kind, ()):
         if found := find(scorer, evidence):
-            entries = [e for e in evidence.entries if scorer.rate(e).coverage >= CERTAIN_ENTRY]
+            enough = CERTAIN_ENTRY if question.kind is Kind.LIST else 0.85
+            entries = [e for e in evidence.entries if scorer.rate(e).coverage >= enough]
             return Answer([*found, *(e for e in entries if e not in found)], is_certain=True)
     if question.kind is Kind.CODE:  # notes may speak of it, but they are not where it is
         return Answer(_list_closest(scorer.sort(passages)))
@@ -180,33 +174,35 @@ def _list_recent(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 # -- sections, lists ------------------------------------------------------------------------------
 
 
+def _list_sections(evidence: Evidence) -> Iterator[list[Passage]]:
+    for note in evidence.notes.values():
+        for _, section in groupby(_list_prose(note), lambda p: p.headings):
+            yield list(section)
+
+
 def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the section whose heading says what the name of its note leaves open."""
     best, found = _MIN_SECTION_RATE, list[Passage]()
-    for path, note in evidence.notes.items():
-        named = note[0].named if path in scorer.named_paths else frozenset()
+    for section in _list_sections(evidence):
+        first = section[0]
+        named = first.named if first.path in scorer.named_paths else frozenset()
         rest = {w: weight for w, weight in scorer.weights.items() if not scorer.match(w, named)}
-        for headings, section in groupby(_list_prose(note), lambda p: p.headings):
-            below = list(section)
-            if below[0].is_step and scorer.question.kind is Kind.WHY:
-                continue
-            words = frozenset(stems(" ".join(headings)))
-            heading = sum(weight * scorer.match(w, words) for w, weight in rest.items())
-            whole = scorer.cover(below[0].around | below[0].named)
-            rate = whole * rate_title(scorer.question, headings[-1] if headings else "")
-            if rest and heading >= 0.4 * sum(rest.values()) and whole >= 0.7 and rate > best:
-                best, found = rate, below
+        words = frozenset(stems(" ".join(first.headings)))
+        heading = sum(weight * scorer.match(w, words) for w, weight in rest.items())
+        whole = scorer.cover(first.around | first.named)
+        rate = whole * rate_title(scorer.question, first.heading)
+        is_headed = rest and heading >= 0.4 * sum(rest.values()) and whole >= 0.7
+        is_reason = scorer.question.kind is not Kind.WHY or not first.is_step
+        if is_headed and is_reason and rate > best:
+            best, found = rate, section
     return found[:_SECTION_LENGTH]
 
 
 def _find_headed(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the section whose heading asks the very question."""
-    for note in evidence.notes.values():
-        for headings, section in groupby(_list_prose(note), lambda p: p.headings):
-            asked = headings[-1] if headings and headings[-1].endswith("?") else ""
-            if asked and scorer.cover(frozenset(stems(asked))) >= 0.8:
-                return list(section)[:_SECTION_LENGTH]
-    return []
+    asked = (s for s in _list_sections(evidence) if s[0].heading.endswith("?"))
+    same = (s for s in asked if scorer.cover(frozenset(stems(s[0].heading))) >= 0.8)
+    return next(same, [])[:_SECTION_LENGTH]
 
 
 def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
@@ -215,12 +211,12 @@ def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     if best.own >= 0.8 and best.shape == 1.0:
         return []
     rated: list[tuple[float, list[Passage]]] = []
-    for path, note in evidence.notes.items():
-        for headings, section in groupby(_list_prose(note), lambda p: p.headings):
-            if headings and gives_reasons(headings[-1]):
-                below = list(section)
-                known = note[0].named.union(below[0].around, *(p.stems for p in below))
-                rated.append((scorer.cover(known) + 0.5 * (path in scorer.question.paths), below))
+    for section in _list_sections(evidence):
+        if gives_reasons(section[0].heading):
+            first = section[0]
+            known = first.named.union(first.around, *(p.stems for p in section))
+            rate = scorer.cover(known) + 0.5 * (first.path in scorer.question.paths)
+            rated.append((rate, section))
     rate, found = max(rated, key=lambda each: each[0], default=(0.0, []))
     return found[:_SECTION_LENGTH] if rate >= 0.6 else []
 

@@ -59,3 +59,9 @@ async def test_without_code_the_notes_only_come_close(sample: Notes) -> None:
     ran = await ask("Where is the signing key defined?")
     assert ran.answer.startswith("Nothing in the notes answers this directly")
     assert "firmware/release-process.md" in ran.answer
+
+
+async def test_an_entry_with_one_word_of_the_question_is_left_out(sample: Notes) -> None:
+    ran = await ask("Why was radar chosen?", runner=await build_tools(sample))
+    assert "[decisions/0001-radar.md:18]" in ran.answer
+    assert "[thread:" not in ran.answer
