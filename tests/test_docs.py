@@ -7,6 +7,7 @@ import pytest
 
 from agents.core.chunks import OracleStreamChunk
 from agents.core.config import LIMITS
+from agents.core.control.events import EVENT_TYPES
 from agents.core.decisions.protocol import TREES
 from agents.core.reasons import REASONS
 from agents.llm import errors
@@ -42,6 +43,19 @@ def test_every_chunk_type_is_documented_with_its_fields_and_traits() -> None:
             or "none"
         )
         assert row.endswith(f"| {words} | {', '.join(kind.traits.read_by) or 'nobody'} |")
+
+
+def test_every_event_is_documented_with_what_it_tells() -> None:
+    page = (DOCS / "events.md").read_text()
+    row = r"^\| `([a-z_.]+)` \| (\w+) \| (\w+) \| [^|]+ \| ([^|]*) \| ([^|]*)\|$"
+    rows = re.findall(row, page, re.MULTILINE)
+    assert [found[:4] for found in rows] == [
+        (name, about.severity, about.source, ", ".join(f"`{field}`" for field in about.fields))
+        for name, about in EVENT_TYPES.items()
+    ]
+    named = {found[4].strip(" `"): found[0] for found in rows if found[4].strip()}
+    assert named == {name.upper().replace(".", "_"): name for name in named.values()}
+    assert {"QUERY_START", "TOOL_CALL_SUCCESS", "SESSION_END"} <= set(named)
 
 
 def test_every_cause_of_an_endpoints_failure_is_documented() -> None:

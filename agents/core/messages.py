@@ -117,3 +117,5 @@ class ToolOutcome:
     """What the model gets in place of the content: a summary of it."""
     unfinished: bool = False
     """Whether a subagent under the call did not finish, though the call itself has its result."""
+    timed_out: bool = False
+    """Whether the call failed because it took longer than its tool may."""

@@ -27,6 +27,10 @@ class ToolFailed(Exception):
     """The tool could not do it. The message is for the model: what was wrong, what to do."""
 
 
+class ToolTimedOut(ToolFailed):
+    """The tool took longer than it may, and was cut."""
+
+
 class ToolRefused(Exception):
     """The tool may not do it. The message is for the model. It is no failure of the tool."""
 

@@ -13,7 +13,7 @@ from agents.core.messages import ToolCall, ToolOutcome, ToolSchema
 from agents.core.ports import Service, ToolContext
 from agents.core.tasks import stop
 from agents.tools.blocking import THREADS, ToolThreads
-from agents.tools.definition import Tool, ToolFailed, ToolOutput, ToolRefused
+from agents.tools.definition import Tool, ToolFailed, ToolOutput, ToolRefused, ToolTimedOut
 
 logger = logging.getLogger(__name__)
 GRACE_SECONDS = 0.1
@@ -52,7 +52,8 @@ class ToolExecutor:
         try:
             return _to_outcome(await self._call(call, context))
         except ToolFailed as error:
-            return ToolOutcome(ok=False, content=str(error))
+            late = isinstance(error, ToolTimedOut)
+            return ToolOutcome(ok=False, content=str(error), timed_out=late)
         except ToolRefused as error:
             return ToolOutcome(ok=False, content=f"Refused: {error}")
         except Exception as error:
@@ -100,7 +101,7 @@ async def _await_with_timeout(work: Any, tool: Tool) -> Any:
         return task.result()
     await stop([task], GRACE_SECONDS)
     unknown = " It may have taken effect." if tool.writes else ""
-    raise ToolFailed(f"{tool.name} took longer than {tool.timeout:g} s and was cut.{unknown}")
+    raise ToolTimedOut(f"{tool.name} took longer than {tool.timeout:g} s and was cut.{unknown}")
 
 
 def _to_outcome(value: Any) -> ToolOutcome:

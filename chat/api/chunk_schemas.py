@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
-from agents.core.chunks import OPTIONAL_NAMES, WIRE_NAMES, OracleStreamChunk
+from agents.core.chunks import OPTIONAL_FIELDS, WIRE_NAMES, OracleStreamChunk
 
 Json = dict[str, Any]
 MODE: JsonSchemaMode = "serialization"
@@ -44,5 +44,10 @@ def _wire_schema(kind: Any, made: Json) -> Json:
         "type": "object",
         "description": made.get("description", ""),
         "properties": {"type": {"const": kind.type}, **BASE_PROPERTIES, **own},
-        "required": ["type", "seq", "at", *(name for name in own if name not in OPTIONAL_NAMES)],
+        "required": [
+            "type",
+            "seq",
+            "at",
+            *(name for name in own if name not in OPTIONAL_FIELDS[kind]),
+        ],
     }

@@ -27,6 +27,7 @@ from agents.core.chunks import (
     Turn,
 )
 from agents.core.config import LIMITS, AgentConfig
+from agents.core.control.event_stream import Observer
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.decisions.trees.quick import QuickTree
 from agents.core.loop import ConversationInput, run
@@ -359,7 +360,9 @@ class Verdict:
             self.problems.append(problem)
 
 
-async def play(seed: int, kept: list[OracleStreamChunk] | None = None) -> Verdict:
+async def play(
+    seed: int, kept: list[OracleStreamChunk] | None = None, observer: Observer | None = None
+) -> Verdict:
     """Play a scenario and judge it. Whoever wants the chunks gives a list to keep them in."""
     scenario = Scenario.of(seed)
     clock = VirtualClock()
@@ -389,6 +392,7 @@ async def play(seed: int, kept: list[OracleStreamChunk] | None = None) -> Verdic
                     tools=tools,
                     clock=clock,
                     cancellation=cancellation,
+                    observer=observer,
                 ):
                     chunks.append(chunk)
                     if scenario.reader_pauses:

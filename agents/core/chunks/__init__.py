@@ -16,6 +16,7 @@ from agents.core.chunks.types import (
     Error,
     Hint,
     OracleStreamChunk,
+    ResultCause,
     Source,
     Status,
     SystemMessage,
@@ -30,7 +31,7 @@ from agents.core.chunks.types import (
 )
 from agents.core.chunks.values import CallStatus, CallView, Check, SourceRef
 from agents.core.chunks.wire import (
-    OPTIONAL_NAMES,
+    OPTIONAL_FIELDS,
     PARSE_ERRORS,
     WIRE_NAMES,
     from_dict,
@@ -39,7 +40,7 @@ from agents.core.chunks.wire import (
 
 __all__ = [
     "CHUNK_TYPES",
-    "OPTIONAL_NAMES",
+    "OPTIONAL_FIELDS",
     "OUTCOME_UNKNOWN",
     "PARSE_ERRORS",
     "WIRE_NAMES",
@@ -56,6 +57,7 @@ __all__ = [
     "Error",
     "Hint",
     "OracleStreamChunk",
+    "ResultCause",
     "Source",
     "SourceRef",
     "Status",

@@ -26,6 +26,7 @@ SystemType = Literal[
     "notification",
 ]
 UsageSource = Literal["provider", "estimate", "mixed"]
+ResultCause = Literal["failed", "timeout", "cut", "refused"]
 OUTCOME_UNKNOWN = "Outcome unknown:"
 """How the result of a call begins that was cut."""
 
@@ -87,7 +88,8 @@ class ToolCalled(BaseChunk):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult(BaseChunk):
     """`tool_result` is what the model gets, unless `given` is: a summary. `order` is the call's
-    place in its iteration; `unfinished` that of a subagent under it, though the call has ended."""
+    place in its iteration; `unfinished` that of a subagent under it, though the call has ended;
+    `cause` is why a call is not ok (empty in recordings from before)."""
 
     type: ClassVar[str] = "tool_result"
     traits: ClassVar[ChunkTraits] = ChunkTraits(
@@ -104,6 +106,7 @@ class ToolResult(BaseChunk):
     order: int
     given: str = ""
     unfinished: bool = False
+    cause: ResultCause | Literal[""] = ""
 
     @property
     def has_finished(self) -> bool:

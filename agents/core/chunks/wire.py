@@ -9,7 +9,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
-from agents.core.chunks.types import CHUNK_TYPES, OracleStreamChunk
+from agents.core.chunks.types import CHUNK_TYPES, OracleStreamChunk, ToolResult
 from agents.core.chunks.values import CallView, Check, SourceRef
 
 WIRE_NAMES = {"goes_on": "continue"}
@@ -26,12 +26,11 @@ PARSE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, 
 """What reading a chunk may raise that somebody damaged."""
 _OPTIONAL_FIELDS = frozenset({"heading", "end_line"})
 """Fields of nested values that are left out where they are empty: they came later than others."""
-OPTIONAL_NAMES = frozenset({"parent", "given", "unfinished"})
-"""Fields of chunks that are left out where they are empty."""
-_OMITTED_WHEN_EMPTY = {
-    cls: tuple(name for name, _ in names if name in OPTIONAL_NAMES)
-    for cls, names in _CHUNK_FIELDS.items()
+_LATER_FIELDS: dict[type[Any], tuple[str, ...]] = {ToolResult: ("given", "unfinished", "cause")}
+OPTIONAL_FIELDS: Mapping[type[Any], frozenset[str]] = {
+    cls: frozenset({"parent", *_LATER_FIELDS.get(cls, ())}) for cls in CHUNK_TYPES.values()
 }
+"""Fields of each chunk that are left out where they are empty: they came later than others."""
 _NESTED: dict[str, type[Any]] = {"tool_call": CallView, "source": SourceRef}
 
 
@@ -41,7 +40,7 @@ def to_dict(chunk: OracleStreamChunk) -> dict[str, Any]:
         wire_name: _to_plain(getattr(chunk, name)) for name, wire_name in _CHUNK_FIELDS[type(chunk)]
     }
     data["at"] = datetime.fromtimestamp(chunk.at, UTC).isoformat(timespec="milliseconds")
-    for name in _OMITTED_WHEN_EMPTY[type(chunk)]:
+    for name in OPTIONAL_FIELDS[type(chunk)]:
         if not data[name]:
             del data[name]
     return {"type": chunk.type, **data}

@@ -1,7 +1,8 @@
-"""What people may write to control a run, read with places and bounded in cost. Pure.
+"""What happens in a run, by name, and what people may write about it. Pure.
 
-`problems` says what is wrong where, `expression` reads one line of a small part of Python, `kinds`
-are what its values can be, and `language` is what a use of it allows.
+`problems` says what is wrong with a text and where, `expression` reads one line of a small part of
+Python, `kinds` are what its values can be, and `language` is what a use of it allows. `events` are
+the names of what can happen, and `event_stream` finds them in a run's chunks.
 """
 
 from agents.core.control.evaluation import Unanswerable

@@ -298,4 +298,5 @@ def attribute_to_tree(notice: Notice, tree: str) -> Notice:
         used = f" ({about['current_value']:,g}/{about['limit_value']:,g} {unit})"
     is_going = about.get("phase") == "wrap_up"
     then = ": answering now." if is_going else ". What was found is kept; continue to go on."
-    return replace(notice, message=f"The decision tree {tree} stopped the run{used}{then}")
+    message = f"The decision tree {tree} stopped the run{used}{then}"
+    return replace(notice, message=message, metadata={**about, "tree": tree})

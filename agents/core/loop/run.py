@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Check, Decision, Done, Error, OracleStreamChunk
+from agents.core.control.event_stream import Observer, build_observation
 from agents.core.decisions.checkpoint import WRAP_UP, decide, wrap_up_reason
 from agents.core.decisions.endings import measure_conditions
 from agents.core.decisions.guard import TreeGuard
@@ -60,24 +61,27 @@ async def run(
     cancellation: Cancellation | None = None,
     deadline: float | None = None,
     grace: float = GRACE_SECONDS,
+    observer: Observer | None = None,
 ) -> AsyncGenerator[OracleStreamChunk, None]:
     """Yield a run's chunks, the last of them `done`.
 
     `deadline` (monotonic) and `state.token_limit` can only shorten what the configuration allows:
     they are a subagent's share. A tree that is guarded already is used as it is. `grace` is how
-    long a cancelled tool is waited for.
+    long a cancelled tool is waited for. `observer` is handed every event, before its chunk.
     """
     guard = tree if isinstance(tree, TreeGuard) else TreeGuard(tree, state.config)
     ctx = RunContext(
         state, guard, model, tools, clock, cancellation or Cancellation(), deadline, grace
     )
     loop = _Loop(ctx, conversation)
+    observe = build_observation(observer)
     shown = 0
     try:
         try:
             async with aclosing(loop.run_turns()) as chunks:
                 async for chunk in chunks:
                     shown = chunk.seq
+                    observe(chunk)
                     yield chunk
         except Exception:
             logger.exception("run %s failed unexpectedly", conversation.context_id)
@@ -85,6 +89,7 @@ async def run(
             ctx.seq = shown  # a chunk that was made and not shown leaves no gap
             loop.end("internal_error")
         for chunk in loop.emit_ending():
+            observe(chunk)
             yield chunk
     finally:
         ctx.inbox.close()

@@ -28,6 +28,7 @@ from agents.core.loop.tool_plan import (
     assistant_message,
     build_cut_outcome,
     check_outcome,
+    find_cause,
     plan_calls,
 )
 from agents.core.messages import RawCall, ToolOutcome
@@ -311,6 +312,7 @@ def _emit_result(
         order=entry.order,
         given=given,
         unfinished=outcome.unfinished,
+        cause=find_cause(outcome),
     )
 
 

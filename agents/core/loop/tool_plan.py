@@ -9,9 +9,9 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from agents.core.chunks import OUTCOME_UNKNOWN, SourceRef
+from agents.core.chunks import OUTCOME_UNKNOWN, ResultCause, SourceRef
 from agents.core.messages import Message, RawCall, ToolCall, ToolOutcome
 from agents.core.sanitize import replace_unstorable
 from agents.core.stuck import action_signature, count_errors_at_end
@@ -209,3 +209,14 @@ def build_cut_outcome(entry: PlannedCall, why: str) -> ToolOutcome:
         return ToolOutcome(ok=False, content=f"Not run: {why}.", refused=True)
     text = f"{OUTCOME_UNKNOWN} the call was cut because {why}. It may have taken effect."
     return ToolOutcome(ok=False, content=text)
+
+
+def find_cause(outcome: ToolOutcome) -> ResultCause | Literal[""]:
+    """Return why a call is not ok."""
+    if outcome.ok:
+        return ""
+    if outcome.refused:
+        return "refused"
+    if outcome.content.startswith(OUTCOME_UNKNOWN):
+        return "cut"
+    return "timeout" if outcome.timed_out else "failed"

@@ -17,6 +17,7 @@ from agents.core.chunks import (
     Turn,
 )
 from agents.core.config import AgentConfig
+from agents.core.control.event_stream import Observer
 from agents.core.decisions.protocol import DecisionTree
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.loop import ConversationInput, run
@@ -59,6 +60,7 @@ async def play(
     history: Sequence[Message] = (),
     cancellation: Cancellation | None = None,
     deadline: float | None = None,
+    observer: Observer | None = None,
 ) -> list[OracleStreamChunk]:
     """Every chunk of one run. Its last one is the only `done`."""
     state = state or fresh(config)
@@ -73,6 +75,7 @@ async def play(
             clock=VirtualClock(),
             cancellation=cancellation,
             deadline=deadline,
+            observer=observer,
         )
     ]
     assert [chunk for chunk in chunks if isinstance(chunk, Done)] == chunks[-1:]

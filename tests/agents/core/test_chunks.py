@@ -23,6 +23,7 @@ from agents.core.chunks import (
     Error,
     Hint,
     OracleStreamChunk,
+    ResultCause,
     Source,
     SourceRef,
     Status,
@@ -124,6 +125,7 @@ OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
         "order": counts,
         "given": words,
         "unfinished": st.booleans(),
+        "cause": st.sampled_from(["", *get_args(ResultCause)]),
     },
     Source: {"source": references},
     SystemMessage: {

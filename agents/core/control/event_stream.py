@@ -1,0 +1,195 @@
+"""Chunks to events: the same list from a run that goes on and from one that was stored."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from agents.core.chunks import (
+    CallView,
+    Decision,
+    Done,
+    Error,
+    OracleStreamChunk,
+    SystemMessage,
+    ToolCalled,
+    ToolResult,
+    Turn,
+)
+from agents.core.control.events import AgentEvent
+
+logger = logging.getLogger(__name__)
+Observer = Callable[[AgentEvent], None]
+MAX_ERROR_LENGTH = 500
+SUBAGENT_TOOLS = frozenset({"delegate_librarian"})
+Named = tuple[str, Mapping[str, Any]]
+"""An event's name, and what it tells."""
+
+_BUDGETS = {"iterations": "iteration", "tokens": "token", "context": "token", "time": "timeout"}
+"""What a limit is called in the names of events."""
+
+
+def list_events(chunks: Iterable[OracleStreamChunk]) -> list[AgentEvent]:
+    """Return the events of a stored run."""
+    stream = EventStream()
+    return [event for chunk in chunks for event in stream.feed(chunk)]
+
+
+def build_observation(observer: Observer | None) -> Callable[[OracleStreamChunk], None]:
+    """Return what hands an observer the events of each chunk. One that raises changes nothing."""
+    if observer is None:
+        return _ignore
+    stream = EventStream()
+
+    def observe(chunk: OracleStreamChunk) -> None:
+        for event in stream.feed(chunk):
+            try:
+                observer(event)
+            except Exception:
+                logger.exception("the observer of a run failed at %s", event.name)
+
+    return observe
+
+
+def _ignore(chunk: OracleStreamChunk) -> None:
+    pass
+
+
+class EventStream:
+    """Takes in the chunks of one run, in order. What a subagent does is no event of the run."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, CallView] = {}
+        self._readers: Mapping[type[Any], Callable[[Any], list[Named]]] = {
+            Decision: _read_decision,
+            Done: _read_done,
+            Error: _read_error,
+            SystemMessage: _read_notice,
+            ToolCalled: self._read_call,
+            ToolResult: self._read_result,
+            Turn: _read_turn,
+        }
+
+    def feed(self, chunk: OracleStreamChunk) -> list[AgentEvent]:
+        """Return what the next chunk records: mostly nothing, a few times two events."""
+        reader = self._readers.get(type(chunk))
+        if reader is None or chunk.parent:
+            return []
+        return [AgentEvent(name, chunk.seq, chunk.at, about) for name, about in reader(chunk)]
+
+    def _read_call(self, chunk: ToolCalled) -> list[Named]:
+        call = chunk.tool_call
+        self._calls[call.id] = call
+        if call.status == "running":
+            return []
+        about = {"id": call.id, "tool": call.name, "arguments": call.arguments}
+        return [(f"tool.call.{call.status}", about)]
+
+    def _read_result(self, chunk: ToolResult) -> list[Named]:
+        """Return what came of a call. One that was never run has no result to tell of."""
+        call = self._calls.get(chunk.tool_call_id)
+        if call is None or call.status == "refused" or chunk.cause == "refused":
+            return []
+        about: dict[str, Any] = {
+            "id": call.id,
+            "tool": call.name,
+            "duration_ms": chunk.duration_ms,
+            "size": len(chunk.tool_result),
+        }
+        failure = {**about, "error": chunk.tool_result[:MAX_ERROR_LENGTH]}
+        if chunk.ok:
+            events: list[Named] = [("tool.call.success", about)]
+        else:
+            how = "timeout" if chunk.cause == "timeout" else "failure"
+            events = [(f"tool.call.{how}", failure)]
+        if call.name in SUBAGENT_TOOLS:
+            is_complete = chunk.has_finished
+            events.append(
+                ("subagent.complete", about) if is_complete else ("subagent.failed", failure)
+            )
+        return events
+
+
+def _read_decision(chunk: Decision) -> list[Named]:
+    """Return the beginning of a run: its first checkpoint comes before anything else is done."""
+    return [("query.start", {"tree": chunk.tree})] if chunk.checkpoint == "start" else []
+
+
+def _read_turn(chunk: Turn) -> list[Named]:
+    about = {"number": chunk.number, "wrap_up": chunk.wrap_up or ""}
+    if chunk.phase == "start":
+        return [("turn.start", about)]
+    ended = {
+        **about,
+        "finish_reason": chunk.finish_reason,
+        "tokens": chunk.prompt_tokens + chunk.completion_tokens + chunk.subagent_tokens,
+        "model_ms": chunk.model_ms,
+    }
+    if not chunk.action_digest:
+        return [("turn.end", ended)]
+    batch = {
+        "number": chunk.number,
+        "action": chunk.action,
+        "writes": chunk.writes,
+        "errors": chunk.errors or 0,
+    }
+    return [("tool.batch.complete", batch), ("turn.end", ended)]
+
+
+def _read_notice(chunk: SystemMessage) -> list[Named]:
+    about = chunk.metadata
+    events: list[Named] = []
+    if name := _name_notice(chunk):
+        events.append((name, _read_limit(about)))
+    if about.get("event") == "agent.loop.detected":
+        events.append(
+            ("agent.loop.detected", {**_read_limit(about), "action": about.get("action", "")})
+        )
+    if chunk.system_type == "provider":
+        if "attempt" in about:
+            retry = {"attempt": about["attempt"], "wait": about.get("wait", 0)}
+            events.append(("provider.retry", retry))
+        else:
+            failure = {"cause": about.get("cause", ""), "error": chunk.system_message}
+            events.append(("provider.failed", failure))
+    return events
+
+
+def _name_notice(chunk: SystemMessage) -> str:
+    """Return the name of what a notice about a limit records. Where a decision tree has stopped
+    the run short of a limit, the limit was not reached."""
+    about = chunk.metadata
+    budget = _BUDGETS.get(about.get("limit_type", ""), "")
+    match chunk.system_type:
+        case "limit_warning" if budget and about.get("phase") == "approach":
+            return f"budget.{budget}.warning"
+        case "limit_reached" if budget and "tree" not in about:
+            return f"budget.{budget}.exceeded"
+        case "context_warning":
+            return "context.approaching_limit"
+        case "error_limit" if "tree" not in about:
+            return "agent.error.streak"
+    return ""
+
+
+def _read_limit(about: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "current": about.get("current_value", 0),
+        "limit": about.get("limit_value", 0),
+        "percent": about.get("percent", 0),
+    }
+
+
+def _read_error(chunk: Error) -> list[Named]:
+    if chunk.code != "provider_error":
+        return []
+    return [("provider.failed", {"cause": chunk.cause, "error": chunk.error})]
+
+
+def _read_done(chunk: Done) -> list[Named]:
+    about = {
+        "reason": chunk.termination_reason,
+        "outcome": chunk.outcome,
+        "turns": chunk.turns_used,
+        "tokens": chunk.tokens_used,
+    }
+    return [("session.end", about)]

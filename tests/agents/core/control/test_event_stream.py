@@ -1,0 +1,210 @@
+"""Events: chunks seen by their names, the same while a run goes on and from what was stored."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from agents.core.chunks import (
+    CallView,
+    OracleStreamChunk,
+    SystemMessage,
+    ToolCalled,
+    ToolResult,
+    from_dict,
+    to_dict,
+)
+from agents.core.control.event_stream import list_events
+from agents.core.control.events import EVENT_TYPES, AgentEvent
+from agents.core.control.kinds import fits, kind_of
+from agents.core.decisions.trees.default import DefaultDecisionTree
+from agents.core.messages import Finished, ModelError, Retrying, TextDelta
+from agents.core.state import AgentState
+from agents.tools.definition import define
+from agents.tools.executor import ToolExecutor
+from tests.agents.core.factories import Counting, limits, looking, play, working_until_told
+from tests.support import scenarios
+from tests.support.script import Call, call, calls, say
+from tests.support.scripted_model import Item, ScriptedModel
+from tests.support.tools import FakeTools, fails, hangs, returns
+from tests.support.virtual import run_virtual, virtual_time
+
+SEEDS = 150
+LONG_SEEDS = 10_000
+
+
+def store(chunks: Sequence[OracleStreamChunk]) -> list[OracleStreamChunk]:
+    """The chunks as they come back from where they are stored."""
+    read = [from_dict(json.loads(json.dumps(to_dict(chunk)))) for chunk in chunks]
+    return [chunk for chunk in read if chunk is not None]
+
+
+def tell(events: Sequence[AgentEvent]) -> list[tuple[str, int, object]]:
+    return [(event.name, event.seq, dict(event.payload)) for event in events]
+
+
+def play_scenario(seed: int) -> tuple[list[OracleStreamChunk], list[AgentEvent]]:
+    chunks: list[OracleStreamChunk] = []
+    seen: list[AgentEvent] = []
+    run_virtual(scenarios.play(seed, chunks, seen.append), thread_grace=0.002)
+    return chunks, seen
+
+
+def assert_alike(seeds: Sequence[int]) -> None:
+    for seed in seeds:
+        chunks, seen = play_scenario(seed)
+        assert tell(seen) == tell(list_events(chunks)) == tell(list_events(store(chunks))), seed
+        assert [event.name for event in seen].count("query.start") == 1, seed
+        assert seen[-1].name == "session.end", seed
+
+
+@virtual_time
+async def test_e2e_9_an_observer_is_handed_the_events_of_a_run_in_order() -> None:
+    seen: list[AgentEvent] = []
+    model = ScriptedModel([call("look"), say("Found.")])
+    await play(model, FakeTools({"look": returns("page")}), observer=seen.append)
+    assert [event.name for event in seen] == [
+        "query.start",
+        "turn.start",
+        "tool.call.pending",
+        "tool.call.success",
+        "tool.batch.complete",
+        "turn.end",
+        "turn.start",
+        "turn.end",
+        "session.end",
+    ]
+    success = seen[3]
+    assert (success.severity, success.source) == ("info", "tool")
+    assert success.payload["tool"] == "look"
+    assert success.payload["size"] == 4
+
+
+@virtual_time
+async def test_an_observer_that_raises_changes_nothing() -> None:
+    def spoil(event: AgentEvent) -> None:
+        raise RuntimeError(event.name)
+
+    script = [call("look"), say("Found.")]
+    spoilt = await play(ScriptedModel(script), looking(), observer=spoil)
+    assert spoilt == await play(ScriptedModel(script), looking())
+
+
+@virtual_time
+async def test_observers_of_two_runs_at_once_see_their_own_run_only() -> None:
+    seen: dict[str, list[AgentEvent]] = {"first": [], "second": []}
+
+    async def ask(name: str) -> list[OracleStreamChunk]:
+        model = ScriptedModel([call(name), say(name)])
+        return await play(model, FakeTools({name: returns(name)}), observer=seen[name].append)
+
+    await asyncio.gather(ask("first"), ask("second"))
+    for name, events in seen.items():
+        tools = {event.payload["tool"] for event in events if "tool" in event.payload}
+        assert tools == {name}
+
+
+def test_live_and_stored_runs_have_the_same_events() -> None:
+    assert_alike(range(SEEDS))
+
+
+@pytest.mark.long
+def test_ten_thousand_live_and_stored_runs_have_the_same_events() -> None:
+    assert_alike(range(LONG_SEEDS))
+
+
+def test_the_events_of_a_subagent_are_not_those_of_the_run() -> None:
+    view = CallView("a", "look", {}, "pending")
+    assert list_events([ToolCalled(tool_call=view, parent="call-1")]) == []
+
+
+def test_a_result_from_before_causes_were_recorded_is_a_failure() -> None:
+    view = CallView("a", "look", {}, "running")
+    result = ToolResult(tool_call_id="a", tool_result="No.", ok=False, duration_ms=1, order=0)
+    (event,) = list_events([ToolCalled(tool_call=view), result])
+    assert (event.name, event.payload["error"]) == ("tool.call.failure", "No.")
+
+
+def test_a_limit_that_a_tree_stopped_short_of_was_not_exceeded() -> None:
+    notice = SystemMessage(
+        system_type="limit_reached",
+        system_message="The decision tree mine stopped the run.",
+        severity="error",
+        metadata={"limit_type": "iterations", "tree": "mine"},
+    )
+    assert list_events([notice]) == []
+
+
+# -- every event through the real loop ------------------------------------------------------------
+
+
+class StopsEarly(DefaultDecisionTree):
+    def should_continue(self, state: AgentState) -> tuple[bool, str]:
+        return (False, "max_iterations") if state.turn >= 2 else super().should_continue(state)
+
+
+@virtual_time
+async def test_a_tree_that_stops_early_exceeds_no_budget() -> None:
+    config = limits(max_iterations=10)
+    model = ScriptedModel([], then=working_until_told)
+    chunks = await play(model, looking(), tree=StopsEarly(config), config=config)
+    assert "budget.iteration.exceeded" not in {event.name for event in list_events(chunks)}
+
+
+async def too_slow() -> str:
+    """Wait."""
+    await asyncio.sleep(60)
+    return "late"
+
+
+async def play_limits() -> list[OracleStreamChunk]:
+    """Runs that meet their limits: iterations, tokens, window, time, errors, repetition."""
+    endless = ScriptedModel([], then=working_until_told)
+    chunks = await play(endless, looking(), config=limits(max_iterations=5))
+    broke = ScriptedModel([], then=working_until_told)
+    pages = FakeTools({"look": lambda: "page " * 900})
+    chunks += await play(broke, pages, config=limits(token_budget=4_000, max_iterations=30))
+    cramped = ScriptedModel([], then=working_until_told, window=6_000)
+    chunks += await play(cramped, pages, config=limits(max_iterations=30))
+    late = ScriptedModel([], then=lambda request: call("wait"))
+    chunks += await play(late, FakeTools({"wait": hangs()}), config=limits(timeout_seconds=20))
+    failing = ScriptedModel([call("look", page=n) for n in range(3)], then=say("No."))
+    chunks += await play(failing, FakeTools({"look": fails()}))
+    again = ScriptedModel([], then=working_until_told)
+    return chunks + await play(again, FakeTools({"look": returns("same")}))
+
+
+async def play_calls() -> list[OracleStreamChunk]:
+    """Runs whose calls are refused, too slow, or a subagent's; and an endpoint that fails."""
+    greedy = ScriptedModel(
+        [calls(Call("look", {"page": 1}), Call("look", {"page": 2})), say("So.")]
+    )
+    tools = FakeTools({"look": Counting()})
+    chunks = await play(greedy, tools, config=limits(max_tool_calls_per_turn=1))
+    slow = ToolExecutor([define(too_slow, timeout=1)])
+    chunks += await play(ScriptedModel([call("too_slow"), say("So.")]), slow)
+    for librarian in (returns("A report."), fails()):
+        model = ScriptedModel([call("delegate_librarian", task="x"), say("So.")])
+        chunks += await play(model, FakeTools({"delegate_librarian": librarian}))
+    retried: list[Item] = [Retrying(2, 1.5, "Busy."), TextDelta("So."), Finished((), "stop")]
+    chunks += await play(ScriptedModel([retried]), looking())
+    return chunks + await play(ScriptedModel([[ModelError("It is gone.")]]), looking())
+
+
+@virtual_time
+async def test_every_event_happens_in_a_run_with_what_it_is_said_to_tell() -> None:
+    events = list_events([*await play_limits(), *await play_calls()])
+    assert {event.name for event in events} == set(EVENT_TYPES)
+    for event in events:
+        fields = EVENT_TYPES[event.name].fields
+        assert set(event.payload) == set(fields), event
+        for name, value in event.payload.items():
+            assert value is not None
+            assert fits(kind_of(value), fields[name].kind), (event, name)
+
+
+def test_every_example_is_of_the_kind_of_its_field() -> None:
+    for about in EVENT_TYPES.values():
+        for field in about.fields.values():
+            assert fits(kind_of(field.example), field.kind)
