@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from itertools import count
 
 import pytest
 
@@ -163,7 +164,8 @@ async def play_limits() -> list[OracleStreamChunk]:
     endless = ScriptedModel([], then=working_until_told)
     chunks = await play(endless, looking(), config=limits(max_iterations=5))
     broke = ScriptedModel([], then=working_until_told)
-    pages = FakeTools({"look": lambda: "page " * 900})
+    numbers = count()
+    pages = FakeTools({"look": lambda: f"page {next(numbers)} " * 400})
     chunks += await play(broke, pages, config=limits(token_budget=4_000, max_iterations=30))
     cramped = ScriptedModel([], then=working_until_told, window=6_000)
     chunks += await play(cramped, pages, config=limits(max_iterations=30))
