@@ -19,9 +19,11 @@ from agents.core.messages import Finished, ModelError, TextDelta, ToolCall, Tool
 from agents.core.ports import ToolContext, ToolRunner
 from agents.ledger import queries
 from agents.models import AgentRun, AuditEntry, RunEvent
+from agents.replay_source import load_recordings
 from agents.runtime import Runtime
 from agents.runtime.recovery import sweep
 from agents.tools import registry
+from agents.tools.delegating_runner import DelegatingRunner
 from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import Librarian
 from tests.agents.models.factories import ada, engine, run_of
@@ -186,6 +188,63 @@ async def test_the_sweep_erases_what_a_dead_process_left_of_it() -> None:
         assert await sync_to_async(sweep)(LEASE, lambda run_id: False) == 1
     assert (await AgentRun.objects.aget(pk=row.pk)).reason == "interrupted"
     await assert_nothing_is_left(row.pk)
+
+
+# -- while it summarises a long result ------------------------------------------------------------
+
+READ = calls(Call("read", {}, id="c1"))
+LONG = "A line of the log.\n" * 900
+ROOMY = AgentConfig(token_budget=100_000)
+
+
+def summarising(*steps: Any) -> DelegatingRunner:
+    """A tool with a long result, and a librarian for it."""
+    service = Librarian(ScriptedModel(steps), FakeTools({"look": lambda place: place}))
+    return DelegatingRunner(FakeTools({"read": lambda: LONG}), service, "What is it?")
+
+
+async def test_a_cancellation_leaves_the_result_and_nothing_of_its_summary() -> None:
+    world = ScriptedRunFactory(ScriptedModel([READ]), summarising(LOOK, hanging()))
+    async with Runtime(world) as runtime:
+        row = await runtime.start(await asked(config=ROOMY))
+        await until_half_is_stored(runtime, row)
+        await runtime.cancel(row.pk)
+        chunks = await followed(runtime, row.pk)
+    assert (await AgentRun.objects.aget(pk=row.pk)).reason == "user_cancelled"
+    (kept,) = [c for c in chunks if isinstance(c, ToolResult) and not c.parent]
+    assert kept.ok
+    assert "A line of the log." in kept.tool_result
+    assert kept.given == ""
+    await assert_nothing_is_left(row.pk)
+
+
+async def test_the_sweep_erases_what_a_dead_process_left_of_a_summary() -> None:
+    world = ScriptedRunFactory(ScriptedModel([READ]), summarising(LOOK, hanging()))
+    async with Runtime(world) as runtime:
+        row = await runtime.start(await asked(config=ROOMY))
+        await until_half_is_stored(runtime, row)
+        expired = timezone.now() - timedelta(seconds=1)
+        gone = AgentRun.objects.filter(pk=row.pk)
+        await gone.aupdate(owner="elsewhere:1:x", lease_until=expired, fence=7)
+        assert await sync_to_async(sweep)(LEASE, lambda run_id: False) == 1
+    assert (await AgentRun.objects.aget(pk=row.pk)).reason == "interrupted"
+    await assert_nothing_is_left(row.pk)
+
+
+async def test_the_result_and_its_summary_are_stored_and_both_are_read_again() -> None:
+    """In the stream, in what the next question brings, and by the replay."""
+    model = ScriptedModel([READ, say("So.")])
+    async with Runtime(ScriptedRunFactory(model, summarising(say("All is well.")))) as runtime:
+        row = await runtime.start(await asked(config=ROOMY))
+        chunks = await followed(runtime, row.pk)
+    (kept,) = [to_dict(c) for c in chunks if isinstance(c, ToolResult) and not c.parent]
+    assert kept["tool_result"] == LONG
+    assert kept["given"].endswith("All is well.")
+    messages = await sync_to_async(context_messages.build_messages)([row.pk])
+    assert kept["given"] in [message["content"] for message in messages]
+    (recording,) = await sync_to_async(lambda: [*load_recordings([row.pk])])()
+    assert recording.damage == ""
+    assert await sync_to_async(verify_run)(await AgentRun.objects.aget(pk=row.pk)) is None
 
 
 CALLED = ToolCalled(tool_call=CallView("c1", "delegate_librarian", {"task": "Read"}, "running"))
