@@ -60,7 +60,9 @@ def _list_terms(name: str) -> list[str]:
     parts = _split_identifier(name)
     if len(parts) < 2:
         return parts
-    folded = fold(name) if name.isascii() else re.sub(r"\W+", "", fold(name))
+    folded = fold(name)
+    if not (name.isascii() and name.isidentifier()):  # whatever somebody asks for may come here
+        folded = re.sub(r"\W+", "", folded)
     return [folded.replace("_", UNDERSCORE)[:MAX_TERM_CHARS], *parts]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from agents.models import Project
 from agents.search.index import SearchableText, get_scope, index_documents
-from agents.search.search import search
+from agents.search.search import find_code_with, search
 from tests.support import hostile
 
 from .conftest import IndexNotes, check_integrity
@@ -56,6 +56,15 @@ def test_syntax_is_read_as_words(project: Project, index_notes: IndexNotes, quer
     index_notes(a="the quay", b="a crane")
     found = search(project.pk, [query])
     assert any(hit.path == "a.md" for hit in found.hits) == ("quay" in query)
+
+
+@pytest.mark.parametrize("query", SYNTAX, ids=range(len(SYNTAX)))
+def test_syntax_in_a_name_of_code_is_no_syntax(project: Project, query: str) -> None:
+    text = SearchableText("code", 1, "a.py", text="readgauge read_gauge")
+    index_documents(project.pk, [text])
+    assert find_code_with(project.pk, "read_gauge", 5) == [1]
+    assert find_code_with(project.pk, f"read_{query}_gauge", 5) in ([], [1])
+    assert find_code_with(project.pk, f'read_gauge") OR ("gauge{query}', 5) == []
 
 
 def test_syntax_as_a_note_is_found_as_words(project: Project) -> None:
