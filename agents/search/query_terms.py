@@ -69,7 +69,7 @@ def weigh_terms(words: Sequence[QueryWord], counts: Mapping[str, int], total: in
         else:
             sought = dict.fromkeys(parts, UNKNOWN_PART_WEIGHT) | sought
     if not sought:  # whatever was typed so far is common
-        sought = dict.fromkeys(_find_parts(words[-1], counts), 1.0) if words else {}
+        sought = dict.fromkeys((part for word in words for part in _find_parts(word, counts)), 1.0)
     return QueryTerms(
         {term: weight * compute_idf(counts[term], total) for term, weight in sought.items()},
         {

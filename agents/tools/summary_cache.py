@@ -131,7 +131,9 @@ def digest_task(task: str) -> str:
 def sign(row: LibrarianSummary) -> str:
     """Return what proves that a row is as it was written here."""
     signed = [str(row.project_id), row.user_id, row.task_digest, row.text, row.documents]
-    return salted_hmac(_SALT, json.dumps(signed), algorithm="sha256").hexdigest()
+    # PostgreSQL gives the names in a JSON object back in an order of its own.
+    signed_text = json.dumps(signed, sort_keys=True)
+    return salted_hmac(_SALT, signed_text, algorithm="sha256").hexdigest()
 
 
 def _note_versions(project_id: UUID, paths: set[str]) -> _Versions:

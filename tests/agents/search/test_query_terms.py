@@ -3,6 +3,7 @@
 from collections import defaultdict
 
 from agents.search.analysis import parse_query
+from agents.search.code_analysis import parse_identifiers
 from agents.search.query_terms import (
     FILLER_WEIGHT,
     MAX_SOUGHT_WORDS,
@@ -48,6 +49,12 @@ def test_only_the_rarest_words_are_looked_for() -> None:
     assert len(terms.sought) == MAX_SOUGHT_WORDS
     assert "word19" in terms.sought
     assert "word0" in terms.others
+
+
+def test_a_common_beginning_is_looked_for_though_an_identifier_stands_behind_it() -> None:
+    words = [*parse_query("read_gau", as_typed=True), *parse_identifiers("read_gau")]
+    terms = weigh_terms(words, count(**{"gau*": 500}), TOTAL)
+    assert terms.sought.keys() == {"gau*"}
 
 
 def test_parts_of_an_unknown_word_are_looked_for() -> None:

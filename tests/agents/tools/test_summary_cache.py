@@ -58,6 +58,18 @@ def test_the_places_that_it_used_are_found_again_each_once(cache: SummaryCache) 
     assert found.sources == places
 
 
+def test_a_database_that_sorts_the_names_of_places_changes_nothing(cache: SummaryCache) -> None:
+    place = SourceRef("log/pump.md", "vault", 1, "It failed", heading="May", end_line=1)
+    cache.store(TASK, TEXT, [place])
+    row = LibrarianSummary.objects.get()
+    for document in row.documents:
+        document[3] = [dict(sorted(each.items())) for each in document[3]]
+    row.save()
+    found = cache.find(TASK)
+    assert found is not None
+    assert found.sources == (place,)
+
+
 def test_a_summary_that_was_kept_without_its_places_is_still_good(cache: SummaryCache) -> None:
     row = LibrarianSummary.objects.get()
     row.documents = [document[:3] for document in row.documents]
