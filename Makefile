@@ -13,15 +13,16 @@ PY := $(VENV)/bin/python
 READY := $(VENV)/.ready
 COMPILE := $(VENV)/bin/pip-compile --quiet --allow-unsafe --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
-# Two processes share the tests; one that has none left takes over half of the other's.
-PARALLEL := -n 2 --dist worksteal
-# A test in a browser mostly waits, so three of them keep two cores busy.
-BROWSERS := -n 3 --dist worksteal
+# Three processes share the tests, which keeps two cores busy while some of them wait for a disk or a
+# browser; one that has none left takes over half of another's.
+PARALLEL := -n 3 --dist worksteal
 # Each run of pytest copies the migrated site that the first one made. It ends with 5 where ARGS
 # chose none of its tests.
 ONE_SITE := export TEST_RUN_FOLDER=$$(mktemp -d); trap 'rm -rf "$$TEST_RUN_FOLDER"' EXIT
 # Servers that are attacked or broken are measured, so nothing else runs beside them.
 ALONE := tests/attack tests/faults
+# Files with a word in them: to collect all of the others takes ten seconds in every process.
+containing = $(shell grep -rlE '$(1)' tests --include='test_*.py')
 FAST := tests/agents/core tests/agents/llm tests/agents/models tests/chat/markdown
 # What serves nobody but this machine may use models that run on it, or anywhere.
 OWN_MACHINE := if [ -z "$${ORACLE_ORIGINS:-}" ]; then \
@@ -50,24 +51,25 @@ ask: $(READY) ## ask one question in the terminal: make ask Q="..." ARGS="--tree
 test: $(READY) ## run the tests, then those in a browser in a process of their own
 	$(ONE_SITE); \
 	$(PY) -m pytest $(PARALLEL) --ignore=tests/browser $(ARGS) || [ $$? -eq 5 ]; \
-	$(PY) -m pytest $(BROWSERS) tests/browser -rs $(ARGS) || [ $$? -eq 5 ]
+	$(PY) -m pytest $(PARALLEL) tests/browser -rs $(ARGS) || [ $$? -eq 5 ]
 
 test-fast: $(READY) ## run the tests of what needs no site: the core, model clients, rows, Markdown
 	$(PY) -m pytest $(PARALLEL) $(FAST) $(ARGS)
 
 test-ci: $(READY) ## run the tests that take many seconds each, which `make test` leaves out
 	$(ONE_SITE); \
-	$(PY) -m pytest $(PARALLEL) $(addprefix --ignore=,$(ALONE) tests/browser) -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
+	$(PY) -m pytest $(PARALLEL) -m ci -rs $(ARGS) \
+		$(filter-out $(addsuffix /%,$(ALONE) tests/browser),$(call containing,mark\.ci)) || [ $$? -eq 5 ]; \
 	$(PY) -m pytest $(ALONE) -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
-	$(PY) -m pytest $(BROWSERS) tests/browser -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
-	$(PY) -m pytest $(PARALLEL) --ignore=tests/browser --hypothesis-profile=thorough \
+	$(PY) -m pytest $(PARALLEL) tests/browser -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
+	$(PY) -m pytest $(PARALLEL) --hypothesis-profile=thorough $(call containing,^from hypothesis) \
 		-m "hypothesis and not ci and not long and not scale" $(ARGS) || [ $$? -eq 5 ]
 
 test-long: $(READY) ## run the long tests, with their figures
 	$(PY) -m pytest -m long -s $(ARGS)
 
 test-scale: $(READY) ## run the tests on PostgreSQL and Redis, started for them if installed
-	$(PY) -m pytest $(PARALLEL) -m scale -rs $(ARGS)
+	$(PY) -m pytest $(PARALLEL) -m scale -rs $(ARGS) $(call containing,mark\.scale)
 
 faults: $(READY) ## break the server in every way, in full: make faults ARGS="--only kill --seed 2"
 	$(PY) -m tests.faults $(ARGS)

@@ -151,6 +151,16 @@ def test_every_noqa_names_its_rule_and_its_reason(checkout: dict[str, str]) -> N
     assert bare == []
 
 
+def test_markers_stand_in_the_files_of_their_tests(checkout: dict[str, str]) -> None:
+    """By the word `make` chooses the files of tests that it leaves to a command of their own."""
+    assert not [
+        path
+        for path, text in checkout.items()
+        if path.startswith("tests/") and not Path(path).name.startswith("test_")
+        if re.search(r"mark\.(ci|scale)\b", text)
+    ]
+
+
 def test_healthz_answers_over_plain_http(client: Client, settings: Settings) -> None:
     settings.SECURE_SSL_REDIRECT = True
     response = client.get("/healthz")

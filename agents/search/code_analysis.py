@@ -30,7 +30,8 @@ def get_identifier_term(name: str) -> str:
 
     Others may have it too: case is folded, and what is long is cut.
     """
-    return _terms_by_identifier[name].partition(" ")[0]
+    letters = "".join(_IDENTIFIER_PATTERN.findall(name))  # people ask for anything
+    return _terms_by_identifier[letters].partition(" ")[0]
 
 
 def parse_identifiers(query: str) -> list[QueryWord]:

@@ -6,9 +6,6 @@ rules read: citations, tables, addresses, fences, mending, growth.
 
 from collections.abc import Callable
 from itertools import count
-from typing import Any
-
-import pytest
 
 Shape = Callable[[int], str]
 
@@ -183,11 +180,3 @@ SHAPES: dict[str, Shape] = {
     "zero-width characters": repeat("\u200b*\u200b"),
     "odd characters": repeat("\x00\ud83d"),
 }
-
-
-def some_shapes(every: int) -> list[Any]:
-    """For `parametrize`: each shape, of which `make test` takes one in so many."""
-    return [
-        pytest.param(name, marks=[pytest.mark.ci] if number % every else [])
-        for number, name in enumerate(SHAPES)
-    ]

@@ -24,7 +24,7 @@ from tests.chat.run_chunks import (
     stamped,
 )
 from tests.support.dom import Dom, Element, difference, frame_problems, read
-from tests.support.shapes import SHAPES, some_shapes
+from tests.support.shapes import SHAPES
 
 OUTSIDE = '<div id="meters"></div>'
 
@@ -141,7 +141,13 @@ def test_nothing_is_sent_when_nothing_is_new(chunks: list[OracleStreamChunk]) ->
     assert page.take([]) == ""
 
 
-@pytest.mark.parametrize("name", some_shapes(4))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.ci] if number % 4 else [])
+        for number, name in enumerate(SHAPES)
+    ],
+)
 def test_a_page_that_follows_dear_markdown_shows_what_a_reload_shows(name: str) -> None:
     text, page = SHAPES[name](2_000), Followed()
     for at in range(0, len(text), 700):
