@@ -4,7 +4,7 @@ Expressions come from models and people, and one may take for ever: the worker l
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from uuid import UUID
 
 from agents.code.code_search import MAX_SNIPPET_CHARS, choose_files, find_symbol_around
@@ -13,8 +13,8 @@ from agents.code.service import CodeHit, CodeRefused, CodeSearchResult
 from agents.models import CodeFile
 
 MAX_SECONDS = 4.0
-"""Of all that is looked at for one expression."""
-BATCH_CHARS = 1024 * 1024
+"""For all expressions of a search together."""
+BATCH_BYTES, BATCH_FILES = 1024 * 1024, 500
 
 
 def get_pattern(query: str) -> str:
@@ -31,31 +31,39 @@ def search_lines(
     limit: int,
     language: str = "",
     seconds: float = SECONDS_PER_SEARCH,
+    share: float = 1.0,
 ) -> CodeSearchResult:
-    """Return the first files, by path, that have a line which fits an expression."""
+    """Return the first files, by path, that have a line which fits an expression.
+
+    `share` is its part of the time, where there are several expressions.
+    """
     files = choose_files(project_id, language).exclude(text="").order_by("path")
-    ends_at = time.monotonic() + MAX_SECONDS
+    ends_at = time.monotonic() + share * MAX_SECONDS
     hits: list[CodeHit] = []
+    last_path = ""
     with ParserProcess(seconds=seconds) as worker:
-        for batch in _cut_batches(files.only("path", "language", "text").iterator(200)):
+        for ids in _cut_batches(files.values_list("pk", "size")):
+            if last_path and time.monotonic() > ends_at:
+                note = f"/{pattern}/ takes long: files after {last_path} were not looked at."
+                return CodeSearchResult(tuple(hits), note=note)
+            batch = list(files.filter(pk__in=ids).only("path", "language", "text"))
             hits += _match(worker, pattern, batch, limit - len(hits))
             if len(hits) >= limit:
                 break
-            if time.monotonic() > ends_at:
-                note = f"/{pattern}/ takes long: files after {batch[-1].path} were not looked at."
-                return CodeSearchResult(tuple(hits), note=note)
+            last_path = batch[-1].path if batch else last_path
     return CodeSearchResult(tuple(hits))
 
 
-def _cut_batches(files: Iterator[CodeFile]) -> Iterator[list[CodeFile]]:
-    batch: list[CodeFile] = []
-    size = 0
-    for file in files:
-        batch.append(file)
-        size += len(file.text)
-        if size >= BATCH_CHARS:
+def _cut_batches(sizes: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
+    """Yield the ids of files that are looked at together: texts may be long, or very many."""
+    batch: list[int] = []
+    total = 0
+    for id, size in sizes:
+        batch.append(id)
+        total += size
+        if total >= BATCH_BYTES or len(batch) == BATCH_FILES:
             yield batch
-            batch, size = [], 0
+            batch, total = [], 0
     if batch:
         yield batch
 

@@ -1,6 +1,7 @@
 """The code of one project, as the tools of a run use it."""
 
 from collections.abc import Sequence
+from itertools import chain, zip_longest
 from uuid import UUID
 
 from agents.code.code_search import search_code
@@ -57,20 +58,24 @@ def search_words_and_lines(
     project_id: UUID, queries: Sequence[str], limit: int, language: str
 ) -> CodeSearchResult:
     """Return what fits the expressions among the queries, then what has the words of the others."""
-    hits: dict[str, CodeHit] = {}
-    notes = []
-    for pattern in filter(None, map(get_pattern, queries)):
-        found = search_lines(project_id, pattern, limit=limit, language=language)
-        hits = {hit.path: hit for hit in found.hits} | hits
-        notes.append(found.note)
+    patterns = list(filter(None, map(get_pattern, queries)))
+    found = [
+        search_lines(project_id, each, limit=limit, language=language, share=1 / len(patterns))
+        for each in patterns
+    ]
+    in_turns = chain.from_iterable(zip_longest(*(each.hits for each in found)))
+    hits = list(filter(None, in_turns))
     words = [query for query in queries if not get_pattern(query)]
     missing: tuple[str, ...] = ()
     if words:
         by_words = search_code(project_id, words, limit=limit, language=language)
-        hits |= {hit.path: hit for hit in by_words.hits if hit.path not in hits}
+        hits += by_words.hits
         missing = by_words.missing_words
-    note = " ".join(filter(None, notes))
-    return CodeSearchResult(tuple(hits.values())[:limit], missing, note)
+    chosen: dict[str, CodeHit] = {}
+    for hit in hits:
+        chosen.setdefault(hit.path, hit)
+    note = " ".join(each.note for each in found if each.note)
+    return CodeSearchResult(tuple(chosen.values())[:limit], missing, note)
 
 
 def explain_limits() -> str:
