@@ -191,7 +191,7 @@ class PostgresqlFinder(Finder):
         return [row[0] for row in fetch(statement, arguments)]
 
     def find_all(self, weights: Mapping[str, float]) -> tuple[list[int], list[int]]:
-        """Ask once: where few rows fit, the way to the database is what takes long."""
+        """Ask once instead of twice: each question has its way to the database and back."""
         if not self.place.has_sections:
             return super().find_all(weights)
         tables = (DOCUMENTS, SECTIONS)

@@ -72,11 +72,18 @@ def _find_meant(project_id: UUID, texts: set[LinkText]) -> set[int]:
     """Return the ids of the notes that links of these names may mean."""
     ids: set[int] = set()
     for some in _cut(texts):
-        notes = Note.objects.filter(project=project_id, name_key__in={name for name, *_ in some})
+        ends: dict[str, set[str]] = defaultdict(set)
+        for name, target, _ in some:
+            ends[name].add(_get_path_end(target))
+        notes = Note.objects.filter(project=project_id, name_key__in=ends).order_by()
         aliases = NoteAlias.objects.filter(
             project=project_id, key__in={make_key(target) for _, target, _ in some}
         )
-        ids.update(notes.order_by().values_list("pk", flat=True))
+        ids.update(
+            pk
+            for pk, name, path in notes.values_list("pk", "name_key", "path")
+            if f"/{make_link_key(path)}".endswith(tuple(ends[name]))
+        )
         ids.update(aliases.order_by().values_list("note_id", flat=True))
     return ids
 

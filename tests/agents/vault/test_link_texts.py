@@ -3,10 +3,11 @@
 import pytest
 
 from agents.models import Project
-from agents.vault import notes
+from agents.vault import note_writer, notes
 from agents.vault.author import Author
 from agents.vault.moves import move_note
 from agents.vault.note_search import search_notes
+from agents.vault.parsing import ParsedNote, parse_note
 
 TARGET = "Works/Quay.md"
 
@@ -71,6 +72,24 @@ def test_a_link_with_a_path_names_no_note_elsewhere(quay: Project, author: Autho
     notes.create_note(quay.pk, "Other/Quay.md", "Sand.", author)
     notes.create_note(quay.pk, "Ships.md", "See [[Works/Quay|landing stage]].", author)
     assert {*list_paths(quay, "landing")} == {TARGET, "Ships.md"}
+
+
+def test_a_link_with_a_path_writes_no_note_of_that_name_elsewhere(
+    quay: Project, author: Author, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many notes may have one name, such as README."""
+    notes.create_note(quay.pk, "Other/Quay.md", "Sand.", author)
+    read: list[str] = []
+
+    def parse(path: str, text: str) -> ParsedNote:
+        read.append(path)
+        return parse_note(path, text)
+
+    monkeypatch.setattr(note_writer, "parse_note", parse)
+    notes.create_note(quay.pk, "Ships.md", "See [[Works/Quay|landing stage]].", author)
+    assert read == ["Ships.md", TARGET]
+    notes.save_note(quay.pk, "Ships.md", "See [[Quay|landing stage]].", author)
+    assert {*list_paths(quay, "landing")} == {TARGET, "Other/Quay.md", "Ships.md"}
 
 
 @pytest.mark.parametrize("link", ["![[Quay|300]]", "![300](Works/Quay.md)", "`[[Quay|300]]`"])
