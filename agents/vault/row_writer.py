@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +10,8 @@ from django.db import connection
 from django.db.models import Model
 
 from agents.models import AgentRun
+
+MAX_STATEMENT_ROWS = 100
 
 
 def insert_rows(
@@ -32,20 +35,27 @@ def upsert_rows(
     *,
     conflict: Sequence[str],
 ) -> list[int]:
-    """Insert rows, or update those that have the same values in some columns; return their ids."""
+    """Insert rows, or update those that have the same values in some columns; return their ids.
+
+    By the last of those columns the rows are told apart; of equal ones the last counts.
+    """
+    many, key = list(rows), columns.index(conflict[-1])
+    different = list({row[key]: row for row in many}.values())
     names = ", ".join(f'"{name}"' for name in columns)
-    marks = ", ".join(["%s"] * len(columns))
+    marks = f"({', '.join(['%s'] * len(columns))})"
     changes = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in conflict)
-    statement = (
-        f"INSERT INTO {model._meta.db_table} ({names}) VALUES ({marks}) "  # noqa: S608  # our own names
-        f"ON CONFLICT ({', '.join(conflict)}) DO UPDATE SET {changes} RETURNING id"
-    )
-    ids: list[int] = []
+    ids: dict[Any, int] = {}
     with connection.cursor() as cursor:
-        for row in rows:
-            cursor.execute(statement, row)
-            ids.append(cursor.fetchone()[0])
-    return ids
+        for start in range(0, len(different), MAX_STATEMENT_ROWS):
+            part = different[start : start + MAX_STATEMENT_ROWS]
+            statement = (
+                f"INSERT INTO {model._meta.db_table} ({names}) "  # noqa: S608  # our own names
+                f"VALUES {', '.join([marks] * len(part))} ON CONFLICT ({', '.join(conflict)}) "
+                f'DO UPDATE SET {changes} RETURNING "{conflict[-1]}", id'
+            )
+            cursor.execute(statement, list(chain.from_iterable(part)))
+            ids.update(cursor.fetchall())
+    return [ids[row[key]] for row in many]
 
 
 def update_rows(
