@@ -26,6 +26,7 @@ from tree_sitter import Language, Parser
 from agents.code.importer import import_code
 from agents.code.languages import detect_language, find_grammar
 from agents.code.project_code import ProjectCode
+from agents.code.repo_map import load_graph
 from agents.code.service import Certainty
 from agents.code.sources import open_code_source
 from agents.code.worker.extraction import extract
@@ -229,14 +230,21 @@ def change_and_read(project: Project, checkout: Path) -> None:
         file.write_bytes(before)
 
 
+def build_first_map(code: ProjectCode) -> None:
+    load_graph.cache_clear()
+    code.build_map("", 2_000)
+
+
 def report_map(project: Project) -> bool:
     code = ProjectCode(project.pk)
-    took = min(measure(lambda: code.build_map("", 2_000)) for _ in range(3))
+    took = min(measure(lambda: build_first_map(code)) for _ in range(3))
+    kept = min(measure(lambda: code.build_map("", 2_000)) for _ in range(3))
     asked = min(measure(lambda: code.build_map("how are migrations applied", 2_000)) for _ in "12")
     found = code.build_map("", 2_000)
     shown = [each.dotted_name for file in found.files for each in file.definitions]
     print(
-        f"map of 2,000 tokens: {took:.3f} s of the processor, {asked:.3f} s for a question; "
+        f"map of 2,000 tokens: {took:.3f} s of the processor for the first one, {kept:.3f} s with "
+        f"the graph in memory, {asked:.3f} s for a question; "
         f"{len(shown)} of {found.definition_count:,} definitions, {found.token_count:,} tokens"
     )
     print("  ", ", ".join(shown[:40]))

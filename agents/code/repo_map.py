@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
@@ -13,20 +14,20 @@ from agents.code.page_rank import compute_ranks
 from agents.code.reference_graph import FileUses, ReferenceGraph, build_graph, count_names
 from agents.code.service import CodeRefused, Definition, MappedFile, RepoMap
 from agents.core.tokens import CHARS_PER_TOKEN
-from agents.models import CodeFile, CodeSymbol
+from agents.models import CodeCheckout, CodeFile, CodeSymbol
 
 SEARCHED_FILES = 20
 BATCH_SIZE = 500
+KEPT_GRAPHS = 2
+"""Of so many projects the graph stays in memory: a large one takes tens of megabytes."""
 MIN_LINE_TOKENS = 2
 """No line of a map is shorter: an indent, a number, a colon and a name."""
 
 
 def build_map(project_id: UUID, scope: str, max_tokens: int) -> RepoMap:
     """Return the map of all code, of a folder, or of what a question is about."""
-    files = _load_uses(project_id)
-    symbols = _load_symbols(project_id)
-    prefix, starts = _read_scope(project_id, scope, [file.importer.path for file in files])
-    graph = build_graph(files, _count_definers(symbols))
+    symbols, graph = _find_graph(project_id)
+    prefix, starts = _read_scope(project_id, scope, list(graph.edges))
     ranked = [
         each
         for each in _rank(symbols, graph, compute_ranks(graph.edges, starts))
@@ -60,6 +61,33 @@ def group_by_file(definitions: Sequence[Definition]) -> tuple[MappedFile, ...]:
 
 def _list_lines(file: MappedFile) -> list[str]:
     return [file.path, *(f"  {each.line}: {each.signature}" for each in file.definitions)]
+
+
+def _find_graph(project_id: UUID) -> tuple[list["_Symbol"], ReferenceGraph]:
+    version = _read_version(project_id)
+    return load_graph(project_id, version) if version else _load_graph(project_id)
+
+
+def _read_version(project_id: UUID) -> tuple[object, ...]:
+    """Return what is other after every import and removal; empty while one is under way."""
+    checkouts = CodeCheckout.objects.filter(project=project_id).order_by("pk")
+    read = tuple(checkouts.values_list("pk", "started_at", "finished_at"))
+    if not read or not all(finished for _, _, finished in read):
+        return ()
+    return (CodeFile.objects.filter(project=project_id).count(), *read)
+
+
+@lru_cache(maxsize=KEPT_GRAPHS)
+def load_graph(
+    project_id: UUID, version: tuple[object, ...]
+) -> tuple[list["_Symbol"], ReferenceGraph]:
+    """Return what is defined and who uses it, as it was in a version of the project's code."""
+    return _load_graph(project_id)
+
+
+def _load_graph(project_id: UUID) -> tuple[list["_Symbol"], ReferenceGraph]:
+    symbols = _load_symbols(project_id)
+    return symbols, build_graph(_load_uses(project_id), _count_definers(symbols))
 
 
 def _load_uses(project_id: UUID) -> list[FileUses]:

@@ -1,11 +1,13 @@
 """A project's code as tools use it: found by words, by definition, by use, and as a map."""
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import User
 
 from agents.code.project_code import ProjectCode
 from agents.code.service import Certainty, CodeRefused
-from agents.models import Project
+from agents.models import CodeCheckout, CodeSymbol, Project
 from tests.agents.code.conftest import ReadIn
 
 GAUGE = '''"""The gauge."""
@@ -101,6 +103,27 @@ def test_a_map_shows_what_is_used_within_its_tokens(code: ProjectCode) -> None:
     assert "Gauge" in [each.name for file in small.files for each in file.definitions]
     assert "sample" not in [each.name for file in small.files for each in file.definitions]
     assert [file.path for file in code.build_map("tide", 500).files] == ["tide/gauge.py"]
+
+
+def test_the_graph_of_a_map_is_kept_until_the_code_changes(
+    code: ProjectCode, read_in: ReadIn, django_assert_max_num_queries: Any
+) -> None:
+    first = code.build_map("", 500)
+    with django_assert_max_num_queries(2):  # what was read when, and how many files there are
+        assert code.build_map("", 500) == first
+    read_in({"tide/gauge.py": "def read_depth(): ...\n"})
+    found = code.build_map("", 500)
+    names = [each.name for file in found.files for each in file.definitions]
+    assert "read_depth" in names
+    assert "Gauge" not in names
+
+
+def test_while_code_is_read_no_graph_is_kept(code: ProjectCode, project: Project) -> None:
+    code.build_map("", 500)
+    CodeCheckout.objects.filter(project=project).update(finished_at=None)
+    CodeSymbol.objects.filter(project=project, name="Gauge").delete()
+    found = code.build_map("", 500)
+    assert "Gauge" not in [each.name for file in found.files for each in file.definitions]
 
 
 def test_who_is_not_in_the_project_finds_nothing(code: ProjectCode, project: Project) -> None:
