@@ -8,11 +8,17 @@ _COMMIT_PATTERN = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REF_PATTERN = re.compile(r"ref: (refs/[^\s\\]{1,400})")
 
 
-def read_commit(root: Path) -> str:
-    """Return the id of the commit that is checked out; "" if it cannot be told."""
+def find_git_folder(root: Path) -> Path:
+    """Return where git keeps what it knows of a checkout."""
     folder = root / ".git"
     if folder.is_file() and (match := re.match(r"gitdir: (.+)", _read(folder))):
-        folder = (root / match[1].strip()).resolve()  # a worktree or submodule has it elsewhere
+        return (root / match[1].strip()).resolve()  # a worktree or submodule has it elsewhere
+    return folder
+
+
+def read_commit(root: Path) -> str:
+    """Return the id of the commit that is checked out; "" if it cannot be told."""
+    folder = find_git_folder(root)
     head = _read(folder / "HEAD").strip()
     if _COMMIT_PATTERN.fullmatch(head):
         return head

@@ -1,7 +1,7 @@
 """Files of code as rows: the file, its definitions, and its text in the index of the project."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +10,12 @@ from django.utils import timezone
 from agents.code.code_sections import cut_sections
 from agents.code.parsed_file import PARSER_VERSION, ParsedFile
 from agents.models import CodeFile, CodeSymbol, SearchDocument
-from agents.search.index import SearchableText, index_documents, remove_documents
+from agents.search.index import (
+    SearchableText,
+    analyse_text,
+    index_documents,
+    remove_documents,
+)
 from agents.vault.row_writer import adapt_time, adapt_uuid, delete_rows, insert_rows, upsert_rows
 
 _FILE_COLUMNS = (
@@ -33,6 +38,16 @@ class FileChange:
     data: bytes
     known_id: int | None = None
     file: ParsedFile = field(default_factory=ParsedFile)
+    text: SearchableText | None = None
+    """What search shall find of it, if anything."""
+
+
+def prepare_text(project_id: UUID, change: FileChange) -> None:
+    """Analyse the text of a file. To be called before the transaction that writes it."""
+    if change.file.text:
+        sections = cut_sections(change.file.text.split("\n"), change.file.symbols)
+        text = SearchableText(SearchDocument.Kind.CODE, 0, change.path, sections=sections)
+        change.text = analyse_text(project_id, text)
 
 
 def write_files(project_id: UUID, changes: Sequence[FileChange]) -> None:
@@ -53,7 +68,8 @@ def write_files(project_id: UUID, changes: Sequence[FileChange]) -> None:
     )
     listed = [id for id, change in pairs if change.known_id and not change.file.text]
     remove_documents(project_id, SearchDocument.Kind.CODE, listed)
-    index_documents(project_id, _list_texts(pairs))
+    texts = (replace(change.text, source_id=id) for id, change in pairs if change.text)
+    index_documents(project_id, texts)
 
 
 def delete_files(project_id: UUID, ids: Sequence[int]) -> None:
@@ -78,11 +94,3 @@ def _list_values(change: FileChange) -> tuple[Any, ...]:
         file.references,
         file.imports,
     )
-
-
-def _list_texts(pairs: Iterable[tuple[int, FileChange]]) -> Iterable[SearchableText]:
-    for id, change in pairs:
-        if not change.file.text:
-            continue
-        sections = cut_sections(change.file.text.split("\n"), change.file.symbols)
-        yield SearchableText(SearchDocument.Kind.CODE, id, change.path, sections=sections)

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from agents.code.file_rows import FileChange, delete_files, write_files
+from agents.code.file_rows import FileChange, delete_files, prepare_text, write_files
 from agents.code.languages import detect_language
 from agents.code.parsed_file import PARSER_VERSION, look_at, parse_file
 from agents.code.parser_process import ParserProcess
@@ -162,7 +162,11 @@ class _CodeImport:
             self._add_file(path, file)
 
     def _add_file(self, path: str, file: SourceFile | FolderFile) -> None:
+        known = self._known.get(path)
         try:
+            if known and _is_untouched(file, known):
+                self._keep(path, known)
+                return
             data, size, blob_hash = _read(file)
         except FileNotFoundError:
             self._skip(file, "gone before it could be read")
@@ -174,16 +178,20 @@ class _CodeImport:
             self._known.pop(path, None)  # it is there: what was read of it before stays
             self._skip(file, f"cannot be read ({error.strerror})")
             return
-        known = self._known.pop(path, None)
         now = (blob_hash, size, PARSER_VERSION)
         if known and (known.blob_hash, known.size, known.version) == now:
-            self.report.unchanged += 1
-            self._note(path, known.reading, known.note)
+            self._keep(path, known)
             return
+        self._known.pop(path, None)
         self._batch.append(FileChange(path, size, blob_hash, data, known.id if known else None))
         self._batch_bytes += len(data)
         if len(self._batch) >= BATCH_FILES or self._batch_bytes >= BATCH_BYTES:
             self.flush()
+
+    def _keep(self, path: str, known: _Known) -> None:
+        del self._known[path]
+        self.report.unchanged += 1
+        self._note(path, known.reading, known.note)
 
     def _skip(self, file: SourceFile | FolderFile, why: str) -> None:
         self.report.skipped.append(SkippedFile(file.path, why))
@@ -198,13 +206,14 @@ class _CodeImport:
             self.report.listed.append(SkippedFile(path, note))
 
     def flush(self) -> None:
-        """Parse what was read, then store it in one transaction."""
+        """Parse and analyse what was read, then store it in one transaction."""
         batch, self._batch, self._batch_bytes = self._batch, [], 0
         if not batch:
             return
         for change in batch:
             change.file = look_at(change.path, change.data)
             parse_file(change.file, change.data, self._parser)
+            prepare_text(self._project_id, change)
         with transaction.atomic():
             self._check_can_write()
             write_files(self._project_id, batch)
@@ -230,6 +239,13 @@ class _CodeImport:
     def _check_can_write(self) -> None:
         if self._user_id is not None and not hold_write_access(self._user_id, self._project_id):
             raise CodeRefused("You may no longer change this project.")
+
+
+def _is_untouched(file: SourceFile | FolderFile, known: _Known) -> bool:
+    """Return whether a file is known as it is, without reading it."""
+    if not isinstance(file, FolderFile) or known.version != PARSER_VERSION:
+        return False
+    return file.is_recorded_as(known.blob_hash, known.size)
 
 
 def _read(file: SourceFile | FolderFile) -> tuple[bytes, int, str]:

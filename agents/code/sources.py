@@ -7,7 +7,6 @@ put there. Links are never followed, neither as a file nor as a folder on the wa
 import os
 import re
 import stat
-import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -17,12 +16,18 @@ from typing import IO
 
 from agents.code.commits import read_commit
 from agents.code.service import CodeError, CodeRefused
+from agents.code.tracked_files import (
+    LINK_MODE,
+    SUBMODULE_MODE,
+    RecordedFile,
+    TrackedFile,
+    list_tracked,
+)
 from agents.vault.errors import NoteRefused, VaultError
 from agents.vault.import_sources import SkippedFile, SourceFile, open_source
 from agents.vault.paths import validate_path
 
 MAX_FILES = 100_000
-GIT_SECONDS = 60
 LINK = "a link, which is not followed"
 SUBMODULE = "a submodule, which is not read; import it by itself"
 TOO_MANY = f"beyond the first {MAX_FILES:,} files"
@@ -34,12 +39,11 @@ FOREIGN_FOLDERS = frozenset(
     }
 )
 """What tools put into a folder: packages of others, and what is built."""
-_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
 _PLAIN_PATTERN = re.compile(r"(?:[\w-]+(?:\.[\w-]+)*/){0,20}[\w-]+(?:\.[\w-]+)*", re.ASCII)
 """Most paths are so plain that they need no closer look."""
+_MAX_PLAIN_CHARS = 199
 _HIDDEN_PATTERN = re.compile(r"(?:^|/)\.(?!\.(?:/|$))")
-_RESERVED_PATTERN = re.compile(r"(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:[./]|$)|.{200}", re.I)
-_SUBMODULE_MODE, _LINK_MODE = "160000", "120000"
+_RESERVED_PATTERN = re.compile(r"(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:[./]|$)", re.I)
 
 
 @dataclass(slots=True)
@@ -48,12 +52,20 @@ class FolderFile:
 
     path: str
     _reader: "_FolderReader"
+    _recorded: RecordedFile | None = None
 
     def open(self) -> IO[bytes]:
         return self._reader.open(self.path)
 
     def measure(self) -> int:
-        return self._reader.measure(self.path)
+        return self._reader.look_at(self.path).st_size
+
+    def is_recorded_as(self, blob_hash: str, size: int) -> bool:
+        """Return whether git has this content for it, and it was not touched since."""
+        known = self._recorded
+        if known is None or known.blob_hash != blob_hash or known.size != size:
+            return False
+        return known.fits(self._reader.look_at(self.path))
 
 
 ListedFile = SourceFile | FolderFile | SkippedFile
@@ -73,7 +85,7 @@ def open_code_source(place: Path) -> Iterator[CodeSource]:
     """Open a folder, a git checkout or a zip; raise CodeError if it is none of them."""
     if place.is_dir():
         with _FolderReader(place) as reader:
-            listed = _list_tracked(place)
+            listed = list_tracked(place)
             found = reader.admit_tracked(listed) if listed is not None else reader.walk()
             commit = read_commit(place) if listed is not None else ""
             yield CodeSource(_bound(found), place.resolve().name[:200], commit)
@@ -104,29 +116,6 @@ def _describe_foreign(name: str) -> str:
     return f"in a folder {name!r}, which tools fill"
 
 
-def _list_tracked(root: Path) -> list[tuple[str, str]] | None:
-    """Return mode and path of each tracked file; None if this is no checkout, or git is missing."""
-    if not (root / ".git").exists():
-        return None
-    settings = {
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_TERMINAL_PROMPT": "0",
-        "PATH": os.environ.get("PATH", ""),
-    }
-    command = [*_GIT, "-c", f"safe.directory={root.resolve()}", "ls-files", "--stage", "-z"]
-    try:
-        run = subprocess.run(  # noqa: S603  # lists names; no hook, filter or monitor is run by it
-            command, cwd=root, env=settings, capture_output=True, timeout=GIT_SECONDS, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    entries = (entry.partition(b"\t") for entry in run.stdout.split(b"\0") if entry)
-    paths = {path.decode(errors="replace"): head[:6].decode() for head, _, path in entries}
-    return [(mode, path) for path, mode in paths.items()]
-
-
 @dataclass(slots=True)
 class _FolderReader:
     """Opens files below a folder, one folder of the path after the other, so that none is a link.
@@ -136,21 +125,23 @@ class _FolderReader:
 
     root: Path
     _held: list[tuple[str, int]] = field(default_factory=list)
+    _held_path: str | None = None
 
     def __enter__(self) -> "_FolderReader":
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._held_path = None
         self._release(0)
 
-    def admit_tracked(self, listed: list[tuple[str, str]]) -> Iterator[ListedFile]:
-        for mode, path in listed:
-            if mode == _SUBMODULE_MODE:
+    def admit_tracked(self, listed: list[TrackedFile]) -> Iterator[ListedFile]:
+        for mode, path, recorded in listed:
+            if mode == SUBMODULE_MODE:
                 yield SkippedFile(path, SUBMODULE)
-            elif mode == _LINK_MODE:
+            elif mode == LINK_MODE:
                 yield SkippedFile(path, LINK)
             else:
-                yield self._admit(path)
+                yield self._admit(path, recorded)
 
     def walk(self) -> Iterator[ListedFile]:
         folders, count = [""], 0
@@ -174,33 +165,37 @@ class _FolderReader:
                     count += 1
                     yield self._admit(path)
 
-    def _admit(self, path: str) -> ListedFile:
+    def _admit(self, path: str, recorded: RecordedFile | None = None) -> ListedFile:
         if _HIDDEN_PATTERN.search(path):
             return SkippedFile(path, "hidden")
         if not _is_allowed(path):
             return SkippedFile(path, "a path that not every system can hold")
-        return FolderFile(path, self)
+        return FolderFile(path, self, recorded)
 
-    def measure(self, path: str) -> int:
-        *folders, name = path.split("/")
-        found = os.stat(name, dir_fd=self._hold(folders), follow_symlinks=False)
+    def look_at(self, path: str) -> os.stat_result:
+        folder, _, name = path.rpartition("/")
+        found = os.stat(name, dir_fd=self._hold(folder), follow_symlinks=False)
         if not stat.S_ISREG(found.st_mode):
             raise CodeRefused("not a regular file")
-        return found.st_size
+        return found
 
     def open(self, path: str) -> IO[bytes]:
-        *folders, name = path.split("/")
-        parent = self._hold(folders)
+        folder, _, name = path.rpartition("/")
+        parent = self._hold(folder)
         handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=parent)
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
             raise CodeRefused("not a regular file")
         return os.fdopen(handle, "rb", buffering=0)
 
-    def _hold(self, folders: list[str]) -> int:
+    def _hold(self, path: str) -> int:
         """Return the opened folder of a path."""
+        if path == self._held_path:
+            return self._held[-1][1]
+        self._held_path = None
         if not self._held:
             self._held.append(("", os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)))
+        folders = path.split("/") if path else []
         same = 0
         for (name, _), wanted in zip(self._held[1:], folders, strict=False):
             if name != wanted:
@@ -210,6 +205,7 @@ class _FolderReader:
         for name in folders[same:]:
             flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
             self._held.append((name, os.open(name, flags, dir_fd=self._held[-1][1])))
+        self._held_path = path
         return self._held[-1][1]
 
     def _release(self, keep: int) -> None:
@@ -230,7 +226,8 @@ def _look_at_folder(path: str, entry: "os.DirEntry[str]") -> SkippedFile | None:
 
 
 def _is_allowed(path: str) -> bool:
-    if _PLAIN_PATTERN.fullmatch(path) and not _RESERVED_PATTERN.search(path):
+    is_plain = len(path) <= _MAX_PLAIN_CHARS and _PLAIN_PATTERN.fullmatch(path)
+    if is_plain and not _RESERVED_PATTERN.search(path):
         return True
     try:
         validate_path(path)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from django.db import transaction
 
-from agents.code.file_rows import FileChange, write_files
+from agents.code.file_rows import FileChange, prepare_text, write_files
 from agents.code.parsed_file import ParsedFile, ParsedSymbol
 from agents.models import CodeCheckout, CodeFile, Project
 from agents.vault.import_sources import SourceFile
@@ -31,7 +31,9 @@ def add_code(
         references=json.dumps(dict(references or {})),
     )
     with transaction.atomic():
-        write_files(project.pk, [FileChange(path, len(data), digest, data, file=file)])
+        change = FileChange(path, len(data), digest, data, file=file)
+        prepare_text(project.pk, change)
+        write_files(project.pk, [change])
     return CodeFile.objects.get(project=project, path=path)
 
 

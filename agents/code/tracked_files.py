@@ -1,0 +1,112 @@
+"""The files that git tracks in a checkout, with what its index knows of each.
+
+Git notes a file's size and times beside its hash, so that what has not been touched since need not
+be read. A file of almost the same time as the index may have changed right afterwards: it is read.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from agents.code.commits import find_git_folder
+
+GIT_SECONDS = 60
+RACY_NANOSECONDS = 50_000_000
+"""More than a tick of any system's clock of files."""
+SUBMODULE_MODE, LINK_MODE = "160000", "120000"
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
+_ENTRY_PATTERN = re.compile(
+    rb"(?P<mode>\d{6}) (?P<hash>[0-9a-f]{40,64}) \d\t(?P<path>[^\0]+)\0"
+    rb"(?:  ctime: (\d+):(\d+)\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n"
+    rb"  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: \w+\n)?(?:  .*\n)*"
+)
+_INODE_BITS = 0xFFFFFFFF
+"""Git keeps so much of the number of a file."""
+
+
+class RecordedFile(NamedTuple):
+    """A file as git's index has it: its content, and the state in which it had that."""
+
+    blob_hash: str
+    size: int
+    changed: int
+    """In nanoseconds, as `modified` is."""
+    modified: int
+    inode: int
+
+    def fits(self, found: os.stat_result) -> bool:
+        """Return whether a file is still in the state that was recorded."""
+        return (
+            found.st_mtime_ns == self.modified
+            and found.st_ctime_ns == self.changed
+            and found.st_size == self.size
+            and found.st_ino & _INODE_BITS == self.inode
+        )
+
+
+class TrackedFile(NamedTuple):
+    mode: str
+    path: str
+    recorded: RecordedFile | None
+    """None where the state says nothing."""
+
+
+def list_tracked(root: Path) -> list[TrackedFile] | None:
+    """Return the tracked files; None if this is no checkout, or git is missing."""
+    if not (root / ".git").exists():
+        return None
+    written = _find_index_time(root)  # before it is read: who writes it meanwhile makes it younger
+    output = _run_git(root)
+    found: dict[str, TrackedFile] = {}
+    end = 0
+    for match in _ENTRY_PATTERN.finditer(output or b""):
+        if match.start() != end:
+            return None
+        end = match.end()
+        path = match["path"].decode(errors="replace")
+        found[path] = TrackedFile(match["mode"].decode(), path, _read_record(match, written))
+    return list(found.values()) if output is not None and end == len(output) else None
+
+
+def _run_git(root: Path) -> bytes | None:
+    settings = {
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "PATH": os.environ.get("PATH", ""),
+    }
+    command = [*_GIT, "-c", f"safe.directory={root.resolve()}"]
+    try:
+        run = subprocess.run(  # noqa: S603  # lists names; no hook, filter or monitor is run by it
+            [*command, "ls-files", "--stage", "--debug", "-z"],
+            cwd=root,
+            env=settings,
+            capture_output=True,
+            timeout=GIT_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return run.stdout
+
+
+def _find_index_time(root: Path) -> int:
+    """Return when git's index was written; 0 if that cannot be told."""
+    try:
+        return (find_git_folder(root) / "index").stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _read_record(match: re.Match[bytes], index_time: int) -> RecordedFile | None:
+    if match[9] is None:
+        return None
+    changed, changed_rest, modified, modified_rest, inode, size = map(int, match.groups()[3:])
+    time = modified * 1_000_000_000 + modified_rest
+    if time + RACY_NANOSECONDS > index_time:
+        return None
+    change_time = changed * 1_000_000_000 + changed_rest
+    return RecordedFile(match["hash"].decode(), size, change_time, time, inode)
