@@ -30,8 +30,7 @@ def get_identifier_term(name: str) -> str:
 
     Others may have it too: case is folded, and what is long is cut.
     """
-    letters = "".join(_IDENTIFIER_PATTERN.findall(name))  # people ask for anything
-    return _terms_by_identifier[letters].partition(" ")[0]
+    return _terms_by_identifier[name].partition(" ")[0]
 
 
 def parse_identifiers(query: str) -> list[QueryWord]:
