@@ -9,6 +9,22 @@ _SUFFIXES = (
     "ungen", "ings", "ing", "ung", "ers", "est", "ed", "es", "en", "er", "em", "ly", "s", "e",
 )  # fmt: skip
 
+_ENGLISH = """
+a an and any are as at be been but by can could did do does for from had has have how i if in into
+is it its me my no not of on or our shall should so than that the their them then there these they
+this those to us was we were what when where which who whom whose why will with would you your
+about tell please am
+"""
+_GERMAN = """
+an in so was will aber alle als am auch auf aus bei bin bis das dass dem den der des die dies diese
+ein eine einem einen einer es fur gibt hat haben ich im ist kann man mir mit nach nicht noch oder
+sich sie sind uber um und uns unser von vor wann warum welche welcher welches wenn wer wie wieso
+wird wo worden zu zum zur
+"""
+ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
+GERMAN_STOP_WORDS = frozenset(_GERMAN.split())
+"""Words that carry nothing, folded."""
+
 
 def fold(text: str) -> str:
     """Lower case without accents."""

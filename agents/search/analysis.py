@@ -10,7 +10,13 @@ import re
 import unicodedata
 from dataclasses import dataclass, replace
 
-from agents.core.stemming import fold, list_completed_stems, stem
+from agents.core.stemming import (
+    ENGLISH_STOP_WORDS,
+    GERMAN_STOP_WORDS,
+    fold,
+    list_completed_stems,
+    stem,
+)
 
 MAX_TERM_CHARS = 40
 MAX_QUERY_CHARS = 2_000
@@ -22,16 +28,7 @@ MIN_PREFIX_CHARS = 3
 PREFIX_SIGN = "*"
 """Ends a term of a query that stands for all terms that begin with it."""
 _MAX_CACHED_WORDS = 200_000
-_STOP_WORDS_TEXT = """
-a an and any are as at be been but by can could did do does for from had has have how i if in
-into is it its me my no not of on or our shall should so than that the their them then there
-these they this those to us was we were what when where which who whom whose why will with would
-you your about tell please aber alle als am an auch auf aus bei bin bis das dass dem den der des
-die dies diese ein eine einem einen einer es fur gibt hat haben ich im in ist kann man mir mit
-nach nicht noch oder sich sie sind so uber um und uns unser von vor wann warum was welche
-welcher welches wenn wer wie wieso wird wo worden zu zum zur
-"""
-_STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
+_STOP_WORDS = ENGLISH_STOP_WORDS | GERMAN_STOP_WORDS
 # Marks that Python does not count as parts of a word: accents, soft hyphens, joiners, and the
 # vowel signs of Indic and South-East Asian scripts.
 _MARKS = (

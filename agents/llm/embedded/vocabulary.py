@@ -4,36 +4,31 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from agents.core.stemming import WORD_PATTERN, fold, stem
+from agents.core.stemming import ENGLISH_STOP_WORDS, GERMAN_STOP_WORDS, WORD_PATTERN, fold, stem
 
-_ENGLISH = """
-a about actually all also am an and any anything are as at be been being but by can could did do
-does doing done else ever exactly find for from get gets give given go goes going got had has have
-having he her here him his how however i if in into is it its itself just kind know let like list
-look many may me might mine more most much must my need needs no not now of off ok on one ones or
-other our out over own please say says shall she should show so some somebody someone something
-still such tell than that the their them then there these they thing things this those to too up us
-use used using very was way we were what whats when where which while who whom whose why will with
-without would yes yet you your summarise summarize summary overview compare explain describe
-defined definition implemented implementation declared
-mention mentioned note notes mean means call called want happen happens happened long often far
-high old big large instead rather currently today usually really nobody lately latest recent
-recently until during within since via onto
+_ASKING = """
+actually all also anything being doing done else ever exactly find get gets give given go goes
+going got having he her here him his however itself just kind know let like list look many may
+might mine more most much must need needs now off ok one ones other out over own say says she show
+some somebody someone something still such thing things too up use used using very way whats while
+without yes yet summarise summarize summary overview compare explain describe defined definition
+implemented implementation declared mention mentioned note notes mean means call called want happen
+happens happened long often far high old big large instead rather currently today usually really
+nobody lately latest recent recently until during within since via onto
 """
-_GERMAN = """
-aber alle allem allen aller alles als also am an auch auf aus bei beim bin bis bitte da
-dann darf das dass dein dem den denn der des dessen die dies diese diesem diesen dieser dieses doch
-du durfen ein eine einem einen einer eines er es etwas euch euer fur gab ganz gegen gehen geht gibt
-hab habe haben hat hatte hier hoch ich ihm ihn ihr ihre im in ist ja jede jeder jetzt kann kein
-keine keinen konnen lange man mehr mein mich mir mit muss mussen nach nein nicht noch nun nur ob
-oder oft ohne sagt schon sein seine sich sie sind so soll sollen uber um und uns unser unsere viel
-viele vom von vor wann war waren warum was wegen welche welchem welchen welcher welches wem wen
-wenn wer werden weshalb wie wieso wieviel will wir wird wo woher wohin worum wozu wurde wurden
-bekommt braucht seit definiert implementiert
-danke hallo moin zeige zu zum zur zwischen fasse zusammen erwahnt steht notiz notizen handelt
+_GERMAN_ASKING = """
+allem allen aller alles also beim bitte da dann darf dein denn dessen diesem diesen dieser dieses
+doch du durfen eines er etwas euch euer gab ganz gegen gehen geht hab habe hatte hier hoch ihm ihn
+ihr ihre ja jede jeder jetzt kein keine keinen konnen lange mehr mein mich muss mussen nein nun nur
+ob oft ohne sagt schon sein seine soll sollen unsere viel viele vom war waren wegen welchem welchen
+wem wen werden weshalb wieviel wir woher wohin worum wozu wurde wurden bekommt braucht seit
+definiert implementiert danke hallo moin zeige zwischen fasse zusammen erwahnt steht notiz notizen
+handelt
 """
-_ENGLISH_STOP, _GERMAN_STOP = frozenset(_ENGLISH.split()), frozenset(_GERMAN.split())
+_ENGLISH_STOP = ENGLISH_STOP_WORDS | frozenset(_ASKING.split())
+_GERMAN_STOP = GERMAN_STOP_WORDS | frozenset(_GERMAN_ASKING.split())
 STOP = _ENGLISH_STOP | _GERMAN_STOP
+"""Words that carry nothing, in a question even more of them than in a search."""
 
 _SOFT_TEXT = """
 pick work com cam set dauert kommt mach exist project projekt new current locat lie liegt type sort
@@ -130,6 +125,8 @@ def compare_words(asked: str, other: str) -> float:
     """Say how much a stem of a note stands for one of a question, from 0 to 1."""
     if asked == other:
         return 1.0
+    if len(other) < 3:
+        return 0.0
     if other in _GROUPS.get(asked, ()):
         return 0.8
     if asked in _strip_marks(other) or other in _strip_marks(asked):
