@@ -1,24 +1,30 @@
 """The whole answer as text: what was found under fixed phrases, as long as there is room."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from agents.llm.embedded.answers import find_answer
 from agents.llm.embedded.evidence import Answer, Evidence
-from agents.llm.embedded.formatting import escape, render_passages
-from agents.llm.embedded.phrases import get_phrases
+from agents.llm.embedded.passages import Passage
+from agents.llm.embedded.phrases import ENGLISH, GERMAN
 from agents.llm.embedded.question import Kind, Question
 from agents.llm.embedded.request import CITATION
+from agents.llm.embedded.scoring import needs_sentence_before
 
 _MAX_LISTED = 60
 _LABEL_CHARS = 80
+_MAX_CHARS = 700
+"""What is longer than any sentence is shown from its beginning."""
+_CODE_SPAN = re.compile(r"(`+[^`]*`+)")
+_ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|!(?=\[)")
 
 
 def compose(
     questions: Sequence[Question], evidence: Evidence, room: int, *, can_search: bool
 ) -> str:
     """Return the whole answer in at most `room` characters, where that is possible."""
-    said = get_phrases(any(question.german for question in questions))
+    said = GERMAN if any(question.german for question in questions) else ENGLISH
     blocks: list[str] = []
     for question in questions:
         found = _answer(question, evidence, said, can_search)
@@ -43,7 +49,7 @@ def _fit(blocks: list[str], end: str, room: int) -> str:
             break
         kept.append(block)
         left -= len(block) + 2
-    return "\n\n".join([*(kept or blocks[:1]), end] if kept or not blocks else blocks[:1])
+    return "\n\n".join([*kept, end] if kept or not blocks else blocks[:1])
 
 
 def _answer(
@@ -67,7 +73,8 @@ def _answer(
     if evidence.failure:
         return [f"{said['failed']} {escape(' '.join(evidence.failure.split())[:300])}"]
     if evidence.queries:
-        return [_say_nothing(evidence, said)]
+        looked = "; ".join(f"“{query}”" for query in dict.fromkeys(evidence.queries))
+        return [f"{said['nothing']} {said['looked'].format(looked)}"]
     if evidence.request.get_steps("vault_list"):
         return [said["empty"]]
     if evidence.request.steps:
@@ -86,14 +93,57 @@ def _render(answer: Answer, said: dict[str, str]) -> list[str]:
     return [*blocks, *head, *render_passages(answer.passages)]
 
 
-def _say_nothing(evidence: Evidence, said: dict[str, str]) -> str:
-    looked = "; ".join(f"“{query}”" for query in dict.fromkeys(evidence.queries))
-    return f"{said['nothing']} {said['looked'].format(looked)}"
-
-
 def _render_listing(evidence: Evidence, said: dict[str, str]) -> list[str]:
     if not evidence.listing:
         return [said["empty"]]
     lines = [f"- {escape(title)} [{path}]" for path, title in evidence.listing[:_MAX_LISTED]]
     more = [said["more"]] if len(evidence.listing) > _MAX_LISTED else []
     return ["\n".join([said["notes"], "", *lines]), *more]
+
+
+# -- passages as Markdown -------------------------------------------------------------------------
+
+
+def render_passages(passages: Iterable[Passage]) -> list[str]:
+    """Return a block for each note: its title as a heading, its passages below, by section."""
+    by_note: dict[str, list[Passage]] = {}
+    for passage in passages:
+        is_entry = passage.kind == "entry"  # of a list of notes
+        by_note.setdefault("" if is_entry else passage.path, []).append(passage)
+    entries = by_note.pop("", [])
+    listed = ["\n".join(_render_line(p, entries) for p in entries)] if entries else []
+    return [*listed, *(_render_note(found) for found in by_note.values())]
+
+
+def _render_note(passages: Sequence[Passage]) -> str:
+    sections = [(name, list(found)) for name, found in groupby(passages, lambda p: p.heading)]
+    title = escape(passages[0].title)
+    if len(sections) == 1 and sections[0][0]:
+        title = f"{title} · {escape(sections[0][0])}"
+    lines = [f"### {title}"]
+    for name, found in sections:
+        if name and len(sections) > 1:
+            lines += ["", f"**{escape(name)}**"]
+        lines += ["", *(_render_line(p, found) for p in found)]
+    return "\n".join(lines)
+
+
+def _render_line(passage: Passage, beside: Sequence[Passage]) -> str:
+    if passage.kind == "code":
+        code = "\n".join(f"      {line}" for line in passage.text.split("\n"))
+        return f"- {passage.citation}\n\n{code}\n"
+    text = " ".join(passage.text.split())
+    before = passage.before
+    if before is not None and before not in beside and needs_sentence_before(passage):
+        text = f"{before.text} {text}"
+    mark = passage.mark if passage.is_step else "-"
+    return f"{mark} {escape(text)} {passage.citation}"
+
+
+def escape(text: str) -> str:
+    """Return text of a note as text: tags and images are shown, not obeyed."""
+    if len(text) > _MAX_CHARS:
+        head = text[:_MAX_CHARS]
+        text = f"{head.rpartition(' ')[0] or head} …"
+    parts = _CODE_SPAN.split(text)
+    return "".join(p if p.startswith("`") else _ACTIVE.sub(r"\\\g<0>", p) for p in parts)

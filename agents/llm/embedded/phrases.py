@@ -38,8 +38,3 @@ GERMAN = {
     "talk": "Frage mich nach deinen Notizen: wer, wann, wo, wie viel, warum oder wie; „liste …“, "
     "„fasse … zusammen“, „vergleiche … und …“ oder „wo wird … erwähnt?“.",
 }
-
-
-def get_phrases(german: bool) -> dict[str, str]:
-    """Return the phrases in the language of a question."""
-    return GERMAN if german else ENGLISH

@@ -7,7 +7,7 @@ import pytest
 
 from agents.core.messages import ModelRequest
 from agents.core.stemming import stem
-from agents.llm.embedded.formatting import escape
+from agents.llm.embedded.compose import escape
 from agents.llm.embedded.passages import Passage, parse_note, split_sentences
 from agents.llm.embedded.question import Kind, analyse, analyse_all
 from agents.llm.embedded.request import Exchange, list_quotes, parse_hits, parse_request
