@@ -13,8 +13,8 @@ from agents.llm.embedded.scoring import (
     PassageScorer,
     ScoredPassage,
     choose,
+    drop_repeated,
     find_continuation,
-    is_same_fact,
     rate_note,
     rate_title,
 )
@@ -55,11 +55,10 @@ def _find_answer(question: Question, evidence: Evidence) -> Answer:
 
 def _find_code(question: Question, evidence: Evidence) -> Answer:
     """Return where something is defined, else the places in the code that have its words."""
-    if any(step.name == "find_definition" for step in evidence.request.steps):
-        symbols = [s.arguments.get("symbol", "") for s in evidence.request.steps]
-        exact = [p for p in evidence.code if any(p.heading.endswith(s) for s in symbols if s)]
-        if exact:
-            return Answer(exact[:_CLOSE], is_certain=True)
+    looked_up = evidence.request.get_steps("find_definition")
+    symbols = tuple(str(step.arguments.get("symbol")) for step in looked_up)
+    if exact := [p for p in evidence.code if p.heading.endswith(symbols)]:
+        return Answer(exact[:_CLOSE], is_certain=True)
     rated = PassageScorer(question, evidence.code).sort(evidence.code)
     fits = [r.passage for r in rated if r.coverage >= CERTAIN_FACT]
     return Answer(fits[:_CLOSE], is_certain=True) if fits else Answer(_list_closest(rated))
@@ -84,12 +83,8 @@ def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer
 
 
 def _list_closest(rated: Sequence[ScoredPassage]) -> list[Passage]:
-    kept: list[Passage] = []
-    for one in rated:
-        is_new = not any(is_same_fact(one.passage, other) for other in kept)
-        if is_new and one.own > 0 and one.coverage >= NEAR:
-            kept.append(one.passage)
-    return kept[:_CLOSE]
+    near = (r.passage for r in rated if r.own > 0 and r.coverage >= NEAR)
+    return drop_repeated(near, _CLOSE)
 
 
 # -- whole notes ----------------------------------------------------------------------------------
@@ -102,16 +97,14 @@ def _find_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
         if path in scorer.question.text:
             return note
         rate = rate_note(scorer.question, note[0])
-        asked = scorer.cover(note[0].named)
+        asked = scorer.cover((note[0].named, 1.0))
         if rate >= 0.6 and asked >= 0.6 and rate + asked > best:
             best, found = rate + asked, note
     return found
 
 
 def _summarise_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
-    if note := _find_note(scorer, evidence):
-        return outline(note)
-    return []
+    return outline(_find_note(scorer, evidence))
 
 
 def outline(note: Sequence[Passage]) -> list[Passage]:
@@ -125,12 +118,11 @@ def outline(note: Sequence[Passage]) -> list[Passage]:
 
 def _introduce_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return how a note begins that a question asks about."""
-    note = _find_note(scorer, evidence) if scorer.weights else []
-    if not scorer.weights and evidence.notes:
-        note = next(iter(evidence.notes.values()))
+    read = next(iter(evidence.notes.values()), [])
+    note = _find_note(scorer, evidence) if scorer.weights else read
     prose = _list_prose(note)
-    first = [p for p in prose if prose and p.block == prose[0].block]
-    return [*first, *(p for p in prose if p not in first)][: max(3, len(first[:4]))] or note[:8]
+    first = [p for p in prose if p.block == prose[0].block]
+    return prose[: max(3, len(first[:4]))] or note[:8]
 
 
 def _list_prose(note: Iterable[Passage]) -> list[Passage]:
@@ -166,9 +158,8 @@ def _find_gist(note: Sequence[Passage], asked: str) -> Passage:
 
 
 def _list_recent(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
-    newest = evidence.request.newest
-    notes = sorted(evidence.notes, key=lambda p: newest.index(p) if p in newest else len(newest))
-    return [p for path in notes for p in outline(evidence.notes[path])[:3]]
+    """Return how the newest notes begin: they were read in that order."""
+    return [passage for note in evidence.notes.values() for passage in outline(note)[:3]]
 
 
 # -- sections, lists ------------------------------------------------------------------------------
@@ -189,7 +180,7 @@ def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
         rest = {w: weight for w, weight in scorer.weights.items() if not scorer.match(w, named)}
         words = frozenset(stems(" ".join(first.headings)))
         heading = sum(weight * scorer.match(w, words) for w, weight in rest.items())
-        whole = scorer.cover(first.around | first.named)
+        whole = scorer.cover((first.around | first.named, 1.0))
         rate = whole * rate_title(scorer.question, first.heading)
         is_headed = rest and heading >= 0.4 * sum(rest.values()) and whole >= 0.7
         is_reason = scorer.question.kind is not Kind.WHY or not first.is_step
@@ -201,7 +192,7 @@ def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 def _find_headed(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the section whose heading asks the very question."""
     asked = (s for s in _list_sections(evidence) if s[0].heading.endswith("?"))
-    same = (s for s in asked if scorer.cover(frozenset(stems(s[0].heading))) >= 0.8)
+    same = (s for s in asked if scorer.cover((frozenset(stems(s[0].heading)), 1.0)) >= 0.8)
     return next(same, [])[:_SECTION_LENGTH]
 
 
@@ -215,7 +206,7 @@ def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
         if gives_reasons(section[0].heading):
             first = section[0]
             known = first.named.union(first.around, *(p.stems for p in section))
-            rate = scorer.cover(known) + 0.5 * (first.path in scorer.question.paths)
+            rate = scorer.cover((known, 1.0)) + 0.5 * (first.path in scorer.question.paths)
             rated.append((rate, section))
     rate, found = max(rated, key=lambda each: each[0], default=(0.0, []))
     return found[:_SECTION_LENGTH] if rate >= 0.6 else []
@@ -257,14 +248,7 @@ def _list_blocks(evidence: Evidence) -> list[list[Passage]]:
 
 def _rate_block(scorer: PassageScorer, block: Sequence[Passage], inside: float = 0.8) -> float:
     first, within = block[0], frozenset[str]().union(*(p.stems for p in block))
-    rate = 0.0
-    for word, weight in scorer.weights.items():
-        rate += weight * max(
-            scorer.match(word, first.around),
-            0.9 * scorer.match(word, first.named),
-            inside * scorer.match(word, within),
-        )
-    return rate / scorer.total
+    return scorer.cover((first.around, 1.0), (first.named, 0.9), (within, inside))
 
 
 def _list_entries(scorer: PassageScorer, block: Sequence[Passage]) -> list[Passage]:

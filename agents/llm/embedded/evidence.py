@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from agents.core.stemming import fold
 from agents.llm.embedded.passages import Passage
-from agents.llm.embedded.question import Question
+from agents.llm.embedded.question import Kind, Question
 from agents.llm.embedded.request import (
     NoteMatch,
     ParsedRequest,
@@ -99,18 +99,17 @@ class Evidence:
         return next((step.result for step in steps if step.arguments == arguments), "")
 
     def find_folder(self, question: Question) -> tuple[str, str]:
-        """Return a folder that a question names, and the word that names it."""
-        paths = [*(hit.path for hit in self.hits), *self.request.newest]
-        if any(
+        """Return a folder whose list or summary is asked for, and the word that names it."""
+        if question.kind not in (Kind.LIST, Kind.SUMMARY) or any(
             len(hit.title.split()) > 1 and rate_title(question, hit.title) == 1.0
-            for hit in self.hits
+            for hit in self.hits  # then a note is meant
         ):
-            return "", ""  # a note is meant
-        for path in paths:
-            for folder in PurePosixPath(path).parents:
-                for word in question.words:
-                    if folder.name and _is_same_noun(fold(word), fold(folder.name)):
-                        return str(folder), word
+            return "", ""
+        paths = [*(hit.path for hit in self.hits), *self.request.newest]
+        for folder in (folder for path in paths for folder in PurePosixPath(path).parents):
+            for word in question.words:
+                if folder.name and _is_same_noun(fold(word), fold(folder.name)):
+                    return str(folder), word
         return "", ""
 
 

@@ -121,7 +121,8 @@ def _plan_more(questions: Sequence[Question], evidence: Evidence) -> list[Call]:
     asked = [question for question in questions if question.kind not in _UNSOUGHT]
     if any(q.kind is Kind.NOTES for q in questions) and not evidence.listing:
         return [("vault_list", {})]
-    folders = [call for question in asked for call in _list_folder(question, evidence)]
+    named = filter(None, (evidence.find_folder(question)[0] for question in asked))
+    folders: list[Call] = [("vault_list", {"folder": folder}) for folder in named]
     if any(not request.has_made(*call) for call in folders):
         return folders
     rounds = len({step.turn for step in request.get_steps("vault_read")})
@@ -129,13 +130,6 @@ def _plan_more(questions: Sequence[Question], evidence: Evidence) -> list[Call]:
     if rounds >= 2 or (rounds and is_done):
         return []
     return _plan_reads(asked, evidence)
-
-
-def _list_folder(question: Question, evidence: Evidence) -> list[Call]:
-    if question.kind not in (Kind.LIST, Kind.SUMMARY):
-        return []
-    folder, _ = evidence.find_folder(question)
-    return [("vault_list", {"folder": folder})] if folder else []
 
 
 def _plan_reads(questions: Sequence[Question], evidence: Evidence) -> list[Call]:
@@ -160,8 +154,6 @@ def _list_folder_notes(question: Question, evidence: Evidence) -> list[str]:
         names = {path: PurePosixPath(path).stem.casefold() for path in paths if "/" not in path}
         first = sorted((p for p in names if names[p] in _ENTRANCES), key=lambda p: names[p])
         return (first or evidence.request.newest or paths)[:READS]
-    if question.kind not in (Kind.LIST, Kind.SUMMARY):
-        return []
     folder, _ = evidence.find_folder(question)
     return [path for path, _ in evidence.listing if folder and path.startswith(f"{folder}/")]
 

@@ -229,7 +229,7 @@ def _resolve(question: Question, earlier: Sequence[Exchange]) -> Question:
         german=question.german or (before.german and not question.words),
         words=words,
         context=tuple(dict.fromkeys(w for w in context if w not in words))[:12],
-        paths=tuple(list_cited([last.answer])),
+        paths=list_cited(last.answer),
         said=tuple(quotes) if kind is Kind.WHY else (),
     )
 

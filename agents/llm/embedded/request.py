@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from agents.core.messages import Message, ModelRequest
@@ -21,8 +21,7 @@ _ENTRY = re.compile(r"\d+\. (?P<path>.+)#(?P<line>\d+) \(score [\d.]+\) ?(?P<in>
 _CODE = re.compile(
     r"(?:\d+\.|-) (?P<path>[^:]+):(?P<line>\d+) \((?:score [\d.]+|\d+ lines?)\) ?(?P<in>.*)"
 )
-_CODE_LINE = re.compile(r"\s*(\d+)\| ?(.*)")
-_LINE = re.compile(r"(\d+)\| ?(.*)")
+_LINE = re.compile(r"\s*(\d+)\| ?(.*)")
 _LISTED = re.compile(r"- ([^:]+\.\w{1,8}) \((.*)\)$")
 _PROMPTED = re.compile(r"^- (.+\.(?:md|txt|rst))$", re.MULTILINE)
 _OVER_CAP = "Refused: at most"
@@ -93,16 +92,12 @@ class ParsedRequest:
 def parse_request(request: ModelRequest) -> ParsedRequest:
     """Go through the messages once; each question starts an exchange anew."""
     parsed, calls, answer = ParsedRequest(), {}, ""
-    newest: list[str] = []
-    has_threads = False
+    prompt = "\n".join(_get_content(m) for m in request.messages if m.get("role") == "system")
     for message in request.messages:
         role, content = message.get("role"), _get_content(message)
         text = _SYSTEM_NOTE.sub("", content)
         noted = len(text) != len(content)
-        if role == "system":
-            newest = newest or _PROMPTED.findall(content)
-            has_threads = has_threads or "[thread:" in content
-        elif role == "user" and text.strip():
+        if role == "user" and text.strip():
             parsed = _begin_exchange(parsed, text.strip(), answer)
             answer = ""
         elif role == "assistant":
@@ -114,7 +109,7 @@ def parse_request(request: ModelRequest) -> ParsedRequest:
             name, arguments = calls.pop(message["tool_call_id"])
             parsed.steps.append(Step(name, arguments, text.rstrip("\n"), parsed.turns))
         parsed.warned = (parsed.warned or noted) and role != "system"
-    parsed.newest, parsed.has_threads = newest, has_threads
+    parsed.newest, parsed.has_threads = _PROMPTED.findall(prompt), "[thread:" in prompt
     parsed.offered = frozenset(str(tool["function"]["name"]) for tool in request.tools)
     return parsed
 
@@ -149,13 +144,11 @@ def _parse_calls(message: Message) -> dict[str, tuple[str, dict[str, Any]]]:
 def parse_hits(result: str) -> list[NoteMatch] | None:
     """Return the hits of a search, none if nothing matched, or None if the search failed."""
     found: list[NoteMatch] = []
-    lines = result.split("\n")
-    for line, snippet in zip(lines, [*lines[1:], ""], strict=True):
+    for line, snippet in pairwise([*result.split("\n"), ""]):
         if match := _HIT.fullmatch(line):
             title, _, heading = match["in"].partition(" > ")
-            score = float(match["score"].rstrip(".") or 0)
-            number = int(match["line"])
-            found.append(NoteMatch(match["path"], number, score, title, heading, snippet.strip()))
+            place = match["path"], int(match["line"]), float(match["score"].rstrip(".") or 0)
+            found.append(NoteMatch(*place, title, heading, snippet.strip()))
     return found if found or result.startswith("No note matches") else None
 
 
@@ -173,21 +166,18 @@ def parse_snippet(hit: NoteMatch) -> list[Passage]:
     """Return the whole sentences of a hit, for when its note was not read."""
     found = parse_note(hit.path, [(hit.line, hit.snippet)], hit.title)
     cut_head, cut_tail = hit.snippet.startswith("…"), hit.snippet.endswith("…")
-    whole = found[cut_head : len(found) - cut_tail] if cut_head or cut_tail else found
+    whole = found[cut_head : len(found) - cut_tail]
     headings = tuple(filter(None, hit.heading.split(" > ")))
-    return [
-        Passage(p.path, p.line, p.text, p.kind, p.title, headings, mark=p.mark, read=False)
-        for p in whole
-    ]
+    told: dict[str, Any] = {"headings": headings, "block": 0, "lead": "", "before": None}
+    return [replace(passage, read=False, **told) for passage in whole]
 
 
 def parse_entries(result: str) -> list[Passage]:
     """Return the entries of threads that a search found, as passages."""
-    lines = result.split("\n")
     return [
         Passage(m["path"], int(m["line"]), text.strip(), "item", m["path"], (m["in"],),
                 source="thread")
-        for line, text in zip(lines, [*lines[1:], ""], strict=True)
+        for line, text in pairwise([*result.split("\n"), ""])
         if (m := _ENTRY.fullmatch(line))
     ]  # fmt: skip
 
@@ -199,7 +189,7 @@ def parse_code(result: str) -> list[Passage]:
         if head := _CODE.fullmatch(line):
             path, symbol = head["path"], tuple(filter(None, [head["in"]]))
             found.append(Passage(path, int(head["line"]), "", "code", path, symbol, source="code"))
-        elif found and (shown := _CODE_LINE.fullmatch(line)):
+        elif found and (shown := _LINE.fullmatch(line)):
             text = "\n".join(filter(None, [found[-1].text, shown[2]]))
             if text.count("\n") < _CODE_LINES:
                 found[-1] = replace(found[-1], text=text)
@@ -221,6 +211,6 @@ def list_quotes(answer: str) -> list[str]:
     return [text for text in found if text] or [s for _, s in split_sentences(answer)][:5]
 
 
-def list_cited(answers: Sequence[str]) -> list[str]:
-    """Return the paths that answers cite, each once."""
-    return list(dict.fromkeys(m[1] for answer in answers for m in CITATION.finditer(answer)))
+def list_cited(answer: str) -> tuple[str, ...]:
+    """Return the paths that an answer cites, each once."""
+    return tuple(dict.fromkeys(match[1] for match in CITATION.finditer(answer)))

@@ -15,7 +15,6 @@ from agents.llm.embedded.vocabulary import STOP, compare_words
 AROUND, NAMED, WHOLLY_NAMED, BEFORE, REFERRED = 0.8, 0.65, 0.9, 0.4, 0.8
 """What a word is worth in the headings above, in the name of the note, in the sentence before,
 and there for a sentence that refers to it."""
-_SHORTEST_STEM = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +33,18 @@ class PassageScorer:
 
     def __init__(self, question: Question, passages: Sequence[Passage]) -> None:
         self.question = question
-        vocabulary = {s for p in passages for s in p.stems}
-        vocabulary.update(s for p in passages for s in p.around)
-        vocabulary.update(s for path in {p.path: p for p in passages}.values() for s in path.named)
+        notes = {passage.path: passage for passage in passages}.values()
+        vocabulary = {s for p in passages for s in p.stems | p.around}
+        vocabulary.update(s for note in notes for s in note.named)
         self.matches = {
-            word: {s: rate for s in vocabulary if (rate := _compare(word, s))}
+            word: {s: rate for s in vocabulary if (rate := compare_words(word, s))}
             for word in question.weights
         }
         self.weights = {
             word: weight * self._weigh(word, passages) for word, weight in question.weights.items()
         }
         self.total = sum(self.weights.values()) or 1.0
-        firsts = {passage.path: passage for passage in passages}
-        self.named_paths = {path for path, p in firsts.items() if rate_note(question, p) == 1.0}
+        self.named_paths = {note.path for note in notes if rate_note(question, note) == 1.0}
         """The notes whose whole title the question has."""
         self.common = (
             {w for p in passages for w in WORD_PATTERN.findall(p.text) if w.islower()}
@@ -64,37 +62,28 @@ class PassageScorer:
         forms = self.matches[word]
         return max((forms[form] for form in forms.keys() & found), default=0.0)
 
-    def cover(self, found: frozenset[str]) -> float:
-        """Return the share of the question that these stems have."""
-        covered = sum(weight * self.match(word, found) for word, weight in self.weights.items())
+    def cover(self, *places: tuple[frozenset[str], float]) -> float:
+        """Return the share of the question that stems have, each place for what it is worth."""
+        covered = sum(
+            weight * max(worth * self.match(word, found) for found, worth in places)
+            for word, weight in self.weights.items()
+        )
         return covered / self.total
 
     def rate(self, passage: Passage) -> ScoredPassage:
-        own = total = 0.0
-        refers = passage.before is not None and _REFERS.match(passage.text)
-        referred = passage.before.stems if passage.before and refers else frozenset()
-        for word, weight in self.weights.items():
-            inside = max(self.match(word, passage.stems), REFERRED * self.match(word, referred))
-            own += weight * inside
-            total += weight * max(inside, self._match_outside(word, passage))
-        coverage, own = total / self.total, own / self.total
+        before = passage.before.stems if passage.before is not None else frozenset()
+        refers = _REFERS.match(passage.text) is not None
+        inside = (passage.stems, 1.0), (before, REFERRED if refers else 0.0)
+        named = WHOLLY_NAMED if passage.path in self.named_paths else NAMED
+        if passage.source == "thread":  # its name is the heading of every entry
+            named = max(named, AROUND)
+        outside = (passage.around, AROUND), (passage.named, named), (before, BEFORE)
+        own, coverage = self.cover(*inside), self.cover(*inside, *outside)
         shape = rate_shape(passage, self.question, self.common)
         has_shape = self.question.is_fact or self.question.kind is Kind.WHY
         fit = 0.4 + 0.6 * shape if has_shape else 1.0
         score = (0.6 * coverage + 0.4 * own) * fit * self._get_prior(passage)
         return ScoredPassage(passage, coverage, own, shape, score)
-
-    def _match_outside(self, word: str, passage: Passage) -> float:
-        """Return how much of a word headings, title or the sentence before say."""
-        before = passage.before.stems if passage.before is not None else frozenset()
-        named = WHOLLY_NAMED if passage.path in self.named_paths else NAMED
-        if passage.source == "thread":  # its name is the heading of every entry
-            named = max(named, AROUND)
-        return max(
-            AROUND * self.match(word, passage.around),
-            named * self.match(word, passage.named),
-            BEFORE * self.match(word, before),
-        )
 
     def _get_prior(self, passage: Passage) -> float:
         prior = 1.0 if passage.read else 0.9
@@ -113,13 +102,6 @@ class PassageScorer:
         return sorted(rated, key=lambda r: (-r.score, r.passage.place, r.passage.text))
 
 
-def _compare(word: str, other: str) -> float:
-    """Compare words that may be forms of one another: most are seen to differ at once."""
-    if word == other:
-        return 1.0
-    return compare_words(word, other) if len(other) >= _SHORTEST_STEM else 0.0
-
-
 def rate_note(question: Question, passage: Passage) -> float:
     """Say how much of the name of a passage's note a question has."""
     names = (passage.title, PurePosixPath(passage.path).stem)
@@ -131,7 +113,7 @@ def rate_title(question: Question, title: str) -> float:
     words = [stem(w) for w in WORD_PATTERN.findall(title.casefold()) if w not in STOP]
     telling = [word for word in words if not word[0].isdigit()] or words
     asked = question.weights.keys()
-    named = sum(any(_compare(a, word) >= 0.8 for a in asked) for word in telling)
+    named = sum(any(compare_words(a, word) >= 0.8 for a in asked) for word in telling)
     return named / len(telling) if telling else 0.0
 
 
@@ -158,18 +140,19 @@ def needs_sentence_before(passage: Passage) -> bool:
 
 def choose(question: Question, rated: Sequence[ScoredPassage], limit: int) -> list[Passage]:
     """Return the best, and what comes close to it and is not said yet."""
-    if not rated:
-        return []
     best = rated[0]
     share = 0.85 if question.is_fact else 0.7 if question.kind is Kind.YES_NO else 0.8
+    near = (r for r in rated if r.score >= share * best.score and r.own >= 0.5 * best.own)
+    fits = (r for r in near if not question.is_fact or r.shape >= 0.5 * best.shape)
+    return drop_repeated((r.passage for r in fits), limit)
+
+
+def drop_repeated(passages: Iterable[Passage], limit: int) -> list[Passage]:
+    """Return the first passages that say what none before them says."""
     kept: list[Passage] = []
-    for one in rated:
-        near = one.score >= share * best.score and one.own >= 0.5 * best.own
-        fits = not question.is_fact or one.shape >= 0.5 * best.shape
-        if near and fits and not any(is_same_fact(one.passage, other) for other in kept):
-            kept.append(one.passage)
-        if len(kept) == limit:
-            break
+    for passage in passages:
+        if len(kept) < limit and not any(is_same_fact(passage, other) for other in kept):
+            kept.append(passage)
     return kept
 
 
