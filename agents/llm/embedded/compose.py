@@ -90,7 +90,7 @@ def _render(answer: Answer, said: dict[str, str]) -> list[str]:
             [label, *_render(found, said)] if found.passages else [f"{label} {said['nothing']}"]
         )
     head = [] if answer.is_certain or not answer.passages else [said["nearest"]]
-    return [*blocks, *head, *render_passages(answer.passages)]
+    return [*blocks, *head, *_render_passages(answer.passages)]
 
 
 def _render_listing(evidence: Evidence, said: dict[str, str]) -> list[str]:
@@ -104,7 +104,7 @@ def _render_listing(evidence: Evidence, said: dict[str, str]) -> list[str]:
 # -- passages as Markdown -------------------------------------------------------------------------
 
 
-def render_passages(passages: Iterable[Passage]) -> list[str]:
+def _render_passages(passages: Iterable[Passage]) -> list[str]:
     """Return a block for each note: its title as a heading, its passages below, by section."""
     by_note: dict[str, list[Passage]] = {}
     for passage in passages:

@@ -30,7 +30,7 @@ _UNDERLINE = re.compile(r"([=~^\"*-])\1{2,}\s*")
 _LEVELS = {"=": 1, "-": 2, "~": 3, "^": 4, '"': 5, "*": 1}
 _DIRECTIVE = re.compile(r"\s*\.\. (?P<code>code|console|literalinclude|highlight)?")
 _EMBED_LINE = re.compile(r"\s*!\[\[[^\]\n]*\]\]\s*")
-_END = re.compile(r"[.!?…][\"'”\u2019)\]*_]*(?=\s+[\"'“\u2018(\[*_]*[A-ZÄÖÜÀ-Þ0-9])")
+_END = re.compile(r"([.!?…][\"'”\u2019)\]*_]*)\s+(?=[\"'“\u2018(\[*_]*[A-ZÄÖÜÀ-Þ0-9])")
 _NO_END = re.compile(
     r"(?:\b(?:[A-Za-z]|e\.g|i\.e|z\.\s?B|d\.\s?h|u\.\s?a|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|approx|ca|etc|vs"
     r"|bzw|usw|Fig|Abb|Jan|Feb|Aug|Sept|Oct|Nov|Dec)|(?:^|\s)\d{1,2})\.$"
@@ -92,15 +92,13 @@ def split_sentences(text: str) -> Iterator[tuple[int, str]]:
     """Yield the sentences of a paragraph, each with where it starts."""
     start = 0
     for end in _END.finditer(text):
-        head = text[max(start, end.end() - _NO_END_CHARS) : end.end()]
+        head = text[max(start, end.end(1) - _NO_END_CHARS) : end.end(1)]
         if _NO_END.search(head) and (
-            not head.rstrip(".")[-1:].isdigit() or _DATE_GOES_ON.match(text, end.end())
+            not head.rstrip(".")[-1:].isdigit() or _DATE_GOES_ON.match(text, end.end(1))
         ):
             continue
-        yield start, text[start : end.end()]
+        yield start, text[start : end.end(1)]
         start = end.end()
-        while start < len(text) and text[start].isspace():
-            start += 1
     if text[start:].strip():
         yield start, text[start:]
 
