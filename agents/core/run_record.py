@@ -8,6 +8,7 @@ from agents.core.chunks import (
     Content,
     Done,
     Error,
+    KeptResult,
     OracleStreamChunk,
     Source,
     Status,
@@ -29,6 +30,8 @@ class RunRecord:
     calls: dict[str, CallView] = field(default_factory=dict)
     started: dict[str, float] = field(default_factory=dict)
     results: dict[str, ToolResult] = field(default_factory=dict)
+    kept_results: dict[str, KeptResult] = field(default_factory=dict)
+    """Those that a summary was waited for."""
     notices: list[SystemMessage] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     used_sources: AnswerSources = field(default_factory=AnswerSources)
@@ -53,6 +56,8 @@ class RunRecord:
                 self.started[call.id] = chunk.at
             case ToolResult(tool_call_id=call_id):
                 self.results[call_id] = chunk
+            case KeptResult(tool_call_id=call_id):
+                self.kept_results[call_id] = chunk
             case SystemMessage():
                 self.notices.append(chunk)
             case Source():

@@ -9,6 +9,7 @@ from agents.core.chunks import (
     OUTCOME_UNKNOWN,
     Done,
     Error,
+    KeptResult,
     OracleStreamChunk,
     SystemMessage,
     ToolResult,
@@ -31,9 +32,9 @@ def interrupted_chunks(
 ) -> list[OracleStreamChunk]:
     """Return the end of a run that was cut off: results for its open calls, then why."""
     reason = REASONS.get(code)
-    message, unknown = f"{reason.sentence} {reason.remedy}", UNKNOWN_RESULTS[code]
+    message = f"{reason.sentence} {reason.remedy}"
     chunks: list[OracleStreamChunk] = [
-        ToolResult(tool_call_id=call_id, tool_result=unknown, ok=False, duration_ms=0, order=order)
+        _build_result(call_id, order, record.kept_results.get(call_id), UNKNOWN_RESULTS[code])
         for order, call_id in enumerate(record.calls)
         if call_id not in record.results
     ]
@@ -51,6 +52,22 @@ def interrupted_chunks(
         ),
     ]
     return [replace(chunk, seq=seq + n, at=at) for n, chunk in enumerate(chunks, start=1)]
+
+
+def _build_result(call_id: str, order: int, kept: KeptResult | None, unknown: str) -> ToolResult:
+    """Return the result of a call that was cut off: what it had brought, if it had."""
+    if kept is None:
+        return ToolResult(
+            tool_call_id=call_id, tool_result=unknown, ok=False, duration_ms=0, order=order
+        )
+    return ToolResult(
+        tool_call_id=call_id,
+        tool_result=kept.tool_result,
+        ok=True,
+        duration_ms=kept.duration_ms,
+        order=kept.order,
+        unfinished=True,
+    )
 
 
 def _interrupted_notice(message: str, severity: Severity) -> SystemMessage:

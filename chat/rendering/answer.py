@@ -16,6 +16,7 @@ from agents.core.chunks import (
     Done,
     Error,
     Hint,
+    KeptResult,
     OracleStreamChunk,
     Source,
     Status,
@@ -145,8 +146,8 @@ class AnswerView:
                 self.usage_changed = True
             case Done():
                 self._apply_done(chunk)
-            case Source() | Decision() | Hint() | Status():
-                pass  # collected above, for the audit, or computed
+            case Source() | Decision() | Hint() | KeptResult() | Status():
+                pass  # collected above, for the audit, for the sweep, or computed
             case _:
                 assert_never(chunk)
 

@@ -20,6 +20,7 @@ from tests.faults import (
     reconnect,
     sigterm,
     subagent,
+    summary,
 )
 from tests.faults.figures import Figures
 from tests.faults.site import Bench
@@ -35,6 +36,7 @@ BOTH: dict[str, tuple[Play, int]] = {
     "cancel": (cancel.play, 200),
     "sigterm": (sigterm.play, 4),
     "subagent": (subagent.play, 40),
+    "summary": (summary.play, 20),
 }
 """By name: how it is played, and how many rounds are the full number."""
 SQLITE = {**BOTH, "locked": (locked.play, len(locked.LOCKS))}

@@ -7,7 +7,17 @@ import random
 
 import pytest
 
-from tests.faults import cancel, fencing, idempotence, kill, locked, reconnect, sigterm, subagent
+from tests.faults import (
+    cancel,
+    fencing,
+    idempotence,
+    kill,
+    locked,
+    reconnect,
+    sigterm,
+    subagent,
+    summary,
+)
 from tests.faults.site import Bench
 
 pytestmark = pytest.mark.ci
@@ -45,3 +55,9 @@ async def test_a_killed_server_leaves_nothing_of_what_a_subagent_did_not_finish(
     bench: Bench,
 ) -> None:
     assert (await subagent.play(bench, random.Random(1), rounds=2)).broken == []
+
+
+async def test_a_killed_server_keeps_the_result_whose_summary_was_not_finished(
+    bench: Bench,
+) -> None:
+    assert (await summary.play(bench, random.Random(1), rounds=2)).broken == []

@@ -110,6 +110,7 @@ _DESCRIBE_BY_KIND: Mapping[str, Callable[[Event], str]] = {
     "turn": _describe_turn,
     "tool_call": lambda e: f"{e.text('tool_call', 'name')}: {e.text('tool_call', 'status')}",
     "tool_result": _describe_result,
+    "kept_result": lambda e: f"{e.number('duration_ms'):,} ms",
     "decision": _describe_decision,
     "system": lambda e: e.text("system_type").replace("_", " "),
     "source": lambda e: e.text("source", "source_type"),

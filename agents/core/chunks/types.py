@@ -120,6 +120,21 @@ class ToolResult(BaseChunk):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeptResult(BaseChunk):
+    """A result whose summary is still to come. Only if the process dies before the call's
+    `tool_result` is it read again: it becomes that result."""
+
+    type: ClassVar[str] = "kept_result"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="Kept result", words=("tool_result",), read_by=(), urgent=True
+    )
+    tool_call_id: str
+    tool_result: str
+    duration_ms: int
+    order: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Source(BaseChunk):
     type: ClassVar[str] = "source"
     traits: ClassVar[ChunkTraits] = ChunkTraits(
@@ -267,6 +282,7 @@ OracleStreamChunk = (
     | Content
     | ToolCalled
     | ToolResult
+    | KeptResult
     | Source
     | SystemMessage
     | Turn

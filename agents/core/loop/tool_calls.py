@@ -4,19 +4,16 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from agents.core.chunks import (
-    OUTCOME_UNKNOWN,
     BaseChunk,
     CallView,
     Done,
     OracleStreamChunk,
-    Source,
     ToolCalled,
-    ToolResult,
     Turn,
     UsageSource,
 )
@@ -28,23 +25,33 @@ from agents.core.loop.tool_plan import (
     assistant_message,
     build_cut_outcome,
     check_outcome,
-    find_cause,
     plan_calls,
+)
+from agents.core.loop.tool_results import (
+    deliver_results,
+    emit_kept_result,
+    emit_result,
+    emit_sources,
 )
 from agents.core.messages import RawCall, ToolOutcome
 from agents.core.ports import ToolContext
 from agents.core.reasons import REASONS
-from agents.core.sanitize import neutralise_system_notes, replace_unstorable
 from agents.core.state import Notice, merge_usage_source
 from agents.core.tasks import spawn, stop
-from agents.core.tokens import MAX_RESULT_BYTES, truncate_result
 
 logger = logging.getLogger(__name__)
-MAX_SNIPPET_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
 class _CallFinished:
+    entry: PlannedCall
+    outcome: ToolOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class _ResultKept:
+    """What a call came to, while a summary of it is still to come."""
+
     entry: PlannedCall
     outcome: ToolOutcome
 
@@ -108,7 +115,7 @@ async def run_tool_calls(
     why = "the run was stopped" if ctx.state.cancelled else "the time for work was over"
     for chunk in finish_pending_calls(ctx, batch, why):
         yield chunk
-    _deliver_results(ctx, batch)
+    deliver_results(ctx, batch.entries)
 
 
 def _plan_batch(ctx: RunContext, calls: tuple[RawCall, ...]) -> list[PlannedCall]:
@@ -130,7 +137,7 @@ def _announce(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
         yield _emit_call(ctx, entry, "refused" if _is_refused(entry) else "pending")
     for entry in batch.entries:
         if entry.outcome is not None:
-            yield _emit_result(ctx, batch, entry, entry.outcome)
+            yield emit_result(ctx, entry, entry.outcome, batch.result_chars)
     over = sum(e.name not in ctx.state.withheld_tools for e in batch.entries if _is_refused(e))
     if over and ctx.state.wrap_up_reason is None:
         yield from ctx.notify(_tool_limit_notice(ctx, batch, over))
@@ -178,7 +185,7 @@ async def _run_call(ctx: RunContext, batch: ToolBatch, entry: PlannedCall) -> No
         config=ctx.state.config,
         emit=partial(_report_chunk, inbox, entry.id),
         withheld_tools=ctx.state.withheld_tools,
-        keep=partial(setattr, entry, "kept"),
+        keep=lambda outcome: inbox.put_threadsafe(_ResultKept(entry, outcome)),
     )
     if ctx.cancellation.requested:  # between its start and its first step
         entry.started = None
@@ -206,13 +213,16 @@ def _report_chunk(inbox: Inbox[Any], call_id: str, chunk: OracleStreamChunk) -> 
 
 
 def _apply_item(
-    ctx: RunContext, batch: ToolBatch, item: _CallFinished | _SubagentChunk
+    ctx: RunContext, batch: ToolBatch, item: _CallFinished | _ResultKept | _SubagentChunk
 ) -> Iterator[OracleStreamChunk]:
     match item:
         case _CallFinished(entry, outcome):
             batch.running.pop(entry.id, None)
             if entry.outcome is None:
                 yield from _finish_call(ctx, batch, entry, outcome)
+        case _ResultKept(entry, outcome):
+            if entry.outcome is None:
+                yield from _keep_result(ctx, batch, entry, outcome)
         case _SubagentChunk(call_id, chunk):
             if isinstance(chunk, Turn) and chunk.phase == "end":
                 tokens = chunk.prompt_tokens + chunk.completion_tokens + chunk.subagent_tokens
@@ -229,17 +239,33 @@ def _finish_call(
     ctx: RunContext, batch: ToolBatch, entry: PlannedCall, outcome: ToolOutcome
 ) -> Iterator[OracleStreamChunk]:
     """Book an outcome for its call and for every call that shares it."""
-    if entry.started is not None:
-        entry.duration_ms = round(1000 * (ctx.clock.monotonic() - entry.started))
-    yield _emit_result(ctx, batch, entry, outcome)
-    for source in outcome.sources:
-        snippet = replace_unstorable(source.snippet)[:MAX_SNIPPET_LENGTH]
-        yield ctx.emit(
-            Source, source=replace(source, path=replace_unstorable(source.path), snippet=snippet)
-        )
-    for twin in batch.entries:
-        if twin.same_as == entry.order:
-            yield _emit_result(ctx, batch, twin, outcome)
+    entry.duration_ms = _count_milliseconds(ctx, entry)
+    yield emit_result(ctx, entry, outcome, batch.result_chars)
+    told = entry.kept.sources if entry.kept else ()
+    yield from emit_sources(ctx, [source for source in outcome.sources if source not in told])
+    for twin in _find_twins(batch, entry):
+        yield emit_result(ctx, twin, outcome, batch.result_chars)
+
+
+def _keep_result(
+    ctx: RunContext, batch: ToolBatch, entry: PlannedCall, outcome: ToolOutcome
+) -> Iterator[OracleStreamChunk]:
+    """Record what stands if nothing more comes of a call, also if the process dies."""
+    entry.kept, entry.duration_ms = outcome, _count_milliseconds(ctx, entry)
+    for each in (entry, *_find_twins(batch, entry)):
+        yield emit_kept_result(ctx, each, outcome, batch.result_chars)
+    yield from emit_sources(ctx, outcome.sources)
+
+
+def _find_twins(batch: ToolBatch, entry: PlannedCall) -> list[PlannedCall]:
+    return [twin for twin in batch.entries if twin.same_as == entry.order]
+
+
+def _count_milliseconds(ctx: RunContext, entry: PlannedCall) -> int:
+    """Return how long a call has run; nothing if it never did."""
+    if entry.started is None:
+        return 0
+    return round(1000 * (ctx.clock.monotonic() - entry.started))
 
 
 def finish_pending_calls(
@@ -253,68 +279,6 @@ def finish_pending_calls(
             yield from _finish_call(ctx, batch, entry, build_cut_outcome(entry, why))
 
 
-def _deliver_results(ctx: RunContext, batch: ToolBatch) -> None:
-    """Deliver results to the model and to the tree, in call order."""
-    for entry in batch.entries:
-        outcome = entry.outcome
-        if outcome is None:
-            raise RuntimeError(f"call {entry.id} has no outcome")
-        given = outcome.given or outcome.content
-        ctx.prompt.add({"role": "tool", "tool_call_id": entry.id, "content": given})
-        _update_tally(ctx, entry, outcome)
-        ctx.state = ctx.guard.on_tool_result(
-            ctx.state,
-            {
-                "call_id": entry.id,
-                "name": entry.name,
-                "arguments": entry.arguments,
-                "ok": outcome.ok,
-                "content": outcome.content,
-                "duration_ms": entry.duration_ms,
-                "order": entry.order,
-                "batch_size": len(batch.entries),
-            },
-        )
-
-
-def _update_tally(ctx: RunContext, entry: PlannedCall, outcome: ToolOutcome) -> None:
-    is_cut = outcome.content.startswith(OUTCOME_UNKNOWN) and not outcome.ok
-    if outcome.refused or is_cut:
-        ctx.tally.not_run.append(f"{entry.signature} ({outcome.content})")
-    elif entry.started is not None or entry.same_as is not None:
-        ctx.tally.ran[entry.name] += 1
-    if not (outcome.ok or outcome.refused or is_cut):
-        ctx.tally.errors.append(f"{entry.name}: {outcome.content}")
-
-
 def _emit_call(ctx: RunContext, entry: PlannedCall, status: str) -> OracleStreamChunk:
     view = CallView(entry.id, entry.name, entry.arguments, status)  # type: ignore[arg-type]
     return ctx.emit(ToolCalled, tool_call=view)
-
-
-def _emit_result(
-    ctx: RunContext, batch: ToolBatch, entry: PlannedCall, outcome: ToolOutcome
-) -> OracleStreamChunk:
-    """Return the call's one result, cut to what the model may get, and the chunk that shows it.
-
-    Where the model gets a summary, the result is kept as long as any may be.
-    """
-    chars = MAX_RESULT_BYTES if outcome.given else batch.result_chars
-    content = _clean_result(outcome.content, chars)
-    given = _clean_result(outcome.given, batch.result_chars)
-    entry.outcome = replace(outcome, content=content, given=given)
-    return ctx.emit(
-        ToolResult,
-        tool_call_id=entry.id,
-        tool_result=content,
-        ok=outcome.ok,
-        duration_ms=entry.duration_ms,
-        order=entry.order,
-        given=given,
-        unfinished=outcome.unfinished,
-        cause=find_cause(outcome),
-    )
-
-
-def _clean_result(text: str, chars: int) -> str:
-    return truncate_result(neutralise_system_notes(replace_unstorable(text)), chars)

@@ -22,6 +22,7 @@ from agents.core.chunks import (
     Done,
     Error,
     Hint,
+    KeptResult,
     OracleStreamChunk,
     ResultCause,
     Source,
@@ -45,6 +46,7 @@ TABLE = {
     "content": {"content"},
     "tool_call": {"tool_call"},
     "tool_result": {"tool_call_id", "tool_result", "ok", "duration_ms", "order"},
+    "kept_result": {"tool_call_id", "tool_result", "duration_ms", "order"},
     "source": {"source"},
     "system": {"role", "system_type", "system_message", "severity", "metadata"},
     "turn": {
@@ -126,6 +128,12 @@ OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
         "given": words,
         "unfinished": st.booleans(),
         "cause": st.sampled_from(["", *get_args(ResultCause)]),
+    },
+    KeptResult: {
+        "tool_call_id": words,
+        "tool_result": words,
+        "duration_ms": counts,
+        "order": counts,
     },
     Source: {"source": references},
     SystemMessage: {
@@ -251,6 +259,7 @@ def test_traits_leave_nothing_to_be_forgotten() -> None:
 NOT_WORDS = {
     "tool_call": {"tool_call.id", "tool_call.name"},
     "tool_result": {"tool_call_id"},
+    "kept_result": {"tool_call_id"},
     "system": {"metadata"},
     "turn": {"wrap_up", "finish_reason", "action_digest", "results", "results_normalised"},
     "decision": {"checkpoint", "reason", "tree", "checks"},

@@ -13,7 +13,16 @@ from django.utils import timezone
 
 from agents import context_messages
 from agents.audit.verify import verify_entries, verify_run
-from agents.core.chunks import CallView, Content, OracleStreamChunk, ToolCalled, ToolResult, to_dict
+from agents.core.chunks import (
+    CallView,
+    Content,
+    OracleStreamChunk,
+    Source,
+    SourceRef,
+    ToolCalled,
+    ToolResult,
+    to_dict,
+)
 from agents.core.config import AgentConfig
 from agents.core.messages import Finished, ModelError, TextDelta, ToolCall, ToolOutcome
 from agents.core.ports import ToolContext, ToolRunner
@@ -30,7 +39,7 @@ from tests.agents.models.factories import ada, engine, run_of
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, asked, followed
 from tests.support.script import Call, calls, say
 from tests.support.scripted_model import Item, ScriptedModel
-from tests.support.tools import Behaviour, FakeTools, with_context
+from tests.support.tools import Behaviour, FakeTools, hangs, with_context
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LEASE = timedelta(seconds=90)
@@ -194,13 +203,15 @@ async def test_the_sweep_erases_what_a_dead_process_left_of_it() -> None:
 
 READ = calls(Call("read", {}, id="c1"))
 LONG = "A line of the log.\n" * 900
+LOG = SourceRef("log.md", "vault", 1, "A line of the log.", None)
 ROOMY = AgentConfig(token_budget=100_000)
 
 
 def summarising(*steps: Any) -> DelegatingRunner:
     """A tool with a long result, and a librarian for it."""
     service = Librarian(ScriptedModel(steps), FakeTools({"look": lambda place: place}))
-    return DelegatingRunner(FakeTools({"read": lambda: LONG}), service, "What is it?")
+    tools = FakeTools({"read": lambda: ToolOutcome(True, LONG, sources=(LOG,)), "wait": hangs()})
+    return DelegatingRunner(tools, service, "What is it?")
 
 
 async def test_a_cancellation_leaves_the_result_and_nothing_of_its_summary() -> None:
@@ -218,8 +229,11 @@ async def test_a_cancellation_leaves_the_result_and_nothing_of_its_summary() -> 
     await assert_nothing_is_left(row.pk)
 
 
-async def test_the_sweep_erases_what_a_dead_process_left_of_a_summary() -> None:
-    world = ScriptedRunFactory(ScriptedModel([READ]), summarising(LOOK, hanging()))
+async def test_the_sweep_keeps_the_result_whose_summary_a_dead_process_did_not_finish() -> None:
+    """Also for a call that shares it; one that has none is left unknown."""
+    twins = [Call("read", {}, id=call_id) for call_id in ("c1", "c2")]
+    model = ScriptedModel([calls(*twins, Call("wait", {}, id="c3"))])
+    world = ScriptedRunFactory(model, summarising(LOOK, hanging()))
     async with Runtime(world) as runtime:
         row = await runtime.start(await asked(config=ROOMY))
         await until_half_is_stored(runtime, row)
@@ -229,17 +243,36 @@ async def test_the_sweep_erases_what_a_dead_process_left_of_a_summary() -> None:
         assert await sync_to_async(sweep)(LEASE, lambda run_id: False) == 1
     assert (await AgentRun.objects.aget(pk=row.pk)).reason == "interrupted"
     await assert_nothing_is_left(row.pk)
+    chunks = await stored(row)
+    kept = [c for c in chunks if isinstance(c, ToolResult) and not c.parent]
+    assert [(c.tool_call_id, c.order, c.ok, c.unfinished) for c in kept] == [
+        ("c1", 0, True, True),
+        ("c2", 1, True, True),
+        ("c3", 2, False, False),
+    ]
+    assert [c.tool_result for c in kept[:2]] == [LONG, LONG]
+    assert kept[2].is_unknown
+    assert [c.source for c in chunks if isinstance(c, Source)] == [LOG]
+    messages = await sync_to_async(context_messages.build_messages)([row.pk])
+    assert [m["content"] for m in messages if m["role"] == "tool"][:2] == [LONG, LONG]
+
+
+@sync_to_async
+def stored(row: AgentRun) -> list[OracleStreamChunk]:
+    return [chunk for page in queries.iter_pages(row.pk) for chunk in page.chunks]
 
 
 async def test_the_result_and_its_summary_are_stored_and_both_are_read_again() -> None:
     """In the stream, in what the next question brings, and by the replay."""
     model = ScriptedModel([READ, say("So.")])
-    async with Runtime(ScriptedRunFactory(model, summarising(say("All is well.")))) as runtime:
+    async with Runtime(
+        ScriptedRunFactory(model, summarising(say("All is well [log.md].")))
+    ) as runtime:
         row = await runtime.start(await asked(config=ROOMY))
         chunks = await followed(runtime, row.pk)
     (kept,) = [to_dict(c) for c in chunks if isinstance(c, ToolResult) and not c.parent]
     assert kept["tool_result"] == LONG
-    assert kept["given"].endswith("All is well.")
+    assert kept["given"].endswith("All is well [log.md].")
     messages = await sync_to_async(context_messages.build_messages)([row.pk])
     assert kept["given"] in [message["content"] for message in messages]
     (recording,) = await sync_to_async(lambda: [*load_recordings([row.pk])])()
