@@ -106,14 +106,14 @@ def build_task(question: str, call: ToolCall, content: str) -> str:
     )
 
 
-def drop_unknown_citations(summary: str, paths: Collection[str], content: str) -> str:
+def drop_unknown_citations(summary: str, names: Collection[str], content: str) -> str:
     """Return a summary without citations of what neither the result nor the librarian has seen."""
     dropped = 0
 
     def check(match: "re.Match[str]") -> str:
         nonlocal dropped
         path = match[1]
-        if path in paths or path in content or not _looks_like_path(path):
+        if path in names or path in content or not _looks_like_path(path):
             return match[0]
         dropped += 1
         return ""
@@ -130,7 +130,7 @@ def _looks_like_path(text: str) -> bool:
 
 def _introduce(call: ToolCall, outcome: ToolOutcome, summary: LibrarianReport) -> str:
     tokens = estimate_tokens(outcome.content)
-    text = drop_unknown_citations(summary.text, summary.paths, outcome.content)
+    text = drop_unknown_citations(summary.text, summary.cited_names, outcome.content)
     about = (
         f"[A librarian read this result of about {tokens:,} tokens and summarised it. For the "
         f"text itself, read the lines that it cites, or call {call.name} for less.]"

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
+from agents.core.answer_sources import Citations, get_citation_name
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import (
     Content,
@@ -60,8 +61,9 @@ class LibrarianReport:
     written_at: datetime | None = None
 
     @property
-    def paths(self) -> frozenset[str]:
-        return frozenset(source.path for source in self.sources)
+    def cited_names(self) -> frozenset[str]:
+        """What the places that it used are cited as."""
+        return frozenset(map(get_citation_name, self.sources))
 
     @property
     def introduction(self) -> str:
@@ -116,13 +118,12 @@ class Librarian(Service):
         """Return what the subagent wrote to its proper end, or None. `sources` are in the task."""
         if known := await self._find_summary(task):
             return known
-        report = await self._run(task, context)
+        report = await self._run(task, context, sources)
         outcome = report.build_outcome()
         if not (report.is_complete and outcome.ok):
             return None
-        used = (*sources, *report.sources)
-        await self._store_summary(task, outcome.content, used)
-        return LibrarianReport(outcome.content, used)
+        await self._store_summary(task, outcome.content, report.sources)
+        return LibrarianReport(outcome.content, tuple(report.sources))
 
     async def _find_summary(self, task: str) -> "LibrarianReport | None":
         if self.cache is None:
@@ -133,10 +134,12 @@ class Librarian(Service):
         if self.cache is not None:
             await THREADS.run(partial(self.cache.store, task, text, tuple(sources)))
 
-    async def _run(self, task: str, context: ToolContext) -> "_SubagentReport":
+    async def _run(
+        self, task: str, context: ToolContext, sources: Iterable[SourceRef] = ()
+    ) -> "_SubagentReport":
         """Run the subagent to its end. Cancelled, it ends its own run properly first."""
         cancellation = Cancellation()
-        report = _SubagentReport()
+        report = _SubagentReport(sources)
         consumer = spawn(self._consume(task, context, cancellation, report), "librarian")
         try:
             await asyncio.shield(consumer)
@@ -178,15 +181,15 @@ class Librarian(Service):
 
 
 class _SubagentReport:
-    """The subagent's last reply, and how it ended."""
+    """The subagent's last reply, and how it ended. `sources` are those that its task holds."""
 
-    def __init__(self) -> None:
+    def __init__(self, sources: Iterable[SourceRef] = ()) -> None:
         self._reply: list[str] = []
         self._previous_reply = ""
         self._finished = False
         self._error = ""
         self._done: Done | None = None
-        self.sources: list[SourceRef] = []
+        self.sources: list[SourceRef] = list(sources)
 
     @property
     def is_complete(self) -> bool:
@@ -222,9 +225,19 @@ class _SubagentReport:
         if not (reply and self._finished) or done.outcome in ("failed", "cancelled"):
             why = self._error or reason.sentence
             return ToolOutcome(ok=False, content=f"The librarian has no answer. {why}")
+        reply = cite_what_was_read(reply, self.sources)
         if done.outcome == "limited":
             reply += f"\n\n[The librarian stopped early. {reason.sentence}]"
         return ToolOutcome(ok=True, content=reply)
+
+
+def cite_what_was_read(reply: str, sources: Iterable[SourceRef]) -> str:
+    """Return a reply that names every document which was read for it, at its end if need be."""
+    citations = Citations()
+    citations.feed(reply)
+    read = dict.fromkeys(get_citation_name(s) for s in sources if s.path and s.score is None)
+    missing = ", ".join(f"[{name}]" for name in read if name not in citations.lines)
+    return f"{reply}\n\nAlso read: {missing}" if missing else reply
 
 
 @tool(timeout=None)

@@ -262,6 +262,17 @@ async def test_a_summary_from_the_cache_brings_what_the_librarian_read() -> None
 
 
 @virtual_time
+async def test_a_summary_names_the_note_that_it_is_of_and_the_run_has_it_once_as_a_source() -> None:
+    place = SourceRef("log/pump.md", "vault", 3)
+    tools = FakeTools({"look": lambda: ToolOutcome(True, LONG, sources=(place,))})
+    model = ScriptedModel([call("look"), say("On 14 May.")])
+    librarian = ScriptedModel([say("The pump failed.")])
+    chunks = await play(model, delegating(librarian, tools), question=ASKED, config=BUDGET)
+    assert told(model).endswith("The pump failed.\n\nAlso read: [log/pump.md]")
+    assert [c.source for c in chunks if isinstance(c, Source)] == [place]
+
+
+@virtual_time
 async def test_progress_compares_the_results_themselves() -> None:
     """Three summaries in other words of one and the same result are no progress."""
     librarian = ScriptedModel([say(f"{FACT} {n}") for n in range(9)])

@@ -83,6 +83,21 @@ async def test_it_hands_back_its_last_reply_only() -> None:
 
 
 @virtual_time
+async def test_it_names_every_document_that_it_read() -> None:
+    """At the end, those that its reply does not cite; not what a search found and nobody read."""
+    places = (
+        SourceRef("plan/a.md", "vault", 3),
+        SourceRef("plan/b.md", "vault", 1),
+        SourceRef("plan/b.md", "vault", 9),
+        SourceRef("talk", "thread", 2),
+        SourceRef("plan/c.md", "vault", 1, score=0.5),
+    )
+    look = FakeTools({"look": lambda: ToolOutcome(True, "It is high.", sources=places)})
+    outcome = await report(ScriptedModel([call("look"), say("High [plan/a.md:3].")]), look)
+    assert outcome.content == "High [plan/a.md:3].\n\nAlso read: [plan/b.md], [thread:talk]"
+
+
+@virtual_time
 async def test_it_is_given_the_task_and_nothing_else() -> None:
     model = ScriptedModel([say("So.")])
     await report(model)
