@@ -11,6 +11,7 @@ from agents.vault.links import Backlink, backlinks_for
 from chat.library.note_links import Embeds, PageLinks, ParsedText, suggest_path
 from chat.library.note_rendering import render_note, render_value
 from chat.markdown import RenderBudget
+from chat.markdown.heading_order import order_all_headings
 from chat.markdown.rendering import render_plain
 from chat.rendering import quota
 from chat.rendering.cache import RenderCache
@@ -103,7 +104,7 @@ def build_note_page(
     first = max(0, min(line, len(shown.lines)) - 1) // NOTE_LINES * NOTE_LINES
     last = first + NOTE_LINES
     return NotePage(
-        blocks=blocks[max(block, 1 if title_anchor else 0) : end],
+        blocks=order_all_headings(blocks[max(block, 1 if title_anchor else 0) : end]),
         block=end if end < len(blocks) else None,
         lines=list(enumerate(shown.lines[first:last], first + 1)),
         line=last + 1 if last < len(shown.lines) else None,

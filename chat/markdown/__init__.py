@@ -8,7 +8,7 @@
 
 What differs from CommonMark, on purpose:
 
-- HTML is text, images are links, headings start at h3.
+- HTML is text, images are links, headings start at h3 and skip no level (heading_order).
 - `[label]: address` stays on the page and its address is a link; `[text][label]` stays text. So a
   block never depends on a later one, and what was shown is never touched again.
 - What grows beyond `SOFT_LIMIT_CHARS` is cut: a paragraph after a sentence, a list between items, a

@@ -2,6 +2,7 @@
 
 from chat.markdown.blocks import Block
 from chat.markdown.budget import RenderBudget
+from chat.markdown.heading_order import order_headings
 from chat.markdown.open_block import OpenBlockRenderer
 from chat.markdown.plugins import LinkResolver
 from chat.markdown.rendering import render_block
@@ -21,6 +22,7 @@ class MarkdownStream:
         self._link = link
         self._splitter = Splitter(budget)
         self._open_block = OpenBlockRenderer(link)
+        self._levels: list[int] = []  # of the headings that the next block is below
 
     def feed(self, text: str) -> list[str]:
         """Return blocks that this text closed, as HTML."""
@@ -33,11 +35,16 @@ class MarkdownStream:
 
     def render_open_block(self) -> str:
         """Return the block that is still open, as HTML; bounded work, however long it is."""
-        return self._open_block.render(self._splitter.open_parts())
+        html = self._open_block.render(self._splitter.open_parts())
+        return order_headings(html, self._levels)[0]
 
     def _render_closed(self, blocks: list[Block]) -> list[str]:
         self._open_block.reset()
-        return [render_block(block, self._link) for block in blocks]
+        return [self._render_block(block) for block in blocks]
+
+    def _render_block(self, block: Block) -> str:
+        html, self._levels = order_headings(render_block(block, self._link), self._levels)
+        return html
 
 
 def render(

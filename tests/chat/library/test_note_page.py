@@ -34,6 +34,12 @@ def test_a_heading_that_is_the_title_is_not_shown_twice(show: Show) -> None:
     assert show("## Deep\n", block=5).blocks == []
 
 
+def test_no_level_is_skipped_below_a_title_that_is_not_shown(show: Show) -> None:
+    page = show("# Title\n\n#### Deep\n\n## Less\n")
+    assert [html[:3] for html in page.blocks] == ["<h3", "<h3"]
+    assert [found.level for found in page.headings] == [5, 3]
+
+
 def test_in_a_long_note_an_anchor_leads_to_its_page(
     show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
