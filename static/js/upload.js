@@ -38,10 +38,12 @@ const list = (title, items) => items.length
   ? [element("h2", title), element("ul", "", ...items.map((item) => element("li", item.why ? `${item.path}: ${item.why}` : item)))]
   : [];
 
+const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+
 const showReport = (problem) => {
   const { created, updated, attachments, threads, unchanged } = total;
   const card = element("section", "", element("p", "", element("strong",
-    `${created} new notes, ${updated} changed, ${attachments} other files, ${threads ? `${threads} files of threads, ` : ""}${unchanged} as they were.`)));
+    `${count(created, "new note")}, ${updated} changed, ${count(attachments, "other file")}, ${threads ? `${count(threads, "file")} of threads, ` : ""}${unchanged} as they were.`)));
   card.className = "card";
   if (problem) card.prepend(Object.assign(element("p", problem), { className: "notice error" }));
   card.append(...list("Changed here and there: these copies were made", total.conflicts),
@@ -53,21 +55,21 @@ const upload = async (pairs) => {
   const shown = pairs.filter(([path]) => !isHidden(path)), all = shown.reduce((sum, [, file]) => sum + file.size, 0);
   let sent = 0, done = 0;
   const show = (words) => say(words, all ? sent / all : 1);
-  const onSent = (bytes) => { sent += bytes; show(`${done} of ${shown.length} files`); };
+  const onSent = (bytes) => { sent += bytes; show(`${done} of ${count(shown.length, "file")}`); };
   form.inert = true;
   try {
     for (const batch of cut(shown)) {
       const isLarge = batch[0][1].size > MAX_BATCH_BYTES;
       const isZip = batch.some(([path]) => path.toLowerCase().endsWith(".zip"));
-      show(isZip ? "Uploading and unpacking" : `${done} of ${shown.length} files`);
+      show(isZip ? "Uploading and unpacking" : `${done} of ${count(shown.length, "file")}`);
       add(isLarge ? await sendPieces(batch[0], onSent) : await sendBatch(batch));
       done += batch.length;
       if (!isLarge) onSent(batch.reduce((sum, [, file]) => sum + file.size, 0));
     }
-    show(`Done: ${done} file${done === 1 ? "" : "s"}`);
+    show(`Done: ${count(done, "file")}`);
     showReport();
   } catch (error) {
-    show(`Stopped after ${done} of ${shown.length} files`);
+    show(`Stopped after ${done} of ${count(shown.length, "file")}`);
     showReport(`${error.message} What was uploaded before is in; upload the rest again.`);
   }
   form.inert = false;

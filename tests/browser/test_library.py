@@ -26,7 +26,7 @@ def test_files_are_uploaded_found_and_changed_in_two_tabs(
     page.goto(f"{tab.address}/library/")
     page.get_by_role("link", name="Upload", exact=True).click()
     page.locator("#folder").set_input_files(vault)
-    expect(page.locator("#report")).to_contain_text("1 new notes, 0 changed, 1 other files")
+    expect(page.locator("#report")).to_contain_text("1 new note, 0 changed, 1 other file")
 
     page.locator("#library-search").press_sequentially("long quay")
     hit = page.locator("#hits").get_by_role("link", name="The quay")
