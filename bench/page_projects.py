@@ -45,6 +45,8 @@ print("[[no link]]")
 [^1]: What the footnote says.
 [small]: Small.md
 """
+DEEP = "#### Deep\n\nText.\n\n## Less\n\nText.\n\n###### Deeper\n\nText.\n"
+"""Headings that begin and go on with any level."""
 
 
 def create() -> str:
@@ -57,6 +59,8 @@ def create() -> str:
     services.delete_project(made["Gone"], by=user)
     create_note(made["Own"].pk, "Small.md", "A small note. #a/tag\n", author)
     create_note(made["Own"].pk, "Everything.md", EVERYTHING, author)
+    create_note(made["Own"].pk, "Deep.md", DEEP, author)
+    push_entries(made["Own"].pk, "deep", [NewEntry(DEEP)], author)
     save_note(made["Own"].pk, "Small.md", "A note, changed.\n", author, expected_version=1)
     add_gauge(made["Own"])
     add_old_thread(made["Own"], author)

@@ -40,6 +40,7 @@ PAGES = (
     "/library/tidewatch/threads/", "/library/tidewatch/threads/?status=archived",
     "/library/tidewatch/threads/power%20supply/?entry=3#entry-3", "/library/tidewatch/new-thread/",
     "/library/own/threads/old/", "/library/own/threads/?status=archived", "/library/empty/threads/",
+    "/library/own/threads/deep/", "/library/own/notes/Deep.md",
     "/projects/", "/projects/deleted/", "/p/tidewatch/settings/", "/p/past/settings/",
     "/p/none/settings/",
     "/settings/", "/settings/models/", "/settings/appearance/", "/settings/data/",
