@@ -14,6 +14,7 @@ from agents.tools.registry import TOOLS
 from agents.web.requests import HtmxRequest, get_user, sign_in_required
 from chat.conversations import queries, tree
 from chat.errors import ChatError
+from chat.markdown.heading_order import order_headings
 from chat.rendering import quota, thread
 from chat.rendering.call_details import list_hits
 from chat.rendering.code_calls import read_code_call
@@ -114,7 +115,8 @@ def rest_of_answer(request: HtmxRequest, run_id: UUID, part: int, block: int) ->
         raise Http404("There is no more of this answer.")
     if request.htmx:
         return HttpResponse(found)
-    return render(request, "chat/pages/rest.html", {"run": run, "rest": found})
+    rest, _ = order_headings(found)  # what they were below is not on this page
+    return render(request, "chat/pages/rest.html", {"run": run, "rest": rest})
 
 
 def _get_own_run(request: HttpRequest, run_id: UUID) -> AgentRun | None:

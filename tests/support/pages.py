@@ -2,7 +2,9 @@
 
 from collections import Counter
 from html.parser import HTMLParser
+from itertools import pairwise
 
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 VOID = {"br", "hr", "img", "input", "link", "meta", "wbr"}
 Attributes = dict[str, str]
 
@@ -63,10 +65,17 @@ def problems(html: str) -> list[str]:
         found.append("an empty title")
     ids = Counter(at["id"] for _, at in page.elements if "id" in at)
     found += [f"id {name!r} is there {n} times" for name, n in ids.items() if n > 1]
+    found += _skipped_headings(page)
     found += _against_the_policy(page)
     found += _unlabelled(page, set(ids))
     found += _unguarded_forms(page)
     return found
+
+
+def _skipped_headings(page: Page) -> list[str]:
+    """Where one comes two levels or more below the one before it."""
+    levels = [int(tag[1]) for tag, _ in page.elements if tag in HEADINGS]
+    return [f"h{next_} after h{level}" for level, next_ in pairwise(levels) if next_ > level + 1]
 
 
 def _against_the_policy(page: Page) -> list[str]:

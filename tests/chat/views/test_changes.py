@@ -13,6 +13,7 @@ from agents.vault.author import Author
 from agents.vault.threads import NewEntry, push_entry
 from chat.models import Exchange
 from tests.chat.factories import Talk, member, said
+from tests.support.pages import problems
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
@@ -45,6 +46,7 @@ def texts() -> dict[str, str]:
 
 def test_every_change_is_shown_with_its_diff(client: Client, exchange: Exchange) -> None:
     page = client.get(address("run-changes", exchange), secure=True).content.decode()
+    assert problems(page) == []
     assert "Undo 2 changes" in page
     assert "new.md" in page
     assert "old.md" in page
