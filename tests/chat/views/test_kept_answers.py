@@ -35,7 +35,10 @@ def test_the_form_has_the_answer_and_the_threads_there_are(client: Client, talk:
     assert "Use &lt;b&gt;LFP&lt;/b&gt;." in html
     assert '<option value="radio">' in html
     assert "<html" not in html
-    assert "<html" in client.get(address(talk), secure=True).content.decode()
+    assert 'method="dialog"' in html
+    page = client.get(address(talk), secure=True).content.decode()
+    assert "<html" in page
+    assert 'method="dialog"' not in page
 
 
 def test_what_is_kept_names_the_person_and_leads_to_the_run(client: Client, talk: Talk) -> None:
