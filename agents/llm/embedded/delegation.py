@@ -6,6 +6,7 @@ The librarian of the embedded model is the embedded model: what it reports is qu
 import re
 from typing import Any
 
+from agents.core.chunks import OUTCOME_UNKNOWN
 from agents.llm.embedded.request import ParsedRequest
 
 DELEGATE_TOOL = "delegate_librarian"
@@ -14,7 +15,15 @@ _ASKED = re.compile(
     rf"(?is)\W*(?:please |bitte )?(?:ask|let|have|tell|frage?|lass|bitte) {_LIBRARIAN}"
     r"(?: to| dass)?\b[\s,:]*(?P<task>\S.*)"
 )
-_FAILED = "The librarian has no answer."
+_FAILURES = (
+    "Refused:",
+    "Not run:",
+    OUTCOME_UNKNOWN,
+    "The librarian has no answer.",
+    "The librarian ended without a report.",
+    f"{DELEGATE_TOOL} failed (",
+)
+"""How a result begins that is no report: the model sees only texts."""
 
 
 def plan_delegation(request: ParsedRequest) -> list[tuple[str, dict[str, Any]]]:
@@ -29,4 +38,4 @@ def get_report(request: ParsedRequest) -> str:
     """Return what the librarian has reported; nothing if it has not, or could not."""
     steps = request.get_steps(DELEGATE_TOOL)
     report = steps[-1].result if steps else ""
-    return "" if report.startswith(("Refused:", _FAILED)) else report
+    return "" if report.startswith(_FAILURES) else report

@@ -8,6 +8,8 @@ from asgiref.sync import sync_to_async
 
 from agents.core.chunks import ToolCalled, ToolResult
 from agents.core.config import AgentConfig
+from agents.llm.embedded.delegation import get_report
+from agents.llm.embedded.request import ParsedRequest, Step
 from agents.models import Project
 from agents.projects.services import create_project
 from agents.runtime import RunRequest
@@ -59,6 +61,22 @@ async def test_a_question_for_the_librarian_is_delegated_and_its_report_is_quote
     assert "vault_read" in read
     assert "delegate_librarian" not in read
     assert "decisions/pump.md" in {source.path for source in ran.record.used_sources}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "Refused: no librarian.",
+        "Outcome unknown: the call was cut because the time is over. It may have taken effect.",
+        "The librarian has no answer. The model is gone.",
+        "The librarian ended without a report.",
+        "delegate_librarian failed (OSError).",
+    ],
+)
+def test_a_failure_is_no_report(result: str) -> None:
+    step = Step("delegate_librarian", {"task": "the pump"}, result, 1)
+    assert get_report(ParsedRequest(steps=[step])) == ""
+    assert get_report(ParsedRequest(steps=[step._replace(result="The pump.")])) == "The pump."
 
 
 async def test_other_questions_are_not_delegated() -> None:
