@@ -94,9 +94,10 @@ def build_sign(operand: Run, place: Place, *, negative: bool) -> Run:
 def build_comparison(op: type[ast.cmpop], left: Run, right: Run, place: Place) -> Run:
     """Return what compares two values."""
     if op is ast.Eq:
-        return lambda evaluation: left(evaluation) == right(evaluation)
+        return _build_equality(left, right, place)
     if op is ast.NotEq:
-        return lambda evaluation: left(evaluation) != right(evaluation)
+        equals = _build_equality(left, right, place)
+        return lambda evaluation: not equals(evaluation)
     if op is ast.In:
         return _build_membership(left, right, place)
     if op is ast.NotIn:
@@ -105,12 +106,22 @@ def build_comparison(op: type[ast.cmpop], left: Run, right: Run, place: Place) -
     return _build_ordering(op, left, right, place)
 
 
+def _build_equality(left: Run, right: Run, place: Place) -> Run:
+    def run(evaluation: Evaluation) -> bool:
+        first, second = left(evaluation), right(evaluation)
+        evaluation.spend_on(first, place)
+        return bool(first == second)
+
+    return run
+
+
 def _build_ordering(op: type[ast.cmpop], left: Run, right: Run, place: Place) -> Run:
     """Return what puts two values in order. Nothing is neither more nor less than anything."""
     symbol, compare = ORDERINGS[op]
 
     def run(evaluation: Evaluation) -> bool:
         first, second = left(evaluation), right(evaluation)
+        evaluation.spend_on(first, place)
         try:
             return bool(compare(first, second))
         except TypeError:

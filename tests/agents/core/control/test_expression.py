@@ -236,6 +236,13 @@ def test_no_list_however_long_takes_more_than_its_steps(text: str) -> None:
         evaluate(text, tools=tools, question="ab" * 5_000)
 
 
+@pytest.mark.parametrize("comparison", ["tools != tools", "'x' + question < question"])
+def test_comparing_what_is_long_costs_steps(comparison: str) -> None:
+    tools = [{"name": "a", "size": 1}] * 1_000
+    with pytest.raises(Unanswerable, match="too many steps"):
+        evaluate(f"any({comparison} for x in tools)", tools=tools, question="x" * 9_000)
+
+
 def test_a_loop_stops_as_soon_as_its_answer_is_known() -> None:
     assert evaluate("any(x.size == 4 for x in tools)", tools=VALUES["tools"] * 100_000) is True
 
