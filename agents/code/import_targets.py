@@ -42,12 +42,13 @@ def list_package(language: str, path: str, index: PathIndex) -> list[str]:
 
 
 def _resolve_python(path: str, target: str, index: PathIndex) -> list[str]:
+    if not target.startswith("."):
+        found = index.find_module(target, path)
+        is_known = found and target.partition(".")[0] in sys.stdlib_module_names
+        return [] if is_known else found
     name = target.lstrip(".")
     dots = len(target) - len(name)
     end = name.replace(".", "/")
-    if not dots:
-        is_known = name.partition(".")[0] in sys.stdlib_module_names
-        return [] if is_known else index.find_module(name, path)
     folder = posixpath.dirname(path)
     for _ in range(dots - 1):
         folder = posixpath.dirname(folder)

@@ -1,8 +1,10 @@
 """A map of a project's code: its most used definitions, within a number of tokens."""
 
+import gc
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
@@ -86,8 +88,21 @@ def load_graph(
 
 
 def _load_graph(project_id: UUID) -> tuple[list["_Symbol"], ReferenceGraph]:
-    symbols = _load_symbols(project_id)
-    return symbols, build_graph(_load_uses(project_id), _count_definers(symbols))
+    with _pause_collector():
+        symbols = _load_symbols(project_id)
+        return symbols, build_graph(_load_uses(project_id), _count_definers(symbols))
+
+
+@contextmanager
+def _pause_collector() -> Iterator[None]:
+    """Look for no circles meanwhile: there are none, and many things to look at are made."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _load_uses(project_id: UUID) -> list[FileUses]:

@@ -62,10 +62,11 @@ class FolderFile:
 
     def is_recorded_as(self, blob_hash: str, size: int) -> bool:
         """Return whether git has this content for it, and it was not touched since."""
-        known = self._recorded
-        if known is None or known.blob_hash != blob_hash or known.size != size:
+        recorded = self._recorded
+        if recorded is None or recorded.blob_hash != blob_hash:
             return False
-        return known.fits(self._reader.look_at(self.path))
+        found = self._reader.look_at(self.path)
+        return found.st_size == size and recorded.fits(found)
 
 
 ListedFile = SourceFile | FolderFile | SkippedFile
@@ -166,7 +167,7 @@ class _FolderReader:
                     yield self._admit(path)
 
     def _admit(self, path: str, recorded: RecordedFile | None = None) -> ListedFile:
-        if _HIDDEN_PATTERN.search(path):
+        if (path.startswith(".") or "/." in path) and _HIDDEN_PATTERN.search(path):
             return SkippedFile(path, "hidden")
         if not _is_allowed(path):
             return SkippedFile(path, "a path that not every system can hold")

@@ -17,40 +17,41 @@ RACY_NANOSECONDS = 50_000_000
 """More than a tick of any system's clock of files."""
 SUBMODULE_MODE, LINK_MODE = "160000", "120000"
 _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
-_ENTRY_PATTERN = re.compile(
-    rb"(?P<mode>\d{6}) (?P<hash>[0-9a-f]{40,64}) \d\t(?P<path>[^\0]+)\0"
-    rb"(?:  ctime: (\d+):(\d+)\n  mtime: (\d+):(\d+)\n  dev: \d+\tino: (\d+)\n"
-    rb"  uid: \d+\tgid: \d+\n  size: (\d+)\tflags: \w+\n)?(?:  .*\n)*"
+_ENTRY_PATTERN = re.compile(rb"(\d{6}) ([0-9a-f]{40,64}) \d\t([^\0]+)\0((?:  .*\n)*)")
+_STATE_FORMAT = (
+    b"  ctime: %d:%d\n  mtime: %d:%d\n  dev: %d\tino: %d\n  uid: %d\tgid: %d\n  size: %d\tflags: "
 )
-_INODE_BITS = 0xFFFFFFFF
-"""Git keeps so much of the number of a file."""
+_BITS = 0xFFFFFFFF
+"""Git keeps so much of large numbers."""
 
 
 class RecordedFile(NamedTuple):
     """A file as git's index has it: its content, and the state in which it had that."""
 
     blob_hash: str
-    size: int
-    changed: int
-    """In nanoseconds, as `modified` is."""
-    modified: int
-    inode: int
+    state: bytes
+    index_time: int
 
     def fits(self, found: os.stat_result) -> bool:
         """Return whether a file is still in the state that was recorded."""
-        return (
-            found.st_mtime_ns == self.modified
-            and found.st_ctime_ns == self.changed
-            and found.st_size == self.size
-            and found.st_ino & _INODE_BITS == self.inode
+        if found.st_mtime_ns + RACY_NANOSECONDS > self.index_time:
+            return False
+        state = _STATE_FORMAT % (
+            *divmod(found.st_ctime_ns, 1_000_000_000),
+            *divmod(found.st_mtime_ns, 1_000_000_000),
+            found.st_dev & _BITS,
+            found.st_ino & _BITS,
+            found.st_uid,
+            found.st_gid,
+            found.st_size,
         )
+        return self.state.startswith(state)
 
 
 class TrackedFile(NamedTuple):
     mode: str
     path: str
-    recorded: RecordedFile | None
-    """None where the state says nothing."""
+    recorded: RecordedFile
 
 
 def list_tracked(root: Path) -> list[TrackedFile] | None:
@@ -65,8 +66,10 @@ def list_tracked(root: Path) -> list[TrackedFile] | None:
         if match.start() != end:
             return None
         end = match.end()
-        path = match["path"].decode(errors="replace")
-        found[path] = TrackedFile(match["mode"].decode(), path, _read_record(match, written))
+        mode, blob_hash, name, state = match.groups()
+        path = name.decode(errors="replace")
+        recorded = RecordedFile(blob_hash.decode(), state, written)
+        found[path] = TrackedFile(mode.decode(), path, recorded)
     return list(found.values()) if output is not None and end == len(output) else None
 
 
@@ -99,14 +102,3 @@ def _find_index_time(root: Path) -> int:
         return (find_git_folder(root) / "index").stat().st_mtime_ns
     except OSError:
         return 0
-
-
-def _read_record(match: re.Match[bytes], index_time: int) -> RecordedFile | None:
-    if match[9] is None:
-        return None
-    changed, changed_rest, modified, modified_rest, inode, size = map(int, match.groups()[3:])
-    time = modified * 1_000_000_000 + modified_rest
-    if time + RACY_NANOSECONDS > index_time:
-        return None
-    change_time = changed * 1_000_000_000 + changed_rest
-    return RecordedFile(match["hash"].decode(), size, change_time, time, inode)
