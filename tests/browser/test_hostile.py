@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import pytest
+from playwright.sync_api import Locator
 
 from agents.core.sanitize import replace_unstorable
 from agents.vault.errors import NoteRefused
@@ -109,7 +110,7 @@ def show_all(tab: Tab) -> None:
     more = tab.page.get_by_role("link", name="Show more of this answer")
     while more.count():
         before = blocks.count()
-        more.first.click()
+        more.first.evaluate("e => e.click()")
         expect(blocks).not_to_have_count(before)
 
 
@@ -146,6 +147,13 @@ def test_hostile_answers_and_thoughts_are_shown_as_text(
     expect(tab.exchanges).to_have_count(len(answers) + 1)
 
 
+def unfold(card: Locator) -> None:
+    """Open a card without the mouse: nobody scrolls to a card and clicks on it at once, and while a
+    page comes to rest such a click is lost."""
+    card.evaluate("e => { e.open = true; }")
+    expect(card.locator(".call")).to_have_count(1)
+
+
 def test_hostile_tool_calls_and_results_are_shown_as_text(
     payloads: tuple[str, ...], visitor: Visitor, ada: Person
 ) -> None:
@@ -166,10 +174,9 @@ def test_hostile_tool_calls_and_results_are_shown_as_text(
         details.evaluate("e => { e.open = true; }")
     cards = tab.tools()
     for number in range(cards.count()):
-        cards.nth(number).locator("> summary").click()
-        expect(cards.nth(number).locator(".call")).to_have_count(1)
+        unfold(cards.nth(number))
         if (more := cards.nth(number).get_by_text(re.compile("^Show all"))).count():
-            more.click()
+            more.evaluate("e => e.click()")
             expect(cards.nth(number).get_by_text(re.compile("^Show all"))).to_have_count(0)
     tab.page.locator(".sources details").evaluate("e => { e.open = true; }")
     looked_at(tab)
@@ -222,8 +229,7 @@ def test_hostile_names_of_notes_are_shown_as_text(
             details.evaluate("e => { e.open = true; }")
         cards = tab.tools()
         for number in range(cards.count()):
-            cards.nth(number).locator("> summary").click()
-            expect(cards.nth(number).locator(".call")).to_have_count(1)
+            unfold(cards.nth(number))
         looked_at(tab)
         shown += tab.page.locator(".hits li").count()
     assert shown == len(names)
