@@ -17,12 +17,13 @@ from tests.support.script_player import Recorded
 from tests.support.server import Server, full_disk, serving
 from tests.support.template import copy_site
 from tests.support.threaded_endpoint import Gate, Stage
+from tests.support.timing import PATIENCE
 
 SETTINGS = "tests.browser.settings"
 SECOND_MODEL = "second-model"
 GRACE_SECONDS = "0.3"
 """How long runs may still take when the server is told to stop."""
-IDLE_SECONDS = 10.0
+IDLE_SECONDS = PATIENCE
 _numbers = count(1)
 
 

@@ -20,9 +20,9 @@ from tests.agents.runtime.fake_factory import ScriptedRunFactory, followed, peop
 from tests.support.dom import Dom, difference
 from tests.support.script import say
 from tests.support.scripted_model import Item, ModelStep, ScriptedModel
+from tests.support.timing import PATIENCE
 from tests.support.tools import FakeTools, hangs, returns
 
-PATIENCE = 10.0
 TOOLS = {"look": returns("found"), "wait": hangs()}
 SHOWN = ("thread", "controls", "title")
 """What a page that follows has to have as one that is opened now."""

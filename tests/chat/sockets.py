@@ -23,10 +23,10 @@ from tests.chat.factories import member
 from tests.chat.page_client import TOOLS
 from tests.support.dom import Dom, frame_problems
 from tests.support.scripted_model import ModelStep, ScriptedModel
+from tests.support.timing import PATIENCE
 from tests.support.tools import FakeTools
 
 ORIGIN = "http://127.0.0.1:8000"
-PATIENCE = 10.0
 
 
 @sync_to_async

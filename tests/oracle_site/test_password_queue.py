@@ -12,8 +12,8 @@ from agents.runtime import current as home_module
 from chat.accounts import login_throttle
 from chat.accounts.login_throttle import SignInAttempts
 from oracle_site.password_queue import MAX_BODY_BYTES, FairQueue, PasswordQueue, QueueFull, Ticket
+from tests.support.timing import PATIENCE
 
-PATIENCE = 5.0
 HERE, THERE = "198.51.100.1", "198.51.100.2"
 
 

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from oracle_site.user_concurrency import UserConcurrencyLimiter
-
-PATIENCE = 5.0
+from tests.support.timing import PATIENCE
 
 
 class Pages:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tests.support.timing import PATIENCE
+
 from .script import Body, Reply, Script, Step, is_tool_free, resolve
 from .wire import Answer, error_answer, json_answer, render
 
@@ -62,7 +64,7 @@ class Accounts:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def until(self, condition: Callable[[], bool], patience: float = 5.0) -> None:
+    async def until(self, condition: Callable[[], bool], patience: float = PATIENCE) -> None:
         """Wait for a condition on these accounts, for example `lambda: accounts.aborted == 1`."""
         async with asyncio.timeout(patience):
             while not condition():

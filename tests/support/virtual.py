@@ -23,6 +23,8 @@ from contextlib import closing
 from contextvars import Context
 from typing import Any, ParamSpec, TypeVar, TypeVarTuple
 
+from tests.support.timing import PATIENCE
+
 T = TypeVar("T")
 P = ParamSpec("P")
 Ts = TypeVarTuple("Ts")
@@ -50,7 +52,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
     _scheduled: list[asyncio.TimerHandle]
 
-    def __init__(self, *, thread_grace: float = 0.05, patience: float = 1.0) -> None:
+    def __init__(self, *, thread_grace: float = 0.05, patience: float = PATIENCE) -> None:
         self._now = 0.0
         self.horizon = math.inf
         """Time beyond which it will not go."""
@@ -150,7 +152,7 @@ def run_virtual(
     timeout_virtual_seconds: float = _DAY,
     *,
     thread_grace: float = 0.05,
-    patience: float = 1.0,
+    patience: float = PATIENCE,
 ) -> T:
     """Run a coroutine to its end in a loop of its own, then cancel what it left behind."""
     loop = VirtualTimeLoop(thread_grace=thread_grace, patience=patience)

@@ -19,6 +19,7 @@ from agents.core.messages import (
 from agents.core.ports import ChatModel, ModelStream
 from tests.support.script import Call, Fault, Reply, call, say
 from tests.support.scripted_model import Hold, Item, Pause, ScriptedModel
+from tests.support.timing import PATIENCE
 from tests.support.virtual import VirtualDeadlock, run_virtual, virtual_time
 
 
@@ -113,7 +114,7 @@ async def test_text_held_back_is_found_when_reading_stops() -> None:
     model = ScriptedModel([[TextDelta("a"), Hold("b"), Pause(100), Finished()]])
     stream = model.stream(request())
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(read(stream, []), 10)
+        await asyncio.wait_for(read(stream, []), PATIENCE)
     await stream.aclose()
     assert stream.undelivered() == (TextDelta("b"),)
     assert model.aborted == 1

@@ -24,6 +24,7 @@ from tests.support.history_rewriting import rewritable
 from tests.support.pages import Page
 from tests.support.script import call
 from tests.support.scripted_model import ModelStep, ScriptedModel
+from tests.support.timing import PATIENCE
 from tests.support.tools import FakeTools, hangs, raises, returns
 
 HTTPS = {"x-forwarded-proto": "https"}
@@ -80,7 +81,7 @@ def made(*steps: ModelStep, then: ModelStep | None = None, **more: Any) -> Agent
         asked = await sync_to_async(request)(**more)
         async with Runtime(ScriptedRunFactory(ScriptedModel(steps, then=then), tools())) as runtime:
             row = await runtime.start(asked)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(PATIENCE):
                 await followed(runtime, row.pk)
         return row.pk
 
@@ -107,7 +108,7 @@ async def until_a_tool_runs(runtime: Runtime, run_id: UUID) -> None:
 
 
 async def ended(runtime: Runtime, run_id: UUID) -> list[OracleStreamChunk]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         return await followed(runtime, run_id)
 
 

@@ -5,6 +5,7 @@ import threading
 
 from agents.core.cancellation import Cancellation
 from agents.core.loop.inbox import Inbox
+from tests.support.timing import PATIENCE
 from tests.support.virtual import VirtualClock
 
 
@@ -61,6 +62,6 @@ async def test_a_request_from_another_thread_wakes_a_waiting_run() -> None:
     loop = asyncio.get_running_loop()
     began = loop.time()
     threading.Timer(0.05, cancellation.request).start()
-    await asyncio.wait([reading], timeout=0.5)
+    await asyncio.wait([reading], timeout=PATIENCE)
     assert reading.done()
-    assert loop.time() - began < 0.4, "the loop slept on: nothing told it of the request"
+    assert loop.time() - began < PATIENCE / 2, "the loop slept on: nothing told it of the request"

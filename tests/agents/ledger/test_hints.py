@@ -12,6 +12,7 @@ import pytest
 
 from agents.ledger import hints
 from agents.ledger.hints import HintBroadcaster
+from tests.support.timing import PATIENCE
 
 RUN = UUID(int=7)
 OTHER = UUID(int=8)
@@ -69,7 +70,7 @@ class FakeLayer:
 
     async def until(self, count: str, number: int) -> None:
         """Wait until an account has reached a number."""
-        async with asyncio.timeout(10), self.changed:
+        async with asyncio.timeout(PATIENCE), self.changed:
             await self.changed.wait_for(lambda: self._account(count) >= number)
 
     def _account(self, name: str) -> int:
@@ -92,7 +93,7 @@ class Process:
         self.relay = HintBroadcaster(layer, self.heard.put_nowait)
 
     async def hears(self) -> dict[UUID, int]:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             return await self.heard.get()
 
 
@@ -215,6 +216,6 @@ async def test_closing_does_not_wait_for_a_layer_that_hangs() -> None:
     process.relay.start()
     process.relay.publish({RUN: 1})
     await layer.until("joined", 1)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await process.relay.close()
     assert layer.sent == []  # it hung until the end

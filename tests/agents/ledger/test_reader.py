@@ -16,6 +16,7 @@ from agents.ledger.db_executor import DatabaseExecutor
 from agents.ledger.reader import Reader
 from agents.models import AgentRun
 from tests.agents.models.factories import ada, engine, run_of
+from tests.support.timing import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 T = TypeVar("T")
@@ -88,7 +89,7 @@ async def followed(rows: Reader, run: AgentRun, after: int = 0) -> list[int]:
 
 
 async def soon(waited_for: Awaitable[T]) -> T:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         return await waited_for
 
 

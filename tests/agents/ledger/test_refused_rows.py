@@ -23,6 +23,7 @@ from tests.agents.runtime.fake_factory import ScriptedRunFactory, asked, followe
 from tests.support.runs import served
 from tests.support.script import Script, call, say
 from tests.support.scripted_model import ScriptedModel
+from tests.support.timing import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LEASE = timedelta(seconds=90)
@@ -156,7 +157,7 @@ async def test_a_number_that_fits_no_column_ends_one_run_truly_with_all_its_text
     )
     request = await asked("bad")
     world = ByQuestion({"bad": ScriptedModel([call("look"), bad]), "good": ScriptedModel([good])})
-    async with asyncio.timeout(20), Runtime(world) as runtime:
+    async with asyncio.timeout(PATIENCE), Runtime(world) as runtime:
         questions = request, replace(request, question="good")
         runs = [await runtime.start(question) for question in questions]
         chunks, others = [await followed(runtime, run.pk) for run in runs]

@@ -18,6 +18,7 @@ from agents.ledger.db_errors import LOCKED
 from agents.ledger.writer import LedgerClosed, OwnedRun, Writer
 from agents.models import AgentRun, RunEvent
 from tests.agents.models.factories import ada, engine, run_of
+from tests.support.timing import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LEASE = timedelta(seconds=90)
@@ -122,7 +123,7 @@ async def test_a_quiet_run_keeps_its_lease_and_hears_of_a_cancellation() -> None
     ledger.start()
     ledger.add_run(told.own(row))
     await AgentRun.objects.filter(pk=row.pk).aupdate(cancel_requested_at=timezone.now())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await told.heard.wait()
     await ledger.close()
     stored = await AgentRun.objects.aget(pk=row.pk)
@@ -186,7 +187,7 @@ async def test_a_run_hears_that_the_database_stays_locked_and_keeps_what_it_wrot
     ledger.add_run(own)
     with locked() as other:
         ledger.append(own, text(1))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await told.stalled.wait()
         assert ledger.last_error == LOCKED
         ledger.append(own, text(2))

@@ -10,6 +10,7 @@ from tests.agents.models.factories import ada, engine, run_of
 from tests.support.commands import Site
 from tests.support.runs import served
 from tests.support.script import Script, say
+from tests.support.timing import PATIENCE
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -70,7 +71,7 @@ async def test_a_run_is_cancelled_from_another_process(site: Site) -> None:
             pass
         listed = await asyncio.to_thread(site.manage, "runs")
         stopped = await asyncio.to_thread(site.manage, "cancel", listed.stdout.split()[0])
-        output, errors = await asyncio.to_thread(process.communicate, timeout=30)
+        output, errors = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
     assert "is being stopped" in stopped.stdout, stopped.stderr
     assert process.returncode == 130, errors
     assert json.loads(output.splitlines()[-1])["termination_reason"] == "user_cancelled"

@@ -25,6 +25,7 @@ from agents.runtime.recovery import sweep
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, asked, followed
 from tests.support.script import call, say
 from tests.support.scripted_model import Item, ScriptedModel
+from tests.support.timing import PATIENCE
 from tests.support.tools import FakeTools, hangs
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -235,7 +236,7 @@ async def test_what_sqlite_logged_is_moved_into_its_file_apart_from_commits(
         assert await asyncio.to_thread(holds, file, words.encode())
 
 
-def holds(file: Path, words: bytes, patience: float = 10.0) -> bool:
+def holds(file: Path, words: bytes, patience: float = PATIENCE) -> bool:
     """Whether a file has these words, soon."""
     until = time.monotonic() + patience
     while not (found := words in file.read_bytes()) and time.monotonic() < until:

@@ -1,11 +1,11 @@
 """Text of web pages: what is kept, in which form, and how long it takes whatever is in them."""
 
-import time
 from collections.abc import Callable
 
 import pytest
 
 from agents.tools.page_text import MAX_LINKS, extract_page
+from tests.support.timing import least_cpu_seconds
 
 URL = "https://docs.example/guide/tides.html"
 PAGE = """<!doctype html>
@@ -145,11 +145,6 @@ def test_a_page_eight_times_as_long_takes_about_eight_times_as_long(
     build: Callable[[int], str],
 ) -> None:
     """With a tree, or a pattern that goes back, it would take sixty times as long."""
-    small = min(_time(build(SIZE)) for _ in range(3))
-    assert _time(build(8 * SIZE)) < 20 * small + 0.02
-
-
-def _time(source: str) -> float:
-    began = time.thread_time()
-    extract_page(source, URL)
-    return time.thread_time() - began
+    small, large = build(SIZE), build(8 * SIZE)
+    most = 20 * least_cpu_seconds(lambda: extract_page(small, URL), tries=3) + 0.02
+    assert least_cpu_seconds(lambda: extract_page(large, URL), enough=most) < most

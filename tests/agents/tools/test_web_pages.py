@@ -13,6 +13,7 @@ from agents.tools.definition import ToolFailed, ToolRefused
 from agents.tools.web_hosts import INTERNET_ONLY, WebHosts
 from agents.tools.web_pages import MAX_BYTES, WebPages, decode_body, find_codec
 from tests.agents.tools.test_web_hosts import ELSEWHERE, INSIDE
+from tests.support.timing import PATIENCE
 from tests.support.web_server import HOST, Answer, WebServer, page, redirect
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\n"
@@ -172,7 +173,7 @@ async def _drip_head() -> AsyncIterator[bytes]:
 
 async def _silence() -> AsyncIterator[bytes]:
     yield b""
-    await asyncio.sleep(5)
+    await asyncio.sleep(PATIENCE)
 
 
 @pytest.mark.parametrize("answer", [_drip, _drip_head, _silence])
@@ -182,7 +183,7 @@ async def test_a_server_that_takes_its_time_has_only_so_much_of_it(
     began = time.monotonic()
     with pytest.raises(ToolFailed, match=r"did not arrive within 0\.15 s"):
         await fetch(answer, seconds=0.15)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < PATIENCE / 2
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import httpx
 from tests.support.script import Script, Step
 from tests.support.server import Server, prepare, serving
 from tests.support.threaded_endpoint import Stage
+from tests.support.timing import PATIENCE
 
 SETTINGS = "tests.chat.api.settings"
-PATIENCE = httpx.Timeout(30)
 _numbers = count(1)
 
 

@@ -13,6 +13,7 @@ from chat.services import ask
 from tests.chat.api.api_client import Caller, refusal
 from tests.chat.factories import started
 from tests.chat.page_client import Valve
+from tests.support.timing import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -99,7 +100,7 @@ async def test_what_is_deleted_is_gone_until_it_is_restored(ada: Caller) -> None
 async def test_deleting_stops_what_is_going_on(ada: Caller) -> None:
     ada.chat.model.steps.append(Valve("never").items())
     asked = asyncio.create_task(ada("POST", "oracle", json={"question": "Long?"}))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while (run := await AgentRun.objects.afirst()) is None:  # noqa: ASYNC110  # it says nothing by itself
             await asyncio.sleep(0.01)
     listed = (await ada("GET", "conversations")).json()["conversations"]

@@ -11,8 +11,9 @@ from websockets.typing import Origin
 
 from chat.close_codes import NOT_ALLOWED
 from tests.chat.api.site import Site, events, text_of
-from tests.chat.api.test_server import PATIENCE, rest, until
+from tests.chat.api.test_server import rest, until
 from tests.support.threaded_endpoint import held
+from tests.support.timing import PATIENCE
 
 pytestmark = pytest.mark.ci
 ORIGIN = Origin("http://127.0.0.1")

@@ -18,6 +18,7 @@ from chat.models import Conversation
 from tests.chat.api.api_client import Caller, refusal
 from tests.chat.page_client import Valve
 from tests.support.script import call, say
+from tests.support.timing import PATIENCE
 from tests.support.tools import FakeTools, with_context
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -182,7 +183,7 @@ async def test_a_second_question_in_a_conversation_waits_for_the_first(ada: Call
 
 
 async def until_started(number: int = 1) -> AgentRun:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         while await AgentRun.objects.filter(outcome=None).acount() < number:  # noqa: ASYNC110  # it says nothing by itself
             await asyncio.sleep(0.01)
     found = await AgentRun.objects.filter(outcome=None).afirst()

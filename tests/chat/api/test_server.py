@@ -12,9 +12,9 @@ from tests.chat.api.site import Event, Program, Site, events, text_of
 from tests.support.script import call, say
 from tests.support.server import manage
 from tests.support.threaded_endpoint import Stage, held
+from tests.support.timing import PATIENCE
 
 READERS = 100
-PATIENCE = 20.0
 ASK = {"question": "What is it?"}
 
 
@@ -87,8 +87,10 @@ async def test_whoever_leaves_ends_nothing(program: Program) -> None:
         async with client.stream("POST", "oracle/stream", json=ASK) as got:
             run_id = got.headers["oracle-run"]
             await until(events(got), "Half")
-        with pytest.raises(httpx.ReadTimeout):
-            await client.post("oracle", json={"question": "And whole?"}, timeout=1.0)
+        leaving = asyncio.create_task(client.post("oracle", json={"question": "And whole?"}))
+        while len((await client.get("conversations")).json()["conversations"]) < 2:
+            pass
+        leaving.cancel()
         for gate in gates:
             gate.open()
         run = await ended(client, run_id)
@@ -107,7 +109,7 @@ async def test_a_run_is_stopped_from_outside_its_stream(program: Program) -> Non
         begun = time.monotonic()
         answer = await client.post(f"oracle/runs/{got.headers['oracle-run']}/cancel")
         seen += await rest(stream)
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < PATIENCE / 2
     assert answer.json()["reason"] == "user_cancelled"
     assert [each.event for each in seen[-2:]] == ["error", "done"]
     assert seen[-1].chunk["outcome"] == "cancelled"
@@ -143,7 +145,7 @@ async def test_a_hundred_readers_take_no_threads(program: Program) -> None:
         begun = time.monotonic()
         assert (await client.get(f"{program.site.server.address}/sign-in/")).status_code == 200
         assert (await client.get("conversations")).status_code == 200
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < PATIENCE / 2
         gate.open()
         rests = await asyncio.gather(*(rest(reader) for reader in readers))
     stored = program.stored()
@@ -215,7 +217,7 @@ async def stops_in_peace(program: Program) -> None:
         await until(stream, "Half of it, ")
         begun = time.monotonic()
         assert await asyncio.to_thread(server.stop) == 0
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < PATIENCE / 2
         with suppress(httpx.RemoteProtocolError):
             last = (await rest(stream))[-1]
             assert last.chunk["termination_reason"] == "interrupted"

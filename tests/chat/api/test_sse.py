@@ -19,6 +19,7 @@ from chat.api.errors import ApiError
 from tests.agents.projects.people import person
 from tests.chat.api.api_client import Caller
 from tests.chat.page_client import Valve
+from tests.support.timing import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,7 +37,7 @@ async def going(ada: Caller) -> AsyncIterator[AgentRun]:
 
 async def until(stream: AsyncIterator[bytes], wanted: bytes) -> bytes:
     got = b""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         async for part in stream:
             got += part
             if wanted in part:

@@ -24,6 +24,7 @@ from tests.chat.page_client import Valve
 from tests.chat.sockets import Site, Socket, signed_in, site
 from tests.support.hostile import json_suite
 from tests.support.script import call, say
+from tests.support.timing import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -515,7 +516,7 @@ async def test_a_page_without_an_origin_is_refused() -> None:
     async with site() as here:
         cookie = [(b"cookie", f"sessionid={here.session}".encode())]
         wire = WebsocketCommunicator(application, here.address(), cookie)
-        accepted, _ = await wire.connect(timeout=5)
+        accepted, _ = await wire.connect(timeout=PATIENCE)
         assert not accepted
 
 
@@ -574,7 +575,7 @@ async def test_whoever_is_removed_is_shown_out_at_once_and_their_run_ends(
         run = await here.started(page)
         await sync_to_async(remove_member)(here.project, here.user, by=owner)
         assert await page.closed() == 4403
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await followed(here.runtime, run.pk)
         ended = await AgentRun.objects.aget(pk=run.pk)
         assert (ended.outcome, ended.reason) == ("cancelled", "user_cancelled")

@@ -20,6 +20,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.support.hostile import json_suite
 from tests.support.server import Server, free_port, manage, prepare, serving
+from tests.support.timing import PATIENCE
 
 PASSWORD = "correct horse battery"
 PEOPLE = """
@@ -113,7 +114,7 @@ async def how_closed(socket: ClientConnection) -> tuple[int | None, str]:
     """How a socket is closed, and all that was said before."""
     said = ""
     try:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 said += str(await socket.recv())
     except ConnectionClosed:
@@ -147,7 +148,7 @@ async def says(socket: ClientConnection, verb: str, **fields: Any) -> None:
 
 async def until(socket: ClientConnection, *texts: str) -> str:
     """The first frame that has one of these."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(PATIENCE):
         while True:
             frame = str(await socket.recv())
             if any(text in frame for text in texts):

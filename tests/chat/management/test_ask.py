@@ -16,6 +16,7 @@ from tests.support.commands import Site
 from tests.support.runs import served
 from tests.support.script import Fault, Script, call, say, when_tool_free
 from tests.support.threaded_endpoint import Stage
+from tests.support.timing import PATIENCE
 
 
 def chunks(output: str) -> list[dict[str, Any]]:
@@ -133,7 +134,7 @@ async def test_ctrl_c_stops_the_run_properly_and_exits_with_130(site: Site) -> N
         while '"content"' not in await asyncio.to_thread(process.stdout.readline):
             pass
         process.send_signal(signal.SIGINT)
-        output, errors = await asyncio.to_thread(process.communicate, timeout=30)
+        output, errors = await asyncio.to_thread(process.communicate, timeout=PATIENCE)
         await bench.endpoint.until(lambda: bench.endpoint.aborted == 1)
     assert process.returncode == 130, errors
     assert chunks(output)[-1]["termination_reason"] == "user_cancelled"

@@ -1,7 +1,6 @@
 """However an answer is made, the work for it stays in proportion, and so do the frames."""
 
 import re
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from chat.markdown import MarkdownStream, render, rendering
 from chat.markdown.blocks import HARD_LIMIT_CHARS, PART_CHARS, SOFT_LIMIT_CHARS
 from tests.chat.markdown.samples import ANSWER, problems, streamed, text_of, tokens
 from tests.support.dom import read
+from tests.support.timing import least_cpu_seconds
 
 SENTENCE = "The quarter closed with a small surplus, because the hire moved. "
 
@@ -82,15 +82,9 @@ def _read(work: Callable[[], object]) -> tuple[int, int]:
 def test_four_times_the_answer_takes_about_four_times_the_time(name: str) -> None:
     """Sixteen times would be quadratic; there is room for a machine that is busy."""
 
-    def seconds(size: int) -> float:
-        text = LONG[name](size)
-        began = time.process_time()
-        render(text)
-        return time.process_time() - began
-
-    seconds(1_000)
-    short = min(seconds(3_500) for _ in range(2))
-    assert min(seconds(14_000) for _ in range(2)) < 10 * short + 0.01
+    short, long = (LONG[name](size) for size in (3_500, 14_000))
+    most = 10 * least_cpu_seconds(lambda: render(short), tries=3) + 0.01
+    assert least_cpu_seconds(lambda: render(long), enough=most) < most
 
 
 @long

@@ -54,6 +54,7 @@ from tests.agents.core.factories import (
 )
 from tests.support.script import Call, Reply, call, calls, say
 from tests.support.scripted_model import Item, ScriptedModel
+from tests.support.timing import PATIENCE
 from tests.support.tools import FakeTools, returns, with_context
 from tests.support.virtual import VirtualClock, run_virtual, virtual_time
 
@@ -427,7 +428,7 @@ async def test_a_report_from_a_thread_is_heard_at_once() -> None:
     reading = asyncio.create_task(read())
     await asyncio.sleep(0)
     await asyncio.to_thread(box.put_threadsafe, "from a thread")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await heard.wait()
     await reading
     box.close()
