@@ -5,8 +5,6 @@ result stands as it is, and is shortened as any other.
 """
 
 import json
-import re
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from agents.core.messages import ToolCall, ToolOutcome, ToolSchema
@@ -24,7 +22,6 @@ OVERHEAD_TOKENS = 3_000
 """What its instructions, the tools that it is offered and its summary take."""
 MAX_SUMMARY_SHARE = 0.5
 """A summary that is longer than this part of the result is not worth its losses."""
-_CITATION = re.compile(r" ?\[([^\[\]\n]{1,512}?)(?::\d{1,7}(?:-\d{1,7})?)?\](?!\()")
 
 
 @dataclass
@@ -106,33 +103,10 @@ def build_task(question: str, call: ToolCall, content: str) -> str:
     )
 
 
-def drop_unknown_citations(summary: str, names: Collection[str], content: str) -> str:
-    """Return a summary without citations of what neither the result nor the librarian has seen."""
-    dropped = 0
-
-    def check(match: "re.Match[str]") -> str:
-        nonlocal dropped
-        path = match[1]
-        if path in names or path in content or not _looks_like_path(path):
-            return match[0]
-        dropped += 1
-        return ""
-
-    text = _CITATION.sub(check, summary)
-    if dropped:
-        text += f"\n\n[{dropped} citations were dropped: what they name does not exist.]"
-    return text
-
-
-def _looks_like_path(text: str) -> bool:
-    return "/" in text or "." in text
-
-
 def _introduce(call: ToolCall, outcome: ToolOutcome, summary: LibrarianReport) -> str:
     tokens = estimate_tokens(outcome.content)
-    text = drop_unknown_citations(summary.text, summary.cited_names, outcome.content)
     about = (
         f"[A librarian read this result of about {tokens:,} tokens and summarised it. For the "
         f"text itself, read the lines that it cites, or call {call.name} for less.]"
     )
-    return "\n\n".join(filter(None, (about, summary.introduction, text)))
+    return "\n\n".join(filter(None, (about, summary.introduction, summary.text)))

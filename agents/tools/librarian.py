@@ -14,7 +14,7 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
-from agents.core.answer_sources import Citations, get_citation_name
+from agents.core.answer_sources import get_citation_name
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import (
     Content,
@@ -24,6 +24,7 @@ from agents.core.chunks import (
     OracleStreamChunk,
     Source,
     SourceRef,
+    ToolResult,
     Turn,
 )
 from agents.core.decisions.trees.librarian import LibrarianTree
@@ -36,6 +37,7 @@ from agents.core.tasks import spawn, stop
 from agents.tools.blocking import THREADS
 from agents.tools.definition import ToolRefused
 from agents.tools.registry import tool
+from agents.tools.report_citations import cite_what_was_read, drop_unknown_citations
 
 DELEGATE_TOOL = "delegate_librarian"
 TOKEN_SHARE = 0.5
@@ -59,11 +61,6 @@ class LibrarianReport:
     text: str
     sources: tuple[SourceRef, ...]
     written_at: datetime | None = None
-
-    @property
-    def cited_names(self) -> frozenset[str]:
-        """What the places that it used are cited as."""
-        return frozenset(map(get_citation_name, self.sources))
 
     @property
     def introduction(self) -> str:
@@ -139,7 +136,7 @@ class Librarian(Service):
     ) -> "_SubagentReport":
         """Run the subagent to its end. Cancelled, it ends its own run properly first."""
         cancellation = Cancellation()
-        report = _SubagentReport(sources)
+        report = _SubagentReport(task, sources)
         consumer = spawn(self._consume(task, context, cancellation, report), "librarian")
         try:
             await asyncio.shield(consumer)
@@ -183,12 +180,14 @@ class Librarian(Service):
 class _SubagentReport:
     """The subagent's last reply, and how it ended. `sources` are those that its task holds."""
 
-    def __init__(self, sources: Iterable[SourceRef] = ()) -> None:
+    def __init__(self, task: str, sources: Iterable[SourceRef] = ()) -> None:
         self._reply: list[str] = []
         self._previous_reply = ""
         self._finished = False
         self._error = ""
         self._done: Done | None = None
+        self._seen = [task]
+        """The texts that it was given: what stands in none of them, it has made up."""
         self.sources: list[SourceRef] = list(sources)
 
     @property
@@ -207,6 +206,8 @@ class _SubagentReport:
                 self._reply.append(text)
             case Source(source=source):
                 self.sources.append(source)
+            case ToolResult(tool_result=text):
+                self._seen.append(text)
             case Error(error=error):
                 self._error = error
             case Done():
@@ -225,19 +226,12 @@ class _SubagentReport:
         if not (reply and self._finished) or done.outcome in ("failed", "cancelled"):
             why = self._error or reason.sentence
             return ToolOutcome(ok=False, content=f"The librarian has no answer. {why}")
+        names = frozenset(map(get_citation_name, self.sources))
+        reply = drop_unknown_citations(reply, names, self._seen)
         reply = cite_what_was_read(reply, self.sources)
         if done.outcome == "limited":
             reply += f"\n\n[The librarian stopped early. {reason.sentence}]"
         return ToolOutcome(ok=True, content=reply)
-
-
-def cite_what_was_read(reply: str, sources: Iterable[SourceRef]) -> str:
-    """Return a reply that names every document which was read for it, at its end if need be."""
-    citations = Citations()
-    citations.feed(reply)
-    read = dict.fromkeys(get_citation_name(s) for s in sources if s.path and s.score is None)
-    missing = ", ".join(f"[{name}]" for name in read if name not in citations.lines)
-    return f"{reply}\n\nAlso read: {missing}" if missing else reply
 
 
 @tool(timeout=None)

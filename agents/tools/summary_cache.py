@@ -24,7 +24,8 @@ from agents.vault.notes import notes_for
 MAX_SUMMARIES = 200
 """For each person; those that were not used for longest go first."""
 MAX_SUMMARY_CHARS = 40_000
-_SALT = "agents.tools.summary_cache"
+_SALT = "agents.tools.summary_cache.2"
+"""With the number of the way in which they are written: older ones may cite what nobody saw."""
 _Versions = dict[str, str]
 _Document = tuple[str, str]
 """Its kind and its path."""
@@ -118,9 +119,8 @@ def _group_places(sources: Iterable[SourceRef]) -> dict[_Document, list[_Place]]
 
 
 def _read_places(documents: Iterable[list[Any]]) -> Iterator[SourceRef]:
-    """Yield the places again; a document that was kept without them is one."""
-    for kind, path, _, *rest in documents:
-        for place in rest[0] if rest else ({},):
+    for kind, path, _, places in documents:
+        for place in places:
             yield SourceRef(path, kind, **place)
 
 

@@ -1,14 +1,30 @@
 """Long results through the real loop: the librarian reads them, the model gets its summary."""
 
 import asyncio
+from dataclasses import replace
+from itertools import count, repeat
 from typing import Any
 
 import pytest
 
 from agents.core.cancellation import Cancellation
-from agents.core.chunks import OracleStreamChunk, Source, SourceRef, ToolResult, Turn
+from agents.core.chunks import (
+    OracleStreamChunk,
+    Source,
+    SourceRef,
+    SystemMessage,
+    ToolResult,
+    Turn,
+)
 from agents.core.decisions.trees.quick import QuickTree
-from agents.core.messages import Finished, ModelError, TextDelta, ToolOutcome
+from agents.core.messages import (
+    Finished,
+    ModelError,
+    ModelRequest,
+    TextDelta,
+    TokenUsage,
+    ToolOutcome,
+)
 from agents.core.tokens import estimate_tokens
 from agents.ledger.subagents import SubagentTracker
 from agents.tools import registry
@@ -16,15 +32,14 @@ from agents.tools.delegating_runner import (
     MAX_READING,
     OVERHEAD_TOKENS,
     DelegatingRunner,
-    drop_unknown_citations,
 )
 from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import Librarian
 from tests.agents.core.factories import done, limits, play, text
 from tests.agents.tools.test_librarian import Shelf
-from tests.support.script import Call, call, calls, say
+from tests.support.script import Call, Reply, call, calls, say
 from tests.support.scripted_model import Item, Pause, ScriptedModel
-from tests.support.tools import FakeTools, returns
+from tests.support.tools import FakeTools, Tool, fails, returns, slow
 from tests.support.virtual import virtual_time
 
 FACT = "The pump failed on 14 May [log/pump.md:3]."
@@ -173,6 +188,45 @@ async def test_a_librarian_that_loops_takes_no_more_than_a_reading_should() -> N
     assert done(chunks).outcome == "completed"
 
 
+CHEAP, DEAR = TokenUsage(100, 10), TokenUsage(25_000, 100)
+CUTS: dict[str, tuple[TokenUsage, bool, Tool]] = {
+    "iterations": (CHEAP, True, lambda page: f"page {page}"),
+    "tokens": (DEAR, True, lambda page: f"page {page}"),
+    "time": (CHEAP, True, slow(40)),
+    "no_progress": (CHEAP, False, returns("page 1")),
+    "error_limit": (CHEAP, True, fails("There is no such page.")),
+}
+"""What each request of the librarian costs, whether it goes on to the next page, and its tool."""
+
+
+def keep_working(usage: TokenUsage, goes_on: bool) -> ScriptedModel:
+    pages = count() if goes_on else repeat(1)
+
+    def step(request: ModelRequest) -> Reply:
+        wraps_up = request.tool_choice == "none"
+        reply = say("Half a summary.") if wraps_up else call("look", page=next(pages))
+        return replace(reply, usage=usage)
+
+    return ScriptedModel([], then=step)
+
+
+@virtual_time
+@pytest.mark.parametrize("cut", CUTS)
+async def test_a_librarian_that_is_cut_by_a_limit_leaves_the_result(cut: str) -> None:
+    usage, goes_on, tool = CUTS[cut]
+    librarian = Librarian(keep_working(usage, goes_on), FakeTools({"look": tool}))
+    runner = DelegatingRunner(FakeTools({"look": returns(LONG)}), librarian, ASKED)
+    model = ScriptedModel([call("look"), say("On 14 May.")])
+    chunks = await play(model, runner, question=ASKED, config=BUDGET)
+    ending = [c for c in chunks if isinstance(c, SystemMessage) and c.parent][-1]
+    assert cut in (ending.system_type, ending.metadata["limit_type"])
+    assert ending.system_type != "limit_warning"
+    assert (result_in(chunks).given, result_in(chunks).unfinished) == ("", True)
+    assert FACT in told(model)
+    assert "Half" not in told(model)
+    assert done(chunks).outcome == "completed"
+
+
 @virtual_time
 async def test_a_librarian_that_brought_nothing_is_not_asked_again() -> None:
     librarian = ScriptedModel([[Pause(10_000)]])
@@ -227,7 +281,7 @@ async def test_a_citation_of_what_nobody_saw_does_not_reach_the_model() -> None:
     _, model = await run_with(ScriptedModel([say(f"{FACT} And [made/up.md:1].")]))
     assert "made/up.md" not in told(model)
     assert "[log/pump.md:3]" in told(model)
-    assert "1 citations were dropped" in told(model)
+    assert "1 citation was dropped" in told(model)
 
 
 @virtual_time
@@ -279,17 +333,6 @@ async def test_progress_compares_the_results_themselves() -> None:
     model = ScriptedModel([*[call("look")] * 3, say("So.")])
     chunks = await play(model, delegating(librarian), question=ASKED, config=BUDGET)
     assert done(chunks).termination_reason == "no_progress"
-
-
-def test_citations_of_what_nobody_saw_are_dropped_and_told() -> None:
-    summary = "It failed [log/pump.md:3], was mended [made/up.md:9] [see below] [1]."
-    checked = drop_unknown_citations(summary, {"log/pump.md"}, "")
-    assert checked.startswith("It failed [log/pump.md:3], was mended [see below] [1].")
-    assert "1 citations were dropped" in checked
-
-
-def test_a_path_that_stands_in_the_result_may_be_cited() -> None:
-    assert drop_unknown_citations("[a/b.md:1]", set(), "1. a/b.md:1 x") == "[a/b.md:1]"
 
 
 @virtual_time

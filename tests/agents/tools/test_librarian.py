@@ -77,8 +77,9 @@ def of_subagents(chunks: list[OracleStreamChunk]) -> list[OracleStreamChunk]:
 @virtual_time
 async def test_it_hands_back_its_last_reply_only() -> None:
     first = Reply(text="Let me look.", calls=(Call("look", {}),))
+    tools = FakeTools({"look": returns("found in a.md")})
     with ScriptedModel([first, say("The engine has two rings [a.md].")]) as model:
-        outcome = await report(model)
+        outcome = await report(model, tools)
     assert outcome == ToolOutcome(ok=True, content="The engine has two rings [a.md].")
 
 
@@ -95,6 +96,16 @@ async def test_it_names_every_document_that_it_read() -> None:
     look = FakeTools({"look": lambda: ToolOutcome(True, "It is high.", sources=places)})
     outcome = await report(ScriptedModel([call("look"), say("High [plan/a.md:3].")]), look)
     assert outcome.content == "High [plan/a.md:3].\n\nAlso read: [plan/b.md], [thread:talk]"
+
+
+@virtual_time
+async def test_what_it_cites_and_never_saw_is_dropped_and_told() -> None:
+    """Seen is what its task names and what its tools returned."""
+    steps = [call("look"), say("So [a.md:2] [plan/b.md], or so [made/up.md:1].")]
+    librarian = Librarian(ScriptedModel(steps), FakeTools({"look": returns("1. a.md:2 (score 1)")}))
+    outcome = await librarian.run_task("Read plan/b.md.", context())
+    assert outcome.content.startswith("So [a.md:2] [plan/b.md], or so.")
+    assert "1 citation was dropped" in outcome.content
 
 
 @virtual_time

@@ -9,7 +9,8 @@ from agents.core.chunks import SourceRef
 from agents.models import LibrarianSummary, Project
 from agents.projects.members import remove_member
 from agents.projects.services import create_project
-from agents.tools.summary_cache import MAX_SUMMARIES, SummaryCache, sign
+from agents.tools import summary_cache
+from agents.tools.summary_cache import MAX_SUMMARIES, SummaryCache
 from agents.vault import notes
 from agents.vault.author import Author
 from agents.vault.threads import NewEntry, push_entry, withdraw_entries
@@ -70,16 +71,6 @@ def test_a_database_that_sorts_the_names_of_places_changes_nothing(cache: Summar
     assert found.sources == (place,)
 
 
-def test_a_summary_that_was_kept_without_its_places_is_still_good(cache: SummaryCache) -> None:
-    row = LibrarianSummary.objects.get()
-    row.documents = [document[:3] for document in row.documents]
-    row.signature = sign(row)
-    row.save()
-    found = cache.find(TASK)
-    assert found is not None
-    assert found.sources == (SourceRef("log/pump.md", "vault"),)
-
-
 def test_a_changed_note_makes_it_void(cache: SummaryCache, project: Project, ada: User) -> None:
     notes.save_note(project.pk, "log/pump.md", "On 15 May.", Author.person(ada.pk))
     assert cache.find(TASK) is None
@@ -105,6 +96,16 @@ def test_a_row_that_was_changed_is_not_believed(cache: SummaryCache, field: str)
     assert other is not None
     forge(lambda row: setattr(row, field, "0" * 64))
     assert cache.find(TASK) is None
+
+
+def test_a_row_that_was_written_in_an_older_way_is_written_again(
+    cache: SummaryCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(summary_cache, "_SALT", "agents.tools.summary_cache")
+        cache.store(TASK, "Made up [no/such.md].", [NOTE])
+    assert cache.find(TASK) is None
+    assert not LibrarianSummary.objects.exists()
 
 
 def test_a_row_of_another_project_is_not_believed(

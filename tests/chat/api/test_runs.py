@@ -132,6 +132,43 @@ async def test_what_a_subagent_did_not_finish_is_in_no_later_stream(ada: Caller)
     assert half not in run.text + exported.text
 
 
+LONG = "A line of the log.\n" * 300
+SHORT = "All is well [log.md:1]."
+
+
+async def test_what_the_model_got_instead_of_a_result_is_told_beside_it(ada: Caller) -> None:
+    """In the stream, where the result also stands before its summary, and in both exports."""
+
+    async def look(call: ToolCall, context: ToolContext) -> ToolOutcome:
+        context.keep(ToolOutcome(ok=True, content=LONG, unfinished=True))
+        return ToolOutcome(ok=True, content=LONG, given=SHORT)
+
+    ada.chat.world.fakes = FakeTools({"look": with_context(look)})
+    ada.chat.model.steps.extend([call("look"), say("It is well.")])
+    response = await ada("POST", "oracle/stream", json={"question": "Is all well?"})
+    chunks = parsed(response.text)
+    assert [chunk["seq"] for chunk in chunks] == list(range(1, len(chunks) + 1))
+    told = [(c["type"], c["tool_result"], c.get("given")) for c in chunks if "tool_result" in c]
+    assert told == [("kept_result", LONG, None), ("tool_result", LONG, SHORT)]
+    export = f"conversations/{response.headers['oracle-conversation']}/export"
+    (exchange,) = (await ada("GET", export)).json()["exchanges"]
+    (called,) = exchange["tool_calls"]
+    assert (called["result"], called["given"]) == (LONG, SHORT)
+    document = (await ada("GET", export, params={"format": "md"})).text
+    assert document.count(LONG.strip()) == 1
+    assert f"The model got this summary:\n\n```text\n{SHORT}\n```" in document
+
+
+async def test_a_result_that_nobody_summarised_has_no_summary(ada: Caller) -> None:
+    ada.chat.model.steps.extend([call("look"), say("Found.")])
+    response = await ada("POST", "oracle/stream", json={"question": "What is it?"})
+    assert not any(c["type"] == "kept_result" or "given" in c for c in parsed(response.text))
+    export = f"conversations/{response.headers['oracle-conversation']}/export"
+    (exchange,) = (await ada("GET", export)).json()["exchanges"]
+    assert "given" not in exchange["tool_calls"][0]
+    assert "summary" not in (await ada("GET", export, params={"format": "md"})).text
+
+
 async def test_the_next_question_follows_or_branches(ada: Caller) -> None:
     first = (await ada("POST", "oracle", json={"question": "One?"})).json()
     key = first["conversation_id"]

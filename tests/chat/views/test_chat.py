@@ -1,5 +1,6 @@
 """Pages over HTTP: who sees which, and what hostile addresses do."""
 
+from dataclasses import replace
 from typing import Any, cast
 from uuid import uuid4
 
@@ -325,6 +326,13 @@ def test_a_long_result_is_cut_until_somebody_asks_for_all_of_it() -> None:
     talk = with_calls(called("c0"), result("c0", text="x" * (PREVIEW_CHARS + 1) + "END"))
     assert "END" not in call_page(talk, 0)
     assert "END" in call_page(talk, 0, "?all")
+
+
+def test_a_call_whose_result_was_summarised_shows_what_the_model_got_and_the_result() -> None:
+    ended = replace(result("c0", text="a long <i> story"), given="a short <b> one")
+    shown = call_page(with_calls(called("c0"), ended), 0)
+    assert "Summary, which the model got" in shown
+    assert shown.index("a short &lt;b&gt; one") < shown.index("a long &lt;i&gt; story")
 
 
 def test_a_call_that_has_not_ended_says_so() -> None:
