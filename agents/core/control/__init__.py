@@ -2,8 +2,9 @@
 
 `problems` says what is wrong with a text and where, `expression` reads one line of a small part of
 Python, `kinds` are what its values can be, and `language` is what a use of it allows. `toml` reads
-files that hold expressions and says where in them a mistake stands. `events` are
-the names of what can happen, and `event_stream` finds them in a run's chunks.
+files that hold expressions and says where in them a mistake stands. `events` are the names of what
+can happen, `event_stream` finds them in a run's chunks, and `facts` is what is known of the run
+when one happens.
 """
 
 from agents.core.control.evaluation import Unanswerable

@@ -1,0 +1,212 @@
+"""What may be known of a run so far: one fold over its chunks, the same live and from rows.
+
+Texts of results are not in it, only their sizes, and how errors begin: so it is cheap, and what a
+rule looks at can be told from a stored run.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.core.chunks import ContextUpdate, OracleStreamChunk, Source, Turn
+from agents.core.config import LIMITS, AgentConfig
+from agents.core.control.event_stream import EventStream
+from agents.core.control.events import EVENT_TYPES, AgentEvent
+from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind, RecordKind
+
+RESULT_EVENTS = frozenset({"tool.call.success", "tool.call.failure", "tool.call.timeout"})
+OWN_PREFIX = "x."
+"""How the names of events begin that rules emit."""
+
+_RESULT_FIELDS = {
+    "success": TRUTH,
+    "error": TEXT,
+    "duration_ms": NUMBER,
+    "size": NUMBER,
+}
+RESULT = RecordKind("result", {"tool_name": TEXT, **_RESULT_FIELDS})
+TOOL = RecordKind(
+    "history.tools",
+    {"name": TEXT, "arguments": MapKind(ANY), **_RESULT_FIELDS, "turn": NUMBER},
+)
+TURN = RecordKind(
+    "turn",
+    {
+        "number": NUMBER,
+        "iteration_count": NUMBER,
+        "iteration_usage": NUMBER,
+        "token_usage": NUMBER,
+        "context_usage": NUMBER,
+        "time_usage": NUMBER,
+        "elapsed": NUMBER,
+        "is_wrap_up": TRUTH,
+        "answered": TRUTH,
+    },
+)
+HISTORY = RecordKind(
+    "history",
+    {
+        "message_count": NUMBER,
+        "tools": ListKind(TOOL),
+        "calls": MapKind(NUMBER),
+        "failures": MapKind(NUMBER),
+        "total_tool_calls": NUMBER,
+        "total_failures": NUMBER,
+        "sources": ListKind(TEXT),
+    },
+)
+USER = RecordKind(
+    "user", {"id": TEXT, "settings": RecordKind("user.settings", dict.fromkeys(LIMITS, NUMBER))}
+)
+PROJECT = RecordKind("project", {"id": TEXT, "note_count": NUMBER, "settings": MapKind(ANY)})
+
+
+def _writes_nothing(tool: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunBackground:
+    """What is known of a run before it begins."""
+
+    config: AgentConfig = field(default_factory=AgentConfig)
+    """The limits in force."""
+    user_id: str = ""
+    project_id: str = ""
+    note_count: int = 0
+    project_settings: Mapping[str, Any] = field(default_factory=dict)
+    writes: Callable[[str], bool] = _writes_nothing
+    """Whether a tool of that name changes anything."""
+
+
+class Facts:
+    """Takes in the chunks of one run, in order. What a subagent does is no fact of the run."""
+
+    def __init__(self, background: RunBackground) -> None:
+        self._background = background
+        self._events = EventStream()
+        self._began: int | None = None
+        self._tokens = 0
+        self._arguments: dict[str, Any] = {}
+        self._paths: set[str] = set()
+        self.turn: dict[str, Any] = {
+            **dict.fromkeys(TURN.fields, 0),
+            "is_wrap_up": False,
+            "answered": False,
+        }
+        self.history: dict[str, Any] = {
+            "message_count": 1,
+            "tools": [],
+            "calls": {},
+            "failures": {},
+            "total_tool_calls": 0,
+            "total_failures": 0,
+            "sources": [],
+        }
+        limits = background.config.model_dump()
+        self._user = {"id": background.user_id, "settings": limits}
+        self._project = {
+            "id": background.project_id,
+            "note_count": background.note_count,
+            "settings": background.project_settings,
+        }
+        self._folds: Mapping[type[Any], Callable[[Any], None]] = {
+            ContextUpdate: self._fold_context,
+            Source: self._fold_source,
+            Turn: self._fold_turn,
+        }
+
+    def feed(self, chunk: OracleStreamChunk) -> list[AgentEvent]:
+        """Return what the next chunk records; the facts are then those after it."""
+        if self._began is None:
+            self._began = _to_milliseconds(chunk.at)
+        if (fold := self._folds.get(type(chunk))) is not None and not chunk.parent:
+            fold(chunk)
+        events = self._events.feed(chunk)
+        for event in events:
+            if event.name in RESULT_EVENTS:
+                self._add_result(event)
+            elif event.name == "tool.call.pending":
+                self._arguments[event.payload["id"]] = event.payload["arguments"]
+        return events
+
+    def build_context(self, event: AgentEvent) -> dict[str, Any]:
+        """Return the facts by their names, as they are while an event is looked at."""
+        elapsed = (_to_milliseconds(event.at) - (self._began or 0)) / 1000
+        self.turn["elapsed"] = elapsed
+        self.turn["time_usage"] = elapsed / self._background.config.timeout_seconds
+        return {
+            "turn": self.turn,
+            "history": self.history,
+            "user": self._user,
+            "project": self._project,
+            "event": self._describe_event(event),
+            "result": _describe_result(event) if event.name in RESULT_EVENTS else None,
+        }
+
+    def _describe_event(self, event: AgentEvent) -> dict[str, Any]:
+        payload = event.payload
+        if event.name.startswith("tool.call."):
+            payload = {**payload, "writes": self._background.writes(payload["tool"])}
+        is_own = event.name not in EVENT_TYPES
+        return {
+            "type": event.name,
+            "source": "rule" if is_own else event.source,
+            "severity": "info" if is_own else event.severity,
+            "payload": payload,
+        }
+
+    # -- the fold ---------------------------------------------------------------------------------
+
+    def _fold_context(self, chunk: ContextUpdate) -> None:
+        window = chunk.max_context_tokens
+        self.turn["context_usage"] = chunk.context_tokens / window if window else 0
+
+    def _fold_source(self, chunk: Source) -> None:
+        if (path := chunk.source.path) and path not in self._paths:
+            self._paths.add(path)
+            self.history["sources"].append(path)
+
+    def _fold_turn(self, chunk: Turn) -> None:
+        turn, config = self.turn, self._background.config
+        turn["number"], turn["is_wrap_up"] = chunk.number, chunk.wrap_up is not None
+        turn["answered"] = chunk.phase == "end" and chunk.finish_reason == "stop"
+        if chunk.phase == "start":
+            return
+        self._tokens += chunk.prompt_tokens + chunk.completion_tokens + chunk.subagent_tokens
+        turn["iteration_count"] += chunk.answered
+        turn["iteration_usage"] = turn["iteration_count"] / config.max_iterations
+        turn["token_usage"] = self._tokens / config.token_budget
+        self.history["message_count"] += chunk.answered
+
+    def _add_result(self, event: AgentEvent) -> None:
+        history, result = self.history, _describe_result(event)
+        tool = result.pop("tool_name")
+        arguments = self._arguments.pop(event.payload["id"], None)
+        history["tools"].append(
+            {"name": tool, "arguments": arguments, **result, "turn": self.turn["number"]}
+        )
+        history["message_count"] += 1
+        history["total_tool_calls"] += 1
+        history["calls"][tool] = history["calls"].get(tool, 0) + 1
+        if not result["success"]:
+            history["total_failures"] += 1
+            history["failures"][tool] = history["failures"].get(tool, 0) + 1
+
+
+def _describe_result(event: AgentEvent) -> dict[str, Any]:
+    payload = event.payload
+    return {
+        "tool_name": payload["tool"],
+        "success": event.name == "tool.call.success",
+        "error": payload.get("error", ""),
+        "duration_ms": payload["duration_ms"],
+        "size": payload["size"],
+    }
+
+
+def _to_milliseconds(at: float) -> int:
+    """Return a moment as it is stored, cut to milliseconds: rows know no finer."""
+    part, whole = math.modf(at)
+    return int(whole) * 1000 + round(part * 1_000_000) // 1000
