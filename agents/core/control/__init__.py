@@ -1,9 +1,10 @@
 """What happens in a run, by name, and what people may write about it. Pure.
 
 `problems` says what is wrong with a text and where, `expression` reads one line of a small part of
-Python, `kinds` are what its values can be, and `language` is what a use of it allows. `toml` reads
-files that hold expressions and says where in them a mistake stands. `events` are the names of what
-can happen, `event_stream` finds them in a run's chunks, and `facts` is what is known of the run
+Python, `kinds` are what its values can be, and `language` is what a use of it allows. `condition`
+is one that holds or tells what did not, `template` a sentence with fields, and `toml` reads files
+that hold all of these and says where in them a mistake stands. `events` are the names of what can
+happen, `event_stream` finds them in a run's chunks, and `facts` is what is known of the run
 when one happens.
 """
 

@@ -18,7 +18,7 @@ from agents.core.control.kinds import ANY, NOTHING, ValueKind, fits
 from agents.core.control.language import Language
 from agents.core.control.problems import PlacedProblem
 
-_TOO_DEEP = "this is nested too deeply"
+TOO_DEEP = "this is nested too deeply"
 
 
 class InvalidExpression(Exception):
@@ -43,18 +43,18 @@ class Expression:
         try:
             return self._run(Evaluation(values, self._max_steps))
         except RecursionError:
-            raise Unanswerable((1, 1), _TOO_DEEP) from None
+            raise Unanswerable((1, 1), TOO_DEEP) from None
 
 
 def parse_expression(text: str, language: Language, wanted: ValueKind = ANY) -> Expression:
     """Read an expression whose value is of the wanted kind. Raises InvalidExpression."""
-    source = _Source(text)
+    source = ExpressionSource(text)
     body = source.parse(language)
     compiler = Compiler(language, source.find_place)
     try:
         part = compiler.compile(body)
     except RecursionError:
-        raise InvalidExpression([PlacedProblem(1, 1, _TOO_DEEP)]) from None
+        raise InvalidExpression([PlacedProblem(1, 1, TOO_DEEP)]) from None
     if not compiler.problems and not _is_wanted(part.kind, wanted):
         message = f"{wanted.name} is wanted here, not {part.kind.name}"
         compiler.problems.append(PlacedProblem(*source.find_place(body), message))
@@ -68,7 +68,7 @@ def _is_wanted(kind: ValueKind, wanted: ValueKind) -> bool:
     return wanted == ANY or (kind != NOTHING and fits(kind, wanted))
 
 
-class _Source:
+class ExpressionSource:
     """The text of an expression: its syntax tree, and where each part of it stands."""
 
     def __init__(self, text: str) -> None:
@@ -96,6 +96,10 @@ class _Source:
         if count_parts(tree) > language.max_parts:
             self._refuse(1, 0, f"the expression has more than {language.max_parts} parts")
         return tree
+
+    def get_text(self, node: ast.expr) -> str:
+        """Return a part as it was written."""
+        return ast.get_source_segment(self._body, node) or ""
 
     def find_place(self, node: ast.expr) -> tuple[int, int]:
         """Return the line and the column of a part. Python counts the latter in bytes."""

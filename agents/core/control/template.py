@@ -1,0 +1,88 @@
+"""Sentences with fields: `{tool} failed: {error}`. No attributes, no indexes, no padding.
+
+Python's own `str.format` gives access to all of these, so it is not used on what people wrote.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from agents.core.control.kinds import NUMBER, ValueKind, fits
+from agents.core.control.problems import PlacedProblem, suggest_name
+
+MAX_FIELD_LENGTH = 120
+FORMATS = (",", "g", ".1f")
+_FIELD = re.compile(r"\{([^{}]*)\}")
+_STRAY = re.compile(r"[{}]")
+
+
+class InvalidTemplate(Exception):
+    """A text is not a template for these fields. `problems` has at least one, by place."""
+
+    def __init__(self, problems: list[PlacedProblem]) -> None:
+        self.problems = tuple(sorted(set(problems)))
+        super().__init__("; ".join(map(str, self.problems)))
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text that was read: words and fields in turn, each field with its format."""
+
+    text: str
+    _parts: tuple[str | tuple[str, str], ...]
+
+    def render(self, values: Mapping[str, Any]) -> str:
+        """Return the text with its fields filled in, each on one line and no longer than others."""
+        return "".join(
+            part if isinstance(part, str) else _format_value(values.get(part[0]), part[1])
+            for part in self._parts
+        )
+
+
+def parse_template(text: str, fields: Mapping[str, ValueKind] | None = None) -> Template:
+    """Read a template; without `fields`, any field may be named. Raises InvalidTemplate."""
+    problems: list[PlacedProblem] = []
+    parts: list[str | tuple[str, str]] = []
+    at = 0
+    for found in _FIELD.finditer(text):
+        parts.append(text[at : found.start()])
+        name, _, how = found[1].partition(":")
+        if problem := _check_field(name, how, fields):
+            problems.append(_place_problem(text, found.start(), problem))
+        parts.append((name, how))
+        at = found.end()
+    parts.append(text[at:])
+    plain = _FIELD.sub(lambda found: "_" * len(found[0]), text)
+    for stray in _STRAY.finditer(plain):
+        problems.append(_place_problem(text, stray.start(), "this bracket has no partner"))
+    if problems:
+        raise InvalidTemplate(problems)
+    return Template(text, tuple(part for part in parts if part))
+
+
+def _check_field(name: str, how: str, fields: Mapping[str, ValueKind] | None) -> str:
+    """Return what is wrong with a field, or nothing."""
+    if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
+        return f"{name[:80]!r} is not the name of a field"
+    if fields is not None and name not in fields:
+        return f"there is no field {name!r}{suggest_name(name, fields)}"
+    if how and how not in FORMATS:
+        return f"a field is written {{{name}}}, or with one of {', '.join(FORMATS)} after a colon"
+    if how and fields is not None and not fits(fields[name], NUMBER):
+        return f"{name} is {fields[name].name}, and only numbers have a format"
+    return ""
+
+
+def _place_problem(text: str, offset: int, message: str) -> PlacedProblem:
+    before = text[:offset]
+    return PlacedProblem(before.count("\n") + 1, offset - before.rfind("\n"), message)
+
+
+def _format_value(value: Any, how: str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return format(value, how) if how else str(value)
+    shown = " ".join(str(value).split()) if value is not None else ""
+    return shown if len(shown) <= MAX_FIELD_LENGTH else f"{shown[: MAX_FIELD_LENGTH - 1]}…"

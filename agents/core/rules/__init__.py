@@ -1,0 +1,5 @@
+"""Rules that people write: when something happens and a condition holds, do a little. Pure.
+
+`reader` reads one from TOML, `vocabulary` is what it may name, `engine` says which rules fire on an
+event and what they do, and `dry_run` tells what a rule would have done in a run that is over.
+"""

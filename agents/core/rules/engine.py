@@ -1,0 +1,247 @@
+"""Which rules fire on an event, and what they do. Pure: it says what is to be done, and does none.
+
+No set of rules makes a run endless: a rule never sees an event that it had a part in, chains are
+short, and every rule and every run have only so many firings.
+"""
+
+import json
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from agents.core.control import Unanswerable
+from agents.core.control.condition import FalsePart
+from agents.core.control.events import AgentEvent
+from agents.core.control.facts import OWN_PREFIX, Facts
+from agents.core.rules.rule import (
+    AskAgain,
+    EmitEvent,
+    Log,
+    Notify,
+    Rule,
+    RuleAction,
+    SetState,
+    StopRun,
+    Withhold,
+    encode_value,
+)
+from agents.core.rules.vocabulary import is_own_event, match_events
+
+MAX_RULES = 100
+MAX_FIRINGS = 20
+"""Of one rule in one run."""
+MAX_EFFECTS = 100
+"""Of all rules in one run."""
+MAX_CHAIN = 3
+"""Rules that may have led to an event, one by the other."""
+MAX_FAILURES = 3
+"""After so many, a broken rule is off for the rest of the run."""
+MAX_STATE_KEYS = 50
+_NO_STATES: Mapping[str, Mapping[str, Any]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One action of a rule that fired, and what it says or changes in words."""
+
+    action: RuleAction
+    words: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Firing:
+    """A rule that fired: on which event, in which turn, after which other rules."""
+
+    rule: Rule
+    event: str
+    seq: int
+    turn: int
+    effects: tuple[Effect, ...]
+    chain: tuple[str, ...] = ()
+
+    @property
+    def is_shadow(self) -> bool:
+        """Whether it is only recorded."""
+        return self.rule.mode == "shadow"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleFailure:
+    """A rule that could not say whether it fires, or do what it says; and whether it is off now."""
+
+    rule: Rule
+    event: str
+    seq: int
+    turn: int
+    problem: str
+    is_off: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NotFired:
+    """Why a rule did not fire when it last looked."""
+
+    seq: int
+    turn: int
+    part: FalsePart
+
+
+class RuleEngine:
+    """The rules in force in one run, what each has done so far, and what each remembers."""
+
+    def __init__(
+        self, rules: Iterable[Rule], states: Mapping[str, Mapping[str, Any]] = _NO_STATES
+    ) -> None:
+        in_force = [rule for rule in rules if rule.mode != "off"]
+        self._rules = sorted(in_force, key=lambda rule: -rule.priority)[:MAX_RULES]
+        self.states = {rule.id: dict(states.get(rule.id, {})) for rule in self._rules}
+        """What each rule remembers, by its id."""
+        self.why_not: dict[str, NotFired] = {}
+        """Why rules did not fire when they last looked, by their ids."""
+        self._firings = dict.fromkeys(self.states, 0)
+        self._failures = dict.fromkeys(self.states, 0)
+        self._effects = 0
+        self._has_asked_again = False
+        self._listeners: dict[str, tuple[Rule, ...]] = {}
+
+    def feed(self, facts: Facts, event: AgentEvent) -> list[Firing | RuleFailure]:
+        """Return what the rules do about an event and about what they emit, in order."""
+        if event.name.startswith(OWN_PREFIX):  # it was looked at when it was made
+            return []
+        found: list[Firing | RuleFailure] = []
+        events: deque[tuple[AgentEvent, tuple[str, ...]]] = deque([(event, ())])
+        while events:
+            heard, chain = events.popleft()
+            for outcome in self._look(facts, heard, chain):
+                found.append(outcome)
+                if isinstance(outcome, Firing) and not outcome.is_shadow:
+                    events.extend(_emit_events(outcome, heard))
+        return found
+
+    def _look(
+        self, facts: Facts, event: AgentEvent, chain: tuple[str, ...]
+    ) -> Iterable[Firing | RuleFailure]:
+        listeners = self._find_listeners(event.name)
+        if not listeners:
+            return
+        context = facts.build_context(event)
+        for rule in listeners:
+            if rule.id not in chain and not self._is_spent(rule):
+                turn: int = facts.turn["number"]
+                if outcome := self._try(rule, context, event, turn, chain):
+                    yield outcome
+
+    def _try(
+        self,
+        rule: Rule,
+        context: dict[str, Any],
+        event: AgentEvent,
+        turn: int,
+        chain: tuple[str, ...],
+    ) -> Firing | RuleFailure | None:
+        """Return what comes of a rule. What it remembers changes only if all of it goes well."""
+        context["state"] = state = dict(self.states[rule.id])
+        try:
+            part = rule.condition.find_false_part(context) if rule.condition else None
+            if part is not None:
+                self.why_not[rule.id] = NotFired(event.seq, turn, part)
+                return None
+            effects = self._perform(rule, context, state)
+        except Unanswerable as error:
+            self._failures[rule.id] += 1
+            return RuleFailure(
+                rule=rule,
+                event=event.name,
+                seq=event.seq,
+                turn=turn,
+                problem=error.problem.message,
+                is_off=self._failures[rule.id] >= MAX_FAILURES,
+            )
+        self.why_not.pop(rule.id, None)
+        self.states[rule.id] = state
+        self._firings[rule.id] += 1
+        self._effects += len(effects)
+        self._has_asked_again |= any(isinstance(one.action, AskAgain) for one in effects)
+        return Firing(
+            rule=rule, event=event.name, seq=event.seq, turn=turn, effects=effects, chain=chain
+        )
+
+    def _find_listeners(self, name: str) -> tuple[Rule, ...]:
+        if (found := self._listeners.get(name)) is None:
+            found = tuple(rule for rule in self._rules if _listens(rule, name))
+            self._listeners[name] = found
+        return found
+
+    def _is_spent(self, rule: Rule) -> bool:
+        return (
+            self._firings[rule.id] >= (1 if rule.once else MAX_FIRINGS)
+            or self._failures[rule.id] >= MAX_FAILURES
+            or self._effects + len(rule.actions) > MAX_EFFECTS
+        )
+
+    # -- what a rule does -------------------------------------------------------------------------
+
+    def _perform(
+        self, rule: Rule, context: Mapping[str, Any], state: dict[str, Any]
+    ) -> tuple[Effect, ...]:
+        """Return what the actions come to. They see what those before them remembered."""
+        effects = []
+        for action in rule.actions:
+            if isinstance(action, AskAgain) and not self._may_ask_again(context["turn"]):
+                continue
+            effects.append(Effect(action, _describe_action(action, context, state)))
+        return tuple(effects)
+
+    def _may_ask_again(self, turn: Mapping[str, Any]) -> bool:
+        """Return whether there is an answer that can be sent back: once in a run."""
+        return turn["answered"] and not turn["is_wrap_up"] and not self._has_asked_again
+
+
+def _describe_action(action: RuleAction, context: Mapping[str, Any], state: dict[str, Any]) -> str:
+    match action:
+        case Notify() | Log() | StopRun() | AskAgain():
+            return action.message.render(context["event"]["payload"])
+        case SetState():
+            value = action.expression.evaluate(context) if action.expression else action.value
+            return f"{action.key} = {_remember(state, action.key, value)}"
+        case EmitEvent():
+            return action.event
+        case Withhold():
+            return action.tool
+        case _:
+            assert_never(action)
+
+
+def _remember(state: dict[str, Any], key: str, value: Any) -> str:
+    """Put a copy of a value into what a rule remembers, and return it as JSON."""
+    try:
+        text = encode_value(value)
+    except ValueError as error:
+        raise Unanswerable((1, 1), str(error)) from None
+    state[key] = json.loads(text)
+    if len(state) > MAX_STATE_KEYS:
+        raise Unanswerable((1, 1), f"more than {MAX_STATE_KEYS} values cannot be remembered")
+    return text
+
+
+def _emit_events(firing: Firing, event: AgentEvent) -> Iterable[tuple[AgentEvent, tuple[str, ...]]]:
+    """Yield the events that a rule emits, with the rules that led to them."""
+    chain = (*firing.chain, firing.rule.id)
+    if len(chain) > MAX_CHAIN:
+        return
+    for effect in firing.effects:
+        if isinstance(effect.action, EmitEvent):
+            about = effect.action
+            yield AgentEvent(about.event, event.seq, event.at, about.payload), chain
+
+
+def _listens(rule: Rule, name: str) -> bool:
+    for pattern in rule.events:
+        if name in match_events(pattern):
+            return True
+        if is_own_event(pattern) and name.startswith(OWN_PREFIX):
+            wanted = pattern.removesuffix("*")
+            if name.startswith(wanted) if pattern.endswith(".*") else name == pattern:
+                return True
+    return False

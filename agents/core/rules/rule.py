@@ -1,0 +1,102 @@
+"""A rule: when it looks, what has to hold, and what it does then. A rule may only tighten."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agents.core.control import Expression
+from agents.core.control.condition import Condition
+from agents.core.control.template import Template
+
+MAX_VALUE_LENGTH = 2_048
+"""Of a value that a rule remembers or tells, as JSON."""
+RuleMode = Literal["on", "off", "shadow"]
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """Say something, to the user, the model or both."""
+
+    message: Template
+    to: tuple[str, ...] = ("user", "model")
+    keep: bool = False
+    """Whether it is kept as a reminder for the next run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """Write a line into the run's record."""
+
+    message: Template
+
+
+@dataclass(frozen=True, slots=True)
+class SetState:
+    """Remember a value for the rule's next look: as written, or worked out."""
+
+    key: str
+    value: Any = None
+    expression: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EmitEvent:
+    """Make an event of one's own, which other rules can listen to."""
+
+    event: str
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StopRun:
+    """End the run at the next checkpoint, with a last answer."""
+
+    message: Template
+
+
+@dataclass(frozen=True, slots=True)
+class Withhold:
+    """Offer a tool no more, for the rest of the run."""
+
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskAgain:
+    """Send an answer back, once, saying why."""
+
+    message: Template
+
+
+RuleAction = Notify | Log | SetState | EmitEvent | StopRun | Withhold | AskAgain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What somebody wrote. `events` are names, or patterns like `tool.call.*`."""
+
+    id: str
+    name: str
+    description: str = ""
+    trigger: str = ""
+    """The hook it was written for, if it was."""
+    events: tuple[str, ...]
+    priority: int = 100
+    once: bool = False
+    mode: RuleMode = "on"
+    condition: Condition | None = None
+    actions: tuple[RuleAction, ...]
+    reads_content: bool = False
+    """Whether it looks at what erasure takes: texts, arguments, sizes, sources."""
+
+
+def encode_value(value: Any) -> str:
+    """Return a value as JSON, or raise ValueError for one that cannot be remembered or told."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise ValueError("such a value cannot be remembered") from None
+    if len(text) > MAX_VALUE_LENGTH:
+        raise ValueError(f"a value of more than {MAX_VALUE_LENGTH:,} characters cannot be kept")
+    return text
