@@ -82,6 +82,7 @@ class RunTask:
                 question=request.question,
                 history=setting.history,
                 context_id=str(self.owned_run.lease.run_id),
+                is_continued=request.continued_from is not None,
             ),
             tree=setting.guard,
             model=setting.model,

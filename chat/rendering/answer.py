@@ -15,6 +15,7 @@ from agents.core.chunks import (
     Decision,
     Done,
     Error,
+    EventRecord,
     Hint,
     KeptResult,
     OracleStreamChunk,
@@ -146,7 +147,7 @@ class AnswerView:
                 self.usage_changed = True
             case Done():
                 self._apply_done(chunk)
-            case Source() | Decision() | Hint() | KeptResult() | Status():
+            case Source() | Decision() | Hint() | EventRecord() | KeptResult() | Status():
                 pass  # collected above, for the audit, for the sweep, or computed
             case _:
                 assert_never(chunk)

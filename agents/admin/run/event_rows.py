@@ -196,6 +196,7 @@ _REQUIRED_FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "system": {"system_type": str, "metadata": dict},
     "tool_call": {"tool_call": dict},
     "tool_result": {"tool_call_id": str, "ok": bool, "duration_ms": (int, float)},
+    "event": {"name": str, "severity": str, "payload": dict},
     "error": {"code": str},
     "done": {"termination_reason": str, "outcome": str},
 }

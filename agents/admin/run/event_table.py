@@ -115,6 +115,7 @@ _DESCRIBE_BY_KIND: Mapping[str, Callable[[Event], str]] = {
     "system": lambda e: e.text("system_type").replace("_", " "),
     "source": lambda e: e.text("source", "source_type"),
     "context_update": _describe_context,
+    "event": lambda e: f"{e.text('name')} ({e.text('severity')}, {e.text('source')})",
     "error": lambda e: ", ".join(filter(None, (e.text("code"), e.text("cause")))),
     "done": lambda e: f"{e.text('outcome')}: {e.text('termination_reason')}",
 }

@@ -9,24 +9,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from agents.core.chunks.traits import ChunkReader, ChunkTraits, require_traits
-from agents.core.chunks.values import CallView, Check, SourceRef
+from agents.core.chunks.values import (
+    CallView,
+    Check,
+    EventSeverity,
+    EventSource,
+    ResultCause,
+    SourceRef,
+    SystemType,
+    UsageSource,
+)
 from agents.core.reasons import Severity
 
-SystemType = Literal[
-    "limit_warning",
-    "limit_reached",
-    "no_progress",
-    "error_limit",
-    "loop_warning",
-    "tool_limit",
-    "context_warning",
-    "cancelled",
-    "interrupted",
-    "provider",
-    "notification",
-]
-UsageSource = Literal["provider", "estimate", "mixed"]
-ResultCause = Literal["failed", "timeout", "cut", "refused"]
 OUTCOME_UNKNOWN = "Outcome unknown:"
 """How the result of a call begins that was cut."""
 
@@ -225,6 +219,22 @@ class Hint(BaseChunk):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EventRecord(BaseChunk):
+    """Something that happened and that no other chunk shows. What it tells is in `payload`; those
+    fields of it that people, models and tools wrote are in `texts`."""
+
+    type: ClassVar[str] = "event"
+    traits: ClassVar[ChunkTraits] = ChunkTraits(
+        label="Event", words=("texts",), read_by=("audit",), urgent=False, words_are_json=True
+    )
+    name: str
+    severity: EventSeverity
+    source: EventSource
+    payload: Mapping[str, Any]
+    texts: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Status(BaseChunk):
     """A heartbeat while tools run: computed from the open calls, never stored."""
 
@@ -288,6 +298,7 @@ OracleStreamChunk = (
     | Turn
     | Decision
     | Hint
+    | EventRecord
     | Status
     | ContextUpdate
     | Error

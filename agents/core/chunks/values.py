@@ -5,6 +5,23 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 CallStatus = Literal["pending", "running", "refused"]
+EventSeverity = Literal["debug", "info", "warning", "error", "critical"]
+EventSource = Literal["loop", "model", "tool", "rule"]
+SystemType = Literal[
+    "limit_warning",
+    "limit_reached",
+    "no_progress",
+    "error_limit",
+    "loop_warning",
+    "tool_limit",
+    "context_warning",
+    "cancelled",
+    "interrupted",
+    "provider",
+    "notification",
+]
+UsageSource = Literal["provider", "estimate", "mixed"]
+ResultCause = Literal["failed", "timeout", "cut", "refused"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,13 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
-from agents.core.chunks.types import CHUNK_TYPES, OracleStreamChunk, ToolResult
+from agents.core.chunks.types import (
+    CHUNK_TYPES,
+    OracleStreamChunk,
+    Source,
+    ToolCalled,
+    ToolResult,
+)
 from agents.core.chunks.values import CallView, Check, SourceRef
 
 WIRE_NAMES = {"goes_on": "continue"}
@@ -31,7 +37,10 @@ OPTIONAL_FIELDS: Mapping[type[Any], frozenset[str]] = {
     cls: frozenset({"parent", *_LATER_FIELDS.get(cls, ())}) for cls in CHUNK_TYPES.values()
 }
 """Fields of each chunk that are left out where they are empty: they came later than others."""
-_NESTED: dict[str, type[Any]] = {"tool_call": CallView, "source": SourceRef}
+_NESTED: dict[type[Any], tuple[str, type[Any]]] = {
+    ToolCalled: ("tool_call", CallView),
+    Source: ("source", SourceRef),
+}
 
 
 def to_dict(chunk: OracleStreamChunk) -> dict[str, Any]:
@@ -53,9 +62,9 @@ def from_dict(data: Mapping[str, Any]) -> OracleStreamChunk | None:
         return None
     values = {name: data[wire_name] for name, wire_name in _CHUNK_FIELDS[cls] if wire_name in data}
     values["at"] = datetime.fromisoformat(values["at"]).timestamp()
-    for name, nested in _NESTED.items():
-        if name in values:
-            values[name] = _build_nested(nested, values[name])
+    name, nested = _NESTED.get(cls, ("", Check))
+    if name in values:
+        values[name] = _build_nested(nested, values[name])
     if "checks" in values:
         values["checks"] = tuple(_build_nested(Check, check) for check in values["checks"])
     for name in ("tools", "also_triggered"):

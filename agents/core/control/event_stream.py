@@ -9,13 +9,14 @@ from agents.core.chunks import (
     Decision,
     Done,
     Error,
+    EventRecord,
     OracleStreamChunk,
     SystemMessage,
     ToolCalled,
     ToolResult,
     Turn,
 )
-from agents.core.control.events import AgentEvent
+from agents.core.control.events import EVENT_TYPES, AgentEvent, EventType
 
 logger = logging.getLogger(__name__)
 Observer = Callable[[AgentEvent], None]
@@ -59,8 +60,9 @@ class EventStream:
 
     def __init__(self) -> None:
         self._calls: dict[str, CallView] = {}
+        self._has_begun = False
         self._readers: Mapping[type[Any], Callable[[Any], list[Named]]] = {
-            Decision: _read_decision,
+            Decision: self._read_decision,
             Done: _read_done,
             Error: _read_error,
             SystemMessage: _read_notice,
@@ -71,10 +73,20 @@ class EventStream:
 
     def feed(self, chunk: OracleStreamChunk) -> list[AgentEvent]:
         """Return what the next chunk records: mostly nothing, a few times two events."""
+        if isinstance(chunk, EventRecord) and not chunk.parent:
+            self._has_begun = True
+            return [_read_record(chunk)]
         reader = self._readers.get(type(chunk))
         if reader is None or chunk.parent:
             return []
         return [AgentEvent(name, chunk.seq, chunk.at, about) for name, about in reader(chunk)]
+
+    def _read_decision(self, chunk: Decision) -> list[Named]:
+        """Return the beginning of a run from before it was recorded: its first checkpoint."""
+        if self._has_begun or chunk.checkpoint != "start":
+            return []
+        self._has_begun = True
+        return [("query.start", {"tree": chunk.tree})]
 
     def _read_call(self, chunk: ToolCalled) -> list[Named]:
         call = chunk.tool_call
@@ -109,9 +121,16 @@ class EventStream:
         return events
 
 
-def _read_decision(chunk: Decision) -> list[Named]:
-    """Return the beginning of a run: its first checkpoint comes before anything else is done."""
-    return [("query.start", {"tree": chunk.tree})] if chunk.checkpoint == "start" else []
+def _read_record(chunk: EventRecord) -> AgentEvent:
+    """Return what was recorded as it is. Where it was erased, its texts are empty."""
+    payload = {**chunk.payload, **chunk.texts}
+    known = EVENT_TYPES.get(chunk.name)
+    if known is None:
+        own_type = EventType(chunk.severity, chunk.source, {})
+        return AgentEvent(chunk.name, chunk.seq, chunk.at, payload, own_type)
+    for name in known.fields:
+        payload.setdefault(name, "")
+    return AgentEvent(chunk.name, chunk.seq, chunk.at, payload)
 
 
 def _read_turn(chunk: Turn) -> list[Named]:

@@ -1,17 +1,17 @@
 """Everything that can happen in a run, by name: how grave it is, who did it, what it tells.
 
 An event is a chunk seen by its name, so each has exactly one place where it is recorded
-(`event_stream`), and docs/events.md lists them all.
+(`event_stream`), and docs/events.md lists them all. What no other chunk shows is recorded as an
+`event` chunk, whose fields `describe_event` gives.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from agents.core.chunks import EventSeverity, EventSource
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ValueKind
-
-EventSeverity = Literal["debug", "info", "warning", "error", "critical"]
-EventSource = Literal["loop", "model", "tool"]
+from agents.core.sanitize import replace_unstorable
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,9 @@ class EventField:
 
     kind: ValueKind
     example: Any
+    trusted: bool = False
+    """Whether its words are ours. What people, models and tools wrote is data: it is quoted to a
+    model, and it is what erasure empties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +42,51 @@ class AgentEvent:
     seq: int
     at: float
     payload: Mapping[str, Any]
+    own_type: EventType | None = None
+    """Of an event whose name is not among EVENT_TYPES: a rule may give any."""
 
     @property
     def severity(self) -> EventSeverity:
-        return EVENT_TYPES[self.name].severity
+        return (self.own_type or EVENT_TYPES[self.name]).severity
 
     @property
     def source(self) -> EventSource:
-        return EVENT_TYPES[self.name].source
+        return (self.own_type or EVENT_TYPES[self.name]).source
+
+
+def describe_event(
+    name: str, payload: Mapping[str, Any], own_type: EventType | None = None
+) -> dict[str, Any]:
+    """Return the fields of the chunk that records an event, with what is ours and what is not set
+    apart. A field that its type does not name is not ours."""
+    about = own_type or EVENT_TYPES[name]
+    ours: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
+    for key, value in payload.items():
+        if (field := about.fields.get(key)) is not None and field.trusted:
+            ours[key] = value
+        else:
+            texts[key] = replace_unstorable(value) if isinstance(value, str) else value
+    return {
+        "name": name,
+        "severity": about.severity,
+        "source": about.source,
+        "payload": ours,
+        "texts": texts,
+    }
 
 
 def _number(example: float) -> EventField:
-    return EventField(NUMBER, example)
+    return EventField(NUMBER, example, trusted=True)
+
+
+def _truth(example: bool) -> EventField:
+    return EventField(TRUTH, example, trusted=True)
+
+
+def _word(example: str) -> EventField:
+    """Return a text that is ours: a code, a registered name."""
+    return EventField(TEXT, example, trusted=True)
 
 
 def _text(example: str) -> EventField:
@@ -61,18 +97,21 @@ _CALL = {"id": _text("call-1"), "tool": _text("vault_read")}
 _ASKED = {**_CALL, "arguments": EventField(ANY, {"path": "Pumps.md"})}
 _RESULT = {**_CALL, "duration_ms": _number(120), "size": _number(4_200)}
 _FAILURE = {**_RESULT, "error": _text("There is no note Pump.md.")}
-_TURN = {"number": _number(3), "wrap_up": _text("")}
+_TURN = {"number": _number(3), "wrap_up": _word("")}
 _LIMIT = {"current": _number(7), "limit": _number(10), "percent": _number(70.0)}
 
 EVENT_TYPES: Mapping[str, EventType] = {
-    "query.start": EventType("info", "loop", {"tree": _text("default")}),
+    "query.start": EventType("info", "loop", {"tree": _word("default")}),
+    "session.resumed": EventType(
+        "info", "loop", {"messages": _number(6), "continued": _truth(False)}
+    ),
     "turn.start": EventType("info", "loop", _TURN),
     "turn.end": EventType(
         "info",
         "model",
         {
             **_TURN,
-            "finish_reason": _text("tool_calls"),
+            "finish_reason": _word("tool_calls"),
             "tokens": _number(1_650),
             "model_ms": _number(2_300),
         },
@@ -88,7 +127,7 @@ EVENT_TYPES: Mapping[str, EventType] = {
         {
             "number": _number(3),
             "action": _text('vault_read({"path":"Pumps.md"})'),
-            "writes": EventField(TRUTH, False),
+            "writes": _truth(False),
             "errors": _number(0),
         },
     ),
@@ -102,19 +141,28 @@ EVENT_TYPES: Mapping[str, EventType] = {
     "agent.loop.detected": EventType(
         "warning", "loop", {**_LIMIT, "action": _text('vault_list({"folder":""})')}
     ),
+    "agent.turn.repeated": EventType(
+        "warning",
+        "loop",
+        {
+            "count": _number(2),
+            "digest": _word("9f86d081884c7d65"),
+            "action": _text('vault_list({"folder":""})'),
+        },
+    ),
     "agent.error.streak": EventType("error", "loop", _LIMIT),
     "subagent.complete": EventType("info", "tool", _RESULT),
     "subagent.failed": EventType("error", "tool", _FAILURE),
     "provider.retry": EventType("info", "model", {"attempt": _number(2), "wait": _number(0.5)}),
     "provider.failed": EventType(
-        "error", "model", {"cause": _text("rate_limited"), "error": _text("Try again later.")}
+        "error", "model", {"cause": _word("rate_limited"), "error": _text("Try again later.")}
     ),
     "session.end": EventType(
         "info",
         "loop",
         {
-            "reason": _text("completed"),
-            "outcome": _text("completed"),
+            "reason": _word("completed"),
+            "outcome": _word("completed"),
             "turns": _number(4),
             "tokens": _number(6_100),
         },

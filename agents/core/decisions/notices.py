@@ -16,6 +16,7 @@ from agents.core.stuck import ERROR_LIMIT, LOOP_COUNT, LOOP_WINDOW, digest
 
 LOOP_EVENT = "agent.loop.detected"
 """Recorded once a run: by the loop warning, or by the notice that ends the run instead."""
+REPEATED_EVENT = "agent.turn.repeated"
 _BUDGET_WRAP_UP, _CONTEXT_WRAP_UP = "wrap_up:token_budget", "wrap_up:context"
 _CONTINUE_ADVICE = "What was found is kept; continue or raise the limit."
 
@@ -126,6 +127,12 @@ def repetition_warnings(state: AgentState) -> list[Notice]:
                 system_type="loop_warning",
                 hint="The last two iterations made the same calls and got the same results. "
                 + (advice if is_last else "Do something else, or answer."),
+                metadata={
+                    "event": REPEATED_EVENT,
+                    "count": track.same_results,
+                    "digest": digest(action),
+                    "action": action,
+                },
             )
         )
     if track.is_looping:

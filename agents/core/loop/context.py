@@ -6,7 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from agents.core.cancellation import Cancellation
-from agents.core.chunks import ContextUpdate, OracleStreamChunk, SystemMessage, qualify_call_id
+from agents.core.chunks import (
+    ContextUpdate,
+    EventRecord,
+    OracleStreamChunk,
+    SystemMessage,
+    qualify_call_id,
+)
+from agents.core.control.events import describe_event
 from agents.core.decisions.guard import TreeGuard
 from agents.core.decisions.warnings import TIME_WARNING_PERCENT, due_warnings, is_warning
 from agents.core.loop.explanation import RunTally
@@ -126,6 +133,10 @@ class RunContext:
         self.seq += 1
         return chunk(seq=self.seq, at=self.clock.time(), **fields)
 
+    def emit_event(self, name: str, **payload: Any) -> EventRecord:
+        """Return the record of an event that no other chunk shows."""
+        return self.emit(EventRecord, **describe_event(name, payload))
+
     def relay(self, chunk: Any, parent: str) -> Any:
         """Return a subagent's chunk as one of this run's."""
         self.seq += 1
@@ -147,6 +158,9 @@ class RunContext:
                 severity=notice.severity,
                 metadata=dict(notice.metadata),
             )
+        elif is_warning(notice) and "event" in notice.metadata:
+            about = dict(notice.metadata)
+            yield self.emit_event(about.pop("event"), **about)
 
     def emit_due_notices(self, *, warnings: bool = True) -> Iterator[OracleStreamChunk]:
         """Give what is wrong with a tree, every warning that is due, and what a tree wanted said.

@@ -40,6 +40,8 @@ class ConversationInput:
     question: str
     history: Sequence[Message] = ()
     context_id: str | None = None
+    is_continued: bool = False
+    """Whether the run goes on where another one has ended."""
 
     def build_prompt(self, history: Sequence[Message]) -> Prompt:
         prompt = Prompt()
@@ -121,6 +123,8 @@ class _Loop:
 
     async def run_turns(self) -> AsyncGenerator[OracleStreamChunk, None]:
         ctx = self.ctx
+        for chunk in self._announce_start():
+            yield chunk
         self._fill_prompt()
         checkpoint = "start"
         while True:
@@ -219,6 +223,17 @@ class _Loop:
                 self._record_required_budget()
 
     # -- start and end ----------------------------------------------------------------------------
+
+    def _announce_start(self) -> Iterator[OracleStreamChunk]:
+        """Record that the run begins, and what it begins with."""
+        conversation = self.conversation
+        yield self.ctx.emit_event("query.start", tree=self.ctx.guard.name)
+        if conversation.history or conversation.is_continued:
+            yield self.ctx.emit_event(
+                "session.resumed",
+                messages=len(conversation.history),
+                continued=conversation.is_continued,
+            )
 
     def _fill_prompt(self) -> None:
         ctx, conversation = self.ctx, self.conversation

@@ -12,6 +12,7 @@ from agents.core.chunks import (
     ContextUpdate,
     Decision,
     Error,
+    EventRecord,
     Hint,
     KeptResult,
     OracleStreamChunk,
@@ -121,6 +122,7 @@ def test_a_part_ends_when_the_next_one_begins() -> None:
 
 UNSHOWN = [
     Hint(text="Be brief."),
+    EventRecord(name="query.start", severity="info", source="loop", payload={}, texts={}),
     KeptResult(tool_call_id="c1", tool_result="Long.", duration_ms=1, order=0),
     Status(tools=("look",), seconds=1.0),
     Decision(checkpoint="turn", goes_on=True, reason="", tree="default", checks=()),
