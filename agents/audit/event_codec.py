@@ -21,7 +21,9 @@ from agents.core.chunks import (
 from agents.models.runs import RunEvent
 
 _CONTENT_PATHS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    kind: cls.traits.word_paths for kind, cls in CHUNK_TYPES.items() if cls.traits.words
+    kind: cls.traits.word_paths
+    for kind, cls in CHUNK_TYPES.items()
+    if cls.traits.words or cls.traits.optional_words
 }
 """Where in a chunk its content is: the paths to its fields."""
 _OPTIONAL_WORDS: Mapping[str, tuple[str, ...]] = {
@@ -119,7 +121,7 @@ _TEXT_CHUNKS: Mapping[str, type[Content | Thinking]] = {"content": Content, "thi
 def event_digest(event: EventRow) -> str:
     """Return the digest of an event as stored now: its `sha256`, unless it was erased."""
     whole = _full_data(event)
-    if event.content and event.kind not in _CONTENT_PATHS:
+    if event.content and not (_CONTENT_PATHS.get(event.kind) or event.data.get(_WORDS)):
         whole[""] = event.content  # there should be none
     if (
         (event.kind in _JSON_KINDS or _WORDS in event.data)
@@ -163,7 +165,7 @@ def _pop_content(data: dict[str, Any]) -> str:
     if len(taken) > 1 or len(paths) > 1:
         return _to_json(taken)
     value = next(iter(taken.values()), "")
-    return _to_json(value) if kind in _JSON_KINDS else str(value)
+    return _to_json(value) if taken and kind in _JSON_KINDS else str(value)
 
 
 def _restore_content(data: dict[str, Any], content: str) -> None:
@@ -173,7 +175,7 @@ def _restore_content(data: dict[str, Any], content: str) -> None:
     paths = (*_CONTENT_PATHS.get(kind, ()), *((name,) for name in optional))
     if len(paths) > 1:
         values = json.loads(content) if content else {paths[0][-1]: ""}
-    elif kind in _JSON_KINDS:
+    elif paths and kind in _JSON_KINDS:
         values = {paths[0][-1]: json.loads(content) if content else {}}
     else:
         values = {path[-1]: content for path in paths}

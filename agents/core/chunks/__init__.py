@@ -26,7 +26,6 @@ from agents.core.chunks.types import (
     ToolResult,
     Turn,
     kinds_read_by,
-    qualify_call_id,
 )
 from agents.core.chunks.values import (
     CallStatus,
@@ -38,6 +37,7 @@ from agents.core.chunks.values import (
     SourceRef,
     SystemType,
     UsageSource,
+    qualify_call_id,
 )
 from agents.core.chunks.wire import (
     OPTIONAL_FIELDS,

@@ -24,7 +24,7 @@ class ChunkTraits:
     streamed: bool = False
     """Whether it is a piece: those that follow one another make one text."""
     words_are_json: bool = False
-    """Whether the one field of `words` can be more than a text. Several are JSON anyway."""
+    """Whether the one field that holds words can be more than a text. Several are JSON anyway."""
     optional_words: tuple[str, ...] = ()
     """More such fields, which came later: a chunk without them is stored as it was before."""
 

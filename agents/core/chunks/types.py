@@ -5,7 +5,7 @@ not declare its `traits` is refused when it is defined.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from agents.core.chunks.traits import ChunkReader, ChunkTraits, require_traits
@@ -221,17 +221,22 @@ class Hint(BaseChunk):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventRecord(BaseChunk):
     """Something that happened and that no other chunk shows. What it tells is in `payload`; those
-    fields of it that people, models and tools wrote are in `texts`."""
+    fields of it that people, models and tools wrote, if there are any, are in `texts`."""
 
     type: ClassVar[str] = "event"
     traits: ClassVar[ChunkTraits] = ChunkTraits(
-        label="Event", words=("texts",), read_by=("audit",), urgent=False, words_are_json=True
+        label="Event",
+        words=(),
+        optional_words=("texts",),
+        read_by=("audit",),
+        urgent=False,
+        words_are_json=True,
     )
     name: str
     severity: EventSeverity
     source: EventSource
     payload: Mapping[str, Any]
-    texts: Mapping[str, Any]
+    texts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,8 +317,3 @@ CHUNK_TYPES: Mapping[str, type[Any]] = {cls.type: cls for cls in OracleStreamChu
 def kinds_read_by(reader: ChunkReader) -> tuple[str, ...]:
     """Return the types of the chunks that this reader wants, as rows name them."""
     return tuple(kind for kind, cls in CHUNK_TYPES.items() if reader in cls.traits.read_by)
-
-
-def qualify_call_id(outer: str, call_id: str) -> str:
-    """Name a call as seen from the whole run: each subagent numbers its calls from one."""
-    return f"{outer}/{call_id}" if outer else call_id

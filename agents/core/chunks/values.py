@@ -55,3 +55,8 @@ class Check:
     value: float | str | None
     limit: float | str | None
     fired: bool
+
+
+def qualify_call_id(outer: str, call_id: str) -> str:
+    """Name a call as seen from the whole run: each subagent numbers its calls from one."""
+    return f"{outer}/{call_id}" if outer else call_id

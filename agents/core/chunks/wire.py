@@ -11,6 +11,7 @@ from typing import Any
 
 from agents.core.chunks.types import (
     CHUNK_TYPES,
+    EventRecord,
     OracleStreamChunk,
     Source,
     ToolCalled,
@@ -32,7 +33,10 @@ PARSE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, 
 """What reading a chunk may raise that somebody damaged."""
 _OPTIONAL_FIELDS = frozenset({"heading", "end_line"})
 """Fields of nested values that are left out where they are empty: they came later than others."""
-_LATER_FIELDS: dict[type[Any], tuple[str, ...]] = {ToolResult: ("given", "unfinished", "cause")}
+_LATER_FIELDS: dict[type[Any], tuple[str, ...]] = {
+    EventRecord: ("texts",),
+    ToolResult: ("given", "unfinished", "cause"),
+}
 OPTIONAL_FIELDS: Mapping[type[Any], frozenset[str]] = {
     cls: frozenset({"parent", *_LATER_FIELDS.get(cls, ())}) for cls in CHUNK_TYPES.values()
 }

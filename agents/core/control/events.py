@@ -126,7 +126,7 @@ EVENT_TYPES: Mapping[str, EventType] = {
         "loop",
         {
             "number": _number(3),
-            "action": _text('vault_read({"path":"Pumps.md"})'),
+            "action": _text('vault_read:{"path":"Pumps.md"}'),
             "writes": _truth(False),
             "errors": _number(0),
         },
@@ -139,7 +139,7 @@ EVENT_TYPES: Mapping[str, EventType] = {
     "budget.timeout.exceeded": EventType("error", "loop", _LIMIT),
     "context.approaching_limit": EventType("warning", "loop", _LIMIT),
     "agent.loop.detected": EventType(
-        "warning", "loop", {**_LIMIT, "action": _text('vault_list({"folder":""})')}
+        "warning", "loop", {**_LIMIT, "action": _text('vault_list:{"folder":""}')}
     ),
     "agent.turn.repeated": EventType(
         "warning",
@@ -147,7 +147,7 @@ EVENT_TYPES: Mapping[str, EventType] = {
         {
             "count": _number(2),
             "digest": _word("9f86d081884c7d65"),
-            "action": _text('vault_list({"folder":""})'),
+            "action": _text('vault_list:{"folder":""}'),
         },
     ),
     "agent.error.streak": EventType("error", "loop", _LIMIT),

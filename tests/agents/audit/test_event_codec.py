@@ -7,11 +7,12 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 
-from agents.audit.event_codec import decode_event, encode_chunk
+from agents.audit.event_codec import decode_event, encode_chunk, event_digest
 from agents.core.chunks import (
     CallView,
     Content,
     Error,
+    EventRecord,
     Hint,
     OracleStreamChunk,
     Source,
@@ -70,7 +71,7 @@ def test_what_a_chunk_calls_peoples_words_is_content_and_nothing_else_is(
     optional = [name for name in chunk.traits.optional_words if whole.pop(name, "")]
     assert data.pop("words", []) == optional
     assert {"type": row.kind, "seq": row.seq, "at": whole["at"], **data} == whole
-    assert bool(row.content) <= bool(chunk.traits.words)
+    assert bool(row.content) <= bool(chunk.traits.words or optional)
 
 
 def test_rows_are_the_bytes_that_they_have_always_been() -> None:
@@ -111,6 +112,14 @@ def test_a_kind_of_a_newer_version_is_passed_over() -> None:
     event = stored(Content(content="a"))
     event.kind = "hologram"
     assert decode_event(event) is None
+
+
+def test_content_where_an_event_had_no_texts_is_not_as_recorded() -> None:
+    bare = EventRecord(name="query.start", severity="info", source="loop", payload={}, seq=1)
+    event = stored(bare)
+    assert (event.content, event_digest(event)) == ("", event.sha256)
+    event.content = "{}"
+    assert event_digest(event) != event.sha256
 
 
 @given(any_chunk)

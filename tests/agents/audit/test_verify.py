@@ -103,7 +103,7 @@ def other_link(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
 
 def content_with_its_digest(event: RunEvent, other: RunEvent, dice: random.Random) -> None:
     event.content = f"{event.content} and {dice.random()}"
-    if event.kind in ("tool_call", "source", "system"):
+    if event.kind in ("tool_call", "source", "system", "event"):
         event.content = '{"system_message": "another"}'
     _changed(event, content=event.content, sha256=event_digest(event))
 

@@ -58,6 +58,7 @@ async def play(
     state: AgentState | None = None,
     question: str = "What is it?",
     history: Sequence[Message] = (),
+    is_continued: bool = False,
     cancellation: Cancellation | None = None,
     deadline: float | None = None,
     observer: Observer | None = None,
@@ -68,7 +69,9 @@ async def play(
         chunk
         async for chunk in run(
             state,
-            ConversationInput(system="Be brief.", question=question, history=history),
+            ConversationInput(
+                system="Be brief.", question=question, history=history, is_continued=is_continued
+            ),
             tree=tree or DefaultDecisionTree(state.config),
             model=model,
             tools=tools,

@@ -66,7 +66,7 @@ TABLE = {
     },
     "decision": {"checkpoint", "continue", "reason", "checks"},
     "hint": {"text"},
-    "event": {"name", "severity", "source", "payload", "texts"},
+    "event": {"name", "severity", "source", "payload"},
     "status": {"tools", "seconds"},
     "context_update": {"context_tokens", "max_context_tokens"},
     "error": {"code", "error", "cause"},

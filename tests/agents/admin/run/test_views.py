@@ -302,6 +302,14 @@ def test_the_number_of_queries_does_not_grow_with_the_run() -> None:
     assert queries(short) == queries(long)
 
 
+def test_what_no_other_chunk_shows_is_in_the_table_of_events_by_its_name_only() -> None:
+    run = made(call("look", page=SECRET), call("look", page=SECRET), say("So."))
+    text = page_of(run, auditor(), "?page=1").text()
+    assert "query.start (info, loop)" in text
+    assert "agent.turn.repeated (warning, loop)" in text
+    assert SECRET not in text
+
+
 def test_a_run_of_many_events_is_paged_and_its_text_only_counted() -> None:
     run = made(say("word " * 450), token_budget=200_000)
     user = auditor()

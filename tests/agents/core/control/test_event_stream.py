@@ -3,12 +3,16 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 
 import pytest
 
+from agents.core.cancellation import Cancellation
 from agents.core.chunks import (
     CallView,
+    Decision,
+    EventRecord,
     OracleStreamChunk,
     SystemMessage,
     ToolCalled,
@@ -17,10 +21,10 @@ from agents.core.chunks import (
     to_dict,
 )
 from agents.core.control.event_stream import list_events
-from agents.core.control.events import EVENT_TYPES, AgentEvent
+from agents.core.control.events import EVENT_TYPES, AgentEvent, EventType, describe_event
 from agents.core.control.kinds import fits, kind_of
 from agents.core.decisions.trees.default import DefaultDecisionTree
-from agents.core.messages import Finished, ModelError, Retrying, TextDelta
+from agents.core.messages import Finished, Message, ModelError, Retrying, TextDelta
 from agents.core.state import AgentState
 from agents.tools.definition import define
 from agents.tools.executor import ToolExecutor
@@ -31,6 +35,10 @@ from tests.support.scripted_model import Item, ScriptedModel
 from tests.support.tools import FakeTools, fails, hangs, returns
 from tests.support.virtual import run_virtual, virtual_time
 
+EARLIER: list[Message] = [
+    {"role": "user", "content": "Who?"},
+    {"role": "assistant", "content": "Ada."},
+]
 SEEDS = 150
 LONG_SEEDS = 10_000
 
@@ -137,6 +145,74 @@ def test_a_limit_that_a_tree_stopped_short_of_was_not_exceeded() -> None:
     assert list_events([notice]) == []
 
 
+def test_a_run_from_before_its_start_was_recorded_has_one_all_the_same() -> None:
+    decision = Decision(checkpoint="start", goes_on=True, reason="", tree="mine", checks=())
+    later = replace(decision, checkpoint="turn", seq=2)
+    (event,) = list_events([decision, later])
+    assert (event.name, event.payload) == ("query.start", {"tree": "mine"})
+
+
+def test_an_event_whose_texts_were_erased_keeps_the_rest() -> None:
+    fields = describe_event("agent.turn.repeated", {"count": 2, "digest": "9f", "action": "look"})
+    assert fields["texts"] == {"action": "look"}
+    (event,) = list_events([EventRecord(**{**fields, "texts": {}})])
+    assert event.payload == {"count": 2, "digest": "9f", "action": ""}
+
+
+def test_an_event_of_another_name_is_as_grave_as_it_was_recorded() -> None:
+    own = EventType("critical", "rule", {})
+    fields = describe_event("x.spilt", {"where": "a\x00b"}, own)
+    assert (fields["payload"], fields["texts"]) == ({}, {"where": "a\ufffdb"})
+    (event,) = list_events([EventRecord(**fields)])
+    assert (event.name, event.severity, event.source) == ("x.spilt", "critical", "rule")
+
+
+@virtual_time
+async def test_a_run_begins_before_anything_else_is_done() -> None:
+    chunks = await play(ScriptedModel([say("So.")]), looking(), history=EARLIER)
+    assert [event.name for event in list_events(chunks[:2])] == ["query.start", "session.resumed"]
+    assert [chunk.type for chunk in chunks[:4]] == ["event", "event", "context_update", "decision"]
+
+
+@virtual_time
+async def test_a_run_without_a_request_has_begun_too() -> None:
+    cancellation = Cancellation()
+    cancellation.request()
+    chunks = await play(ScriptedModel([]), looking(), cancellation=cancellation)
+    assert [event.name for event in list_events(chunks)] == ["query.start", "session.end"]
+
+
+@pytest.mark.parametrize(
+    ("history", "is_continued", "told"),
+    [
+        ((), False, []),
+        ((), True, [{"messages": 0, "continued": True}]),
+        (EARLIER, False, [{"messages": 2, "continued": False}]),
+    ],
+)
+def test_a_session_is_resumed_where_there_is_something_to_go_on_from(
+    history: Sequence[Message], is_continued: bool, told: list[object]
+) -> None:
+    async def ask() -> list[OracleStreamChunk]:
+        model = ScriptedModel([say("So.")])
+        return await play(model, looking(), history=history, is_continued=is_continued)
+
+    events = list_events(run_virtual(ask()))
+    assert [event.payload for event in events if event.name == "session.resumed"] == told
+
+
+@virtual_time
+async def test_what_is_repeated_is_recorded_once_for_each_action() -> None:
+    script = [call("look"), call("look"), call("peek"), call("peek"), say("So.")]
+    tools = FakeTools({"look": returns("page"), "peek": returns("page")})
+    events = list_events(await play(ScriptedModel(script), tools))
+    repeated = [event.payload for event in events if event.name == "agent.turn.repeated"]
+    assert [(about["count"], about["action"]) for about in repeated] == [
+        (2, "look:{}"),
+        (2, "peek:{}"),
+    ]
+
+
 # -- every event through the real loop ------------------------------------------------------------
 
 
@@ -162,7 +238,7 @@ async def too_slow() -> str:
 async def play_limits() -> list[OracleStreamChunk]:
     """Runs that meet their limits: iterations, tokens, window, time, errors, repetition."""
     endless = ScriptedModel([], then=working_until_told)
-    chunks = await play(endless, looking(), config=limits(max_iterations=5))
+    chunks = await play(endless, looking(), config=limits(max_iterations=5), history=EARLIER)
     broke = ScriptedModel([], then=working_until_told)
     numbers = count()
     pages = FakeTools({"look": lambda: f"page {next(numbers)} " * 400})

@@ -80,7 +80,7 @@ async def test_the_order_within_a_turn() -> None:
     chunks = await play(ScriptedModel([call("look"), say("So.")]), FakeTools(LOOK))
     kinds = [chunk.type for chunk in chunks]
     assert kinds == [
-        *["context_update", "decision"],
+        *["event", "context_update", "decision"],
         *["turn", "tool_call", "tool_call", "tool_result", "turn", "decision"],
         *["turn", "content", "turn", "decision"],
         "done",
@@ -340,7 +340,8 @@ async def test_the_context_is_shown_before_the_first_turn_and_when_it_changes() 
     model = ScriptedModel([call("peek"), call("look"), say("So.")], window=20_000)
     chunks = await play(model, tools)
     shown = own(chunks, ContextUpdate)
-    assert chunks[0] is shown[0]
+    assert [chunk.type for chunk in chunks[:2]] == ["event", "context_update"]
+    assert chunks[1] is shown[0]
     assert [isinstance(chunks[chunk.seq - 2], Turn) for chunk in shown[1:]] == [True, True]
     sizes = [chunk.context_tokens for chunk in shown]
     assert all(abs(later - earlier) >= 400 for earlier, later in pairwise(sizes))
