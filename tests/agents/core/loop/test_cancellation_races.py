@@ -12,6 +12,7 @@ from agents.core.cancellation import Cancellation
 from agents.core.chunks import (
     Hint,
     OracleStreamChunk,
+    Source,
     SourceRef,
     ToolCalled,
     ToolResult,
@@ -453,7 +454,7 @@ async def test_a_source_is_kept_in_a_form_that_everything_can_store() -> None:
 
     tools = FakeTools({"look": with_context(read)})
     chunks = await play(ScriptedModel([call("look"), say("So.")]), tools)
-    (kept,) = [c.source for c in chunks if c.type == "source"]  # type: ignore[union-attr]
+    (kept,) = [chunk.source for chunk in own(chunks, Source)]
     assert len(kept.snippet) == 500
     (kept.path + kept.snippet).encode()
     assert "\x00" not in kept.path
