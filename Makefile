@@ -14,8 +14,8 @@ READY := $(VENV)/.ready
 COMPILE := $(VENV)/bin/pip-compile --quiet --allow-unsafe --strip-extras --no-emit-options \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 # Three processes share the tests, which keeps two cores busy while some of them wait for a disk or a
-# browser; one that has none left takes over half of another's.
-PARALLEL := -n 3 --dist worksteal
+# browser (tests/support/processes.py).
+PARALLEL := --processes 3
 # Each run of pytest copies the migrated site that the first one made. It ends with 5 where ARGS
 # chose none of its tests.
 ONE_SITE := export TEST_RUN_FOLDER=$$(mktemp -d); trap 'rm -rf "$$TEST_RUN_FOLDER"' EXIT

@@ -1,0 +1,181 @@
+"""Share the tests of a run among processes: python -m pytest --processes 3
+
+All tests are collected once; then processes are forked, each of which takes the next few tests
+whenever it has none left. To collect them takes eight seconds, in every process of pytest-xdist.
+What a test needs for itself (a database, servers) is made after the fork, in each process.
+"""
+
+import multiprocessing
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkProcess
+from typing import Any
+
+import pytest
+
+AT_MOST = 20
+"""Tests to take at once. Those of one file share what is set up for a module."""
+
+ENOUGH = 2**30
+"""So many are taken that no more are begun."""
+
+Batch = list[pytest.Item]
+_fork = multiprocessing.get_context("fork")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--processes", type=int, default=1, help="share the tests among so many")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    options = session.config.option
+    if options.processes < 2 or options.collectonly or session.testsfailed:
+        return None
+    _Run(session, list(_batches(session.items))).finish(options.processes)
+    return True
+
+
+def _batches(items: list[pytest.Item]) -> Iterator[Batch]:
+    for _file, group in groupby(items, key=lambda item: item.path):
+        tests = list(group)
+        for start in range(0, len(tests), AT_MOST):
+            yield tests[start : start + AT_MOST]
+
+
+@dataclass
+class _Part:
+    """One process, as the one that forked it sees it."""
+
+    process: ForkProcess
+    results: "Connection[Any, Any]"
+    running: tuple[str, tuple[str, int | None, str]] | None = None
+    """The test that has begun and not ended."""
+
+
+class _Run:
+    """The tests of a session, some of them taken already."""
+
+    def __init__(self, session: pytest.Session, batches: list[Batch]) -> None:
+        self._session = session
+        self._batches = batches
+        self._taken = _fork.Value("i", 0)
+
+    def finish(self, processes: int) -> None:
+        capture = self._session.config.pluginmanager.getplugin("capturemanager")
+        assert capture is not None
+        capture.stop_global_capturing()  # each process has output of its own to capture
+        parts = [self._start(number) for number in range(processes)]
+        capture.start_global_capturing()
+        try:
+            self._listen({part.results: part for part in parts})
+        finally:
+            self._taken.value = ENOUGH
+            for part in parts:
+                part.process.join()
+
+    def _start(self, number: int) -> _Part:
+        ours, theirs = _fork.Pipe(duplex=False)
+        process = _fork.Process(target=self._take_part, args=(number, theirs))
+        process.start()
+        theirs.close()
+        return _Part(process, ours)
+
+    def _listen(self, parts: "dict[Connection[Any, Any], _Part]") -> None:
+        """Pass on what the processes report, until all of them have ended."""
+        while parts:
+            for results in wait(list(parts)):
+                assert isinstance(results, Connection)
+                try:
+                    self._hear(parts[results], *results.recv())
+                except EOFError:
+                    self._bury(parts.pop(results))
+            if self._session.shouldfail or self._session.shouldstop:
+                self._taken.value = ENOUGH
+        if self._session.shouldfail:
+            raise self._session.Failed(self._session.shouldfail)
+        if self._session.shouldstop:
+            raise self._session.Interrupted(self._session.shouldstop)
+
+    def _hear(self, part: _Part, what: str, *said: Any) -> None:
+        hook = self._session.config.hook
+        if what == "report":
+            config = self._session.config
+            report = hook.pytest_report_from_serializable(config=config, data=said[0])
+            hook.pytest_runtest_logreport(report=report)
+        elif what == "start":
+            part.running = (said[0], said[1])
+            hook.pytest_runtest_logstart(nodeid=said[0], location=said[1])
+        else:
+            part.running = None
+            hook.pytest_runtest_logfinish(nodeid=said[0], location=said[1])
+
+    def _bury(self, part: _Part) -> None:
+        """A process that did not end by itself has failed, in the test that it ran."""
+        part.process.join()
+        if not (code := part.process.exitcode):
+            return
+        nodeid, location = part.running or ("the end of a process", ("", None, ""))
+        text = f"its process ended with {code}; what else it had taken was not run"
+        report = pytest.TestReport(nodeid, location, {}, "failed", text, "call")
+        self._session.config.hook.pytest_runtest_logreport(report=report)
+
+    def _take_part(self, number: int, results: "Connection[Any, Any]") -> None:
+        """Run tests in this process, which ends without what the first one does at the end of a
+        session."""
+        config = self._session.config
+        capture = config.pluginmanager.getplugin("capturemanager")
+        assert capture is not None
+        capture.start_global_capturing()
+        config.pluginmanager.unregister(name="terminalreporter")
+        config.pluginmanager.register(_Reporter(config, results))
+        # As pytest-xdist calls them: pytest-django names a database after it.
+        config.workerinput = {"workerid": f"gw{number}"}  # type: ignore[attr-defined]
+        try:
+            self._run_tests(config)
+        finally:
+            self._session._setupstate.teardown_exact(None)
+        results.close()
+        os._exit(0)
+
+    def _run_tests(self, config: pytest.Config) -> None:
+        tests = self._take()
+        item = next(tests, None)
+        while item is not None:
+            following = next(tests, None)
+            config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            item = following
+
+    def _take(self) -> Iterator[pytest.Item]:
+        while True:
+            with self._taken:
+                number = self._taken.value
+                self._taken.value += 1
+            if number >= len(self._batches):
+                return
+            for item in self._batches[number]:
+                if self._taken.value >= ENOUGH:
+                    return
+                yield item
+
+
+class _Reporter:
+    """Sends what happens to the process that shows it."""
+
+    def __init__(self, config: pytest.Config, results: "Connection[Any, Any]") -> None:
+        self._config = config
+        self._results = results
+
+    def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
+        self._results.send(("start", nodeid, location))
+
+    def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
+        self._results.send(("finish", nodeid, location))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        hook = self._config.hook
+        data = hook.pytest_report_to_serializable(config=self._config, report=report)
+        self._results.send(("report", data))
