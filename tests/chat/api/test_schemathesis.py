@@ -17,9 +17,10 @@ import pytest
 
 from tests.chat.api.site import Program
 from tests.support.script import say
+from tests.support.timing import PATIENCE
 
 EXAMPLES = 6
-SECONDS = 120
+SECONDS = 10 * PATIENCE
 
 
 def fetched(program: Program) -> Any:
