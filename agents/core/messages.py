@@ -102,6 +102,10 @@ class ToolCall:
     arguments: Mapping[str, Any]
 
 
+SourceVersions = tuple[tuple[str, str], ...]
+"""Paths, each with what tells one state of it from another; empty: not known any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
     """What a call came to. One that a limit of the run `refused` is neither failure nor success;
@@ -119,3 +123,5 @@ class ToolOutcome:
     """Whether a subagent under the call did not finish, though the call itself has its result."""
     timed_out: bool = False
     """Whether the call failed because it took longer than its tool may."""
+    versions: SourceVersions = ()
+    """In what state the call has found sources, or left them."""

@@ -17,7 +17,7 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from agents.core.chunks import SourceRef
-from agents.core.messages import ToolSchema
+from agents.core.messages import SourceVersions, ToolSchema
 from agents.core.ports import Service, ToolContext
 
 DEFAULT_TIMEOUT = 30.0
@@ -34,6 +34,10 @@ class ToolTimedOut(ToolFailed):
 class ToolRefused(Exception):
     """The tool may not do it. The message is for the model. It is no failure of the tool."""
 
+    def __init__(self, message: str, versions: SourceVersions = ()) -> None:
+        super().__init__(message)
+        self.versions = versions
+
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
@@ -43,6 +47,8 @@ class ToolOutput:
     sources: tuple[SourceRef, ...] = ()
     item_count: int = 0
     """How many things the content lists, where it lists any."""
+    versions: SourceVersions = ()
+    """In what state sources were found or left: who reads one again is told that it changed."""
 
 
 @dataclass(frozen=True, slots=True)

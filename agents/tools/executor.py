@@ -55,7 +55,7 @@ class ToolExecutor:
             late = isinstance(error, ToolTimedOut)
             return ToolOutcome(ok=False, content=str(error), timed_out=late)
         except ToolRefused as error:
-            return ToolOutcome(ok=False, content=f"Refused: {error}")
+            return ToolOutcome(ok=False, content=f"Refused: {error}", versions=error.versions)
         except Exception as error:
             logger.exception("tool %r failed", call.name)
             return ToolOutcome(ok=False, content=f"{call.name} failed ({type(error).__name__}).")
@@ -108,8 +108,14 @@ def _to_outcome(value: Any) -> ToolOutcome:
     match value:
         case ToolOutcome():
             return value
-        case ToolOutput(str() as content, sources, count):
-            return ToolOutcome(ok=True, content=content, sources=tuple(sources), item_count=count)
+        case ToolOutput(str() as content, sources, count, versions):
+            return ToolOutcome(
+                ok=True,
+                content=content,
+                sources=tuple(sources),
+                item_count=count,
+                versions=tuple(versions),
+            )
         case str():
             return ToolOutcome(ok=True, content=value)
         case None:

@@ -8,11 +8,12 @@ from pydantic import Field
 
 from agents.core.chunks import SourceRef
 from agents.core.ports import ToolContext
+from agents.core.stuck import digest
 from agents.search.sections import split_lines
 from agents.tools.definition import ToolFailed, ToolOutput, ToolRefused
 from agents.tools.registry import tool
-from agents.vault.errors import VaultError, VaultRefused
-from agents.vault.service import NoteHit, Notes, NoteWrite
+from agents.vault.errors import NoteOutdated, VaultError, VaultRefused
+from agents.vault.service import NoteHit, NoteMove, Notes, NoteWrite
 
 SNIPPET_CHARS = 500
 MAX_LISTED = 500
@@ -27,6 +28,8 @@ Query = Annotated[str, Field(min_length=1, max_length=500)]
 def _vault_errors_as_tool_errors() -> Iterator[None]:
     try:
         yield
+    except NoteOutdated as error:
+        raise ToolRefused(str(error), ((error.path, digest(error.text)),)) from None
     except VaultRefused as error:
         raise ToolRefused(str(error)) from None
     except VaultError as error:
@@ -98,14 +101,16 @@ def vault_read(
 ) -> ToolOutput:
     """Read one note. Each line comes with its number, to be cited as [path:line]."""
     with _vault_errors_as_tool_errors():
-        text = split_lines(notes.read(path))
+        whole = notes.read(path)
+    text = split_lines(whole)
     first, last = _parse_lines(lines, len(text))
     shown = text[first - 1 : last]
     numbered = [f"{number}| {line}" for number, line in enumerate(shown, start=first)]
     part = "" if len(shown) == len(text) else f", {first} to {last} of them"
     snippet = next((line for line in shown if line.strip(" -#")), "")
     source = SourceRef(path, "vault", first, snippet[:SNIPPET_CHARS], end_line=max(first, last))
-    return ToolOutput("\n".join([f"{path} ({len(text)} lines{part})", *numbered]), (source,))
+    content = "\n".join([f"{path} ({len(text)} lines{part})", *numbered])
+    return ToolOutput(content, (source,), versions=((path, digest(whole)),))
 
 
 def _parse_lines(lines: str, count: int) -> tuple[int, int]:
@@ -147,7 +152,7 @@ def vault_write(
     title: Annotated[
         str, Field(description="Its title, kept as a property of the note.", max_length=200)
     ] = "",
-) -> str:
+) -> ToolOutput:
     """Create a note, or replace the whole of one that you have read.
 
     Every version is kept. A note that somebody changed since you read it is not replaced: read it
@@ -155,7 +160,11 @@ def vault_write(
     """
     with _vault_errors_as_tool_errors():
         written = notes.write(path, body, title, call_id=context.call_id)
-    return _describe_write(written)
+    return _report_write(written)
+
+
+def _report_write(written: NoteWrite) -> ToolOutput:
+    return ToolOutput(_describe_write(written), versions=((written.path, digest(written.text)),))
 
 
 def _describe_write(written: NoteWrite) -> str:
@@ -175,17 +184,22 @@ def vault_move(
     new_path: Annotated[str, Field(description="Where it goes, relative to the root.")],
     notes: Notes,
     context: ToolContext,
-) -> str:
+) -> ToolOutput:
     """Move or rename a note, a file or a folder. Links to it are rewritten in all notes."""
     with _vault_errors_as_tool_errors():
         moved = notes.move(old_path, new_path, call_id=context.call_id)
     what = moved.paths[0] if len(moved.paths) == 1 else f"{len(moved.paths)} files to {new_path}"
+    forgotten = tuple((path, "") for path in (old_path, *moved.rewritten))
+    return ToolOutput(f"Moved {what}. {_describe_rewriting(moved)}", versions=forgotten)
+
+
+def _describe_rewriting(moved: NoteMove) -> str:
     if not moved.rewritten:
-        return f"Moved {what}. No links had to be rewritten."
+        return "No links had to be rewritten."
     names = ", ".join(moved.rewritten[:MAX_SHOWN])
     more = len(moved.rewritten) - MAX_SHOWN
     rest = f" and {more} more" if more > 0 else ""
-    return f"Moved {what}. Rewrote {moved.link_count} links in {names}{rest}."
+    return f"Rewrote {moved.link_count} links in {names}{rest}."
 
 
 @tool(writes=True, timeout=30)
@@ -198,11 +212,11 @@ def vault_create_index(
         dict[str, str],
         Field(description="A sentence about each note, by its path; may be empty."),
     ] = {},  # noqa: B006  # pydantic copies it
-) -> str:
+) -> ToolOutput:
     """Write a note `Index.md` into a folder that links to every note in it, by subfolder.
 
     Made again after notes have come or gone, it replaces the index that was made before.
     """
     with _vault_errors_as_tool_errors():
         written = notes.create_index(folder, title, summaries, call_id=context.call_id)
-    return _describe_write(written)
+    return _report_write(written)

@@ -5,7 +5,8 @@ VaultError
 ├── ThreadUnavailable   there is no such thread or entry
 ├── VaultRefused        the person may not do it
 │   ├── NoteRefused     the path, the size or the project does not allow it
-│   │   └── NoteExists  something is at that path already
+│   │   ├── NoteExists  something is at that path already
+│   │   └── NoteOutdated  a run would replace what it has not read
 │   └── ThreadRefused   the size or the type of an entry does not allow it
 │       ├── ThreadNameRefused  no thread can have this name
 │       └── ThreadArchived     it takes no entries until it is reactivated
@@ -35,6 +36,15 @@ class NoteRefused(VaultRefused):
 
 class NoteExists(NoteRefused):
     """Something is at that path already."""
+
+
+class NoteOutdated(NoteRefused):
+    """A run would replace a note that is no longer what it has read: `text` is what it is now."""
+
+    def __init__(self, message: str, path: str, text: str) -> None:
+        super().__init__(message)
+        self.path = path
+        self.text = text
 
 
 class ThreadRefused(VaultRefused):

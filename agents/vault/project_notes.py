@@ -8,7 +8,7 @@ from agents.models import Note
 from agents.vault import listing, moves, notes
 from agents.vault.author import Author
 from agents.vault.diffs import TextDiff, diff_texts
-from agents.vault.errors import NoteChanged, NoteExists, NoteRefused
+from agents.vault.errors import NoteChanged, NoteExists, NoteOutdated, NoteRefused
 from agents.vault.folder_index import INDEX_NAME, build_index, is_index
 from agents.vault.frontmatter import BYTE_ORDER_MARK, set_property
 from agents.vault.note_search import search_notes
@@ -77,13 +77,15 @@ class ProjectNotes(Notes):
             )
         except NoteChanged as conflict:
             changed = _describe_diff(diff_texts(conflict.base, conflict.theirs))
-            raise NoteRefused(f"{conflict}\n{changed}") from None
+            theirs = conflict.theirs.removeprefix(BYTE_ORDER_MARK)
+            raise NoteOutdated(f"{conflict}\n{changed}", before.path, theirs) from None
         return self._remember(note, before.text)
 
     def _remember(self, note: Note, before: str) -> NoteWrite:
         self._seen[note.key] = note.version
         diff = diff_texts(before, note.text)
-        return NoteWrite(note.path, note.version, diff.added, diff.removed)
+        text = note.text.removeprefix(BYTE_ORDER_MARK)
+        return NoteWrite(note.path, note.version, diff.added, diff.removed, text)
 
     def move(self, old_path: str, new_path: str, *, call_id: str = "") -> NoteMove:
         with self._rights.hold_author(call_id) as author:

@@ -46,6 +46,8 @@ class NoteWrite:
     version: int
     added: int
     removed: int
+    text: str
+    """What it says now."""
 
     @property
     def is_new(self) -> bool:

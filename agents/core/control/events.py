@@ -151,6 +151,7 @@ EVENT_TYPES: Mapping[str, EventType] = {
         },
     ),
     "agent.error.streak": EventType("error", "loop", _LIMIT),
+    "source.stale": EventType("warning", "tool", {**_CALL, "path": _text("Pumps.md")}),
     "subagent.complete": EventType("info", "tool", _RESULT),
     "subagent.failed": EventType("error", "tool", _FAILURE),
     "provider.retry": EventType("info", "model", {"attempt": _number(2), "wait": _number(0.5)}),

@@ -103,6 +103,8 @@ class RunContext:
         self.ids = CallIds()
         self.tally = RunTally()
         self.hints: list[str] = []
+        self.versions: dict[str, str] = {}
+        """In what state the run knows its sources, by path."""
         self.seq = 0
         self._last_context_tokens: int | None = None
         self._growth: deque[tuple[int, int]] = deque(maxlen=FORECAST_TURNS)

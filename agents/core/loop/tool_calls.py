@@ -32,6 +32,7 @@ from agents.core.loop.tool_results import (
     emit_kept_result,
     emit_result,
     emit_sources,
+    emit_stale_sources,
 )
 from agents.core.messages import RawCall, ToolOutcome
 from agents.core.ports import ToolContext
@@ -241,6 +242,7 @@ def _finish_call(
     """Book an outcome for its call and for every call that shares it."""
     entry.duration_ms = _count_milliseconds(ctx, entry)
     yield emit_result(ctx, entry, outcome, batch.result_chars)
+    yield from emit_stale_sources(ctx, entry, outcome)
     told = entry.kept.sources if entry.kept else ()
     yield from emit_sources(ctx, [source for source in outcome.sources if source not in told])
     for twin in _find_twins(batch, entry):

@@ -194,8 +194,10 @@ def count_trailing_errors(entries: Iterable[PlannedCall]) -> int:
 def check_outcome(outcome: object) -> None:
     """Refuse a bad outcome: a runner that breaks its port is a failed call, not a failed run."""
     match outcome:
-        case ToolOutcome(content=str(), given=str(), sources=tuple() as sources) if all(
-            isinstance(source, SourceRef) for source in sources
+        case ToolOutcome(
+            content=str(), given=str(), sources=tuple() as sources, versions=tuple() as versions
+        ) if all(isinstance(source, SourceRef) for source in sources) and all(
+            isinstance(part, str) for path, version in versions for part in (path, version)
         ):
             return
     raise TypeError("a tool must come to a ToolOutcome with text and sources")

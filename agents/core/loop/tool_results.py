@@ -66,6 +66,18 @@ def emit_sources(ctx: RunContext, sources: Iterable[SourceRef]) -> Iterator[Orac
         )
 
 
+def emit_stale_sources(
+    ctx: RunContext, entry: PlannedCall, outcome: ToolOutcome
+) -> Iterator[OracleStreamChunk]:
+    """Record which sources are no longer what the run knows. What it changed itself, it knows."""
+    is_own_change = outcome.ok and ctx.tools.writes(entry.name)
+    for path, version in outcome.versions:
+        known = ctx.versions.get(path.casefold(), "")
+        if known and known != version and not is_own_change:
+            yield ctx.emit_event("source.stale", id=entry.id, tool=entry.name, path=path)
+        ctx.versions[path.casefold()] = version
+
+
 def deliver_results(ctx: RunContext, entries: Sequence[PlannedCall]) -> None:
     """Deliver results to the model and to the tree, in call order."""
     for entry in entries:

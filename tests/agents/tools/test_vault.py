@@ -1,18 +1,27 @@
 """The vault tools as the model gets them: through the executor, in threads, with sources."""
 
+from uuid import uuid4
+
 import pytest
 from asgiref.sync import sync_to_async
 
+from agents.core.control.event_stream import list_events
 from agents.core.messages import ToolCall, ToolOutcome
 from agents.models import Project
 from agents.tools.catalogue import TOOLS
+from agents.tools.definition import define
 from agents.tools.executor import ToolExecutor
 from agents.vault.author import Author
+from agents.vault.notes import save_note
 from agents.vault.project_notes import ProjectNotes
 from agents.vault.sample import add_sample_notes
 from agents.vault.service import Notes
 from tests.agents.tools.factories import context
 from tests.support.code import add_gauge
+from tests.support.runs import drive
+from tests.support.script import call as scripted
+from tests.support.script import say
+from tests.support.scripted_model import Answer, ScriptedModel
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NAMES = (
@@ -185,3 +194,65 @@ async def test_reading_code_as_a_note_says_how_code_is_read(empty: ProjectNotes)
     outcome = await call("vault_read", empty, path="src/gauge.py")
     assert not outcome.ok
     assert "It is code: find_definition shows" in outcome.content
+
+
+# -- what changed since it was read ---------------------------------------------------------------
+
+
+async def list_stale(notes: ProjectNotes, *steps: Answer) -> list[tuple[str, str]]:
+    """The tools that found out in a run, and the paths. `meddle` is somebody else."""
+
+    async def meddle(path: str) -> str:
+        """Change a note."""
+        author = Author.importer()
+        await sync_to_async(save_note)(notes.project_id, path, f"{uuid4()}\n", author)
+        return "Changed."
+
+    tools = [*(TOOLS.get(each) for each in NAMES), define(meddle)]
+    model = ScriptedModel([*steps, say("So.")])
+    ran = await drive(model, ToolExecutor(tools, [notes]))
+    events = list_events(ran.chunks)
+    return [
+        (event.payload["tool"], event.payload["path"])
+        for event in events
+        if event.name == "source.stale"
+    ]
+
+
+async def test_a_note_that_somebody_changed_is_stale_when_it_is_read_again(
+    empty: ProjectNotes,
+) -> None:
+    await sync_to_async(empty.write)("Pumps.md", "old")
+    read, meddle = scripted("vault_read", path="Pumps.md"), scripted("meddle", path="Pumps.md")
+    lower = scripted("vault_read", path="pumps.md")
+    assert await list_stale(empty, read, lower, meddle, lower, read) == [("vault_read", "pumps.md")]
+
+
+async def test_a_note_that_somebody_changed_is_stale_when_it_would_be_replaced(
+    empty: ProjectNotes,
+) -> None:
+    await sync_to_async(empty.write)("a.md", "old")
+    read, meddle = scripted("vault_read", path="a.md"), scripted("meddle", path="a.md")
+    write = scripted("vault_write", path="a.md", body="mine")
+    assert await list_stale(empty, read, meddle, write, read, write, read) == [
+        ("vault_write", "a.md")
+    ]
+    assert await list_stale(empty, read, write, meddle, write) == [("vault_write", "a.md")]
+
+
+async def test_what_a_run_changed_itself_is_not_stale(empty: ProjectNotes) -> None:
+    for path in ("a.md", "b.md"):
+        await sync_to_async(empty.write)(path, "See [[c]].")
+    await sync_to_async(empty.write)("c.md", "\ufeffHere.")
+    assert not await list_stale(
+        empty,
+        scripted("vault_read", path="a.md"),
+        scripted("vault_read", path="c.md"),
+        scripted("vault_write", path="a.md", body="See [[c]] again.", title="A"),
+        scripted("vault_read", path="a.md"),
+        scripted("vault_move", old_path="c.md", new_path="d.md"),
+        scripted("vault_read", path="a.md"),
+        scripted("vault_read", path="d.md"),
+        scripted("vault_create_index", folder="", title="All"),
+        scripted("vault_read", path="Index.md"),
+    )

@@ -24,7 +24,16 @@ from agents.core.control.event_stream import list_events
 from agents.core.control.events import EVENT_TYPES, AgentEvent, EventType, describe_event
 from agents.core.control.kinds import fits, kind_of
 from agents.core.decisions.trees.default import DefaultDecisionTree
-from agents.core.messages import Finished, Message, ModelError, Retrying, TextDelta
+from agents.core.messages import (
+    Finished,
+    Message,
+    ModelError,
+    Retrying,
+    TextDelta,
+    ToolCall,
+    ToolOutcome,
+)
+from agents.core.ports import ToolContext
 from agents.core.state import AgentState
 from agents.tools.definition import define
 from agents.tools.executor import ToolExecutor
@@ -32,7 +41,7 @@ from tests.agents.core.factories import Counting, limits, looking, play, working
 from tests.support import scenarios
 from tests.support.script import Call, call, calls, say
 from tests.support.scripted_model import Item, ScriptedModel
-from tests.support.tools import FakeTools, fails, hangs, returns
+from tests.support.tools import FakeTools, fails, hangs, returns, with_context
 from tests.support.virtual import run_virtual, virtual_time
 
 EARLIER: list[Message] = [
@@ -253,6 +262,11 @@ async def play_limits() -> list[OracleStreamChunk]:
     return chunks + await play(again, FakeTools({"look": returns("same")}))
 
 
+async def read_anew(made: ToolCall, context: ToolContext) -> ToolOutcome:
+    """Find a note in another state each time."""
+    return ToolOutcome(ok=True, content="x", versions=((made.arguments["path"], made.id),))
+
+
 async def play_calls() -> list[OracleStreamChunk]:
     """Runs whose calls are refused, too slow, or a subagent's; and an endpoint that fails."""
     greedy = ScriptedModel(
@@ -265,6 +279,8 @@ async def play_calls() -> list[OracleStreamChunk]:
     for librarian in (returns("A report."), fails()):
         model = ScriptedModel([call("delegate_librarian", task="x"), say("So.")])
         chunks += await play(model, FakeTools({"delegate_librarian": librarian}))
+    changing = ScriptedModel([call("read", path="a.md"), call("read", path="A.md"), say("So.")])
+    chunks += await play(changing, FakeTools({"read": with_context(read_anew)}))
     retried: list[Item] = [Retrying(2, 1.5, "Busy."), TextDelta("So."), Finished((), "stop")]
     chunks += await play(ScriptedModel([retried]), looking())
     return chunks + await play(ScriptedModel([[ModelError("It is gone.")]]), looking())
