@@ -162,6 +162,7 @@ STATES = {
     "deleted": (*OF_A_PROJECT, Access.OWN, Access.INVITED),
 }
 """What is asked for in each state of a project."""
+CLOSED = [each for each in STATES if each != "open"]
 
 
 def people_in(state: str) -> tuple[str, ...]:

@@ -7,10 +7,8 @@ import pytest
 from pytest_django import Settings
 
 from agents.runtime import current
-from chat.api import throttling
-from chat.rendering import quota
 from tests.access.fake_runtime import FakeRuntime
-from tests.access.scene import Scene
+from tests.access.scene import Scene, forget_debts
 from tests.support.history_rewriting import made_up
 
 
@@ -32,5 +30,4 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def nobody_owes_anything() -> None:
-    quota._buckets.clear()
-    throttling.reset()
+    forget_debts()

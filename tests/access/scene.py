@@ -31,7 +31,9 @@ from agents.vault.attachments import add_attachment, delete_attachment
 from agents.vault.author import Author
 from agents.vault.notes import create_note, delete_note, save_note
 from agents.vault.threads import NewEntry, push_entry, set_status, withdraw_entries
+from chat.api import throttling
 from chat.models import Conversation, Exchange
+from chat.rendering import quota
 from chat.services import ask
 from tests.chat.factories import Browser, browser, said, started
 from tests.support.code import add_checkout, add_code
@@ -91,7 +93,7 @@ class Scene:
             name: ApiToken.issue(user, "a program", list(Scope.values))[1]
             for name, user in self.users.items()
         }
-        self.browsers = {name: browser(user) for name, user in self.users.items()}
+        self._sign_in()
 
     def browser(self, who: str) -> Browser:
         return self.browsers[who] if who in self.browsers else browser()
@@ -148,6 +150,9 @@ class Scene:
         self.code_file = add_code(project, "src/tide.py", text, symbols)
         self.checkout = add_checkout(project, origin=word)
 
+    def _sign_in(self) -> None:
+        self.browsers = {name: browser(user) for name, user in self.users.items()}
+
     def _join(self, name: str, role: Membership.Role) -> None:
         Membership.objects.create(project=self.project, user=self.users[name], role=role)
 
@@ -182,7 +187,9 @@ class Scene:
     @contextmanager
     def in_state(self, state: str) -> Iterator[None]:
         columns = {"archived": "archived_at", "deleted": "deleted_at"}
+        forget_debts()
         with self.undone():
+            self._sign_in()  # whoever signed out
             if state in columns:
                 rows = Project.objects.filter(pk=self.project.pk)
                 rows.update(**{columns[state]: timezone.now()})
@@ -200,6 +207,12 @@ class Scene:
         rows = {name: find(self.project) for name, find in project_rows().items()}
         rows["auth.User"] = User.objects.all()
         return {name: _hash(found) for name, found in rows.items()}
+
+
+def forget_debts() -> None:
+    """Nobody has to wait for what they asked before."""
+    quota._buckets.clear()
+    throttling.reset()
 
 
 def list_models() -> list[type[Model]]:

@@ -153,6 +153,7 @@ def test_a_card_template_that_cannot_be_used_is_reported(
     assert error.msg.startswith("The card of the tool 'calculate' cannot be used (chat/tools/calc")
 
 
+@pytest.mark.ci
 def test_a_tree_of_another_package_is_found_at_start_up(check_with_app: CheckWithApp) -> None:
     done = check_with_app(
         """

@@ -168,6 +168,7 @@ PACKAGE = {
 }
 
 
+@pytest.mark.ci
 async def test_a_package_from_elsewhere_may_extend_every_point(site: Site, tmp_path: Path) -> None:
     package = tmp_path / "elsewhere" / "echoes"
     package.mkdir(parents=True)

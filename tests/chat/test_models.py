@@ -60,6 +60,7 @@ def test_an_exchange_with_others_below_it_and_the_run_of_an_exchange_cannot_be_d
         talk.first.run.delete()
 
 
+@pytest.mark.ci
 def test_deleting_a_user_takes_a_long_conversation_along() -> None:
     talk = Talk()
     grown(talk, 1_500)

@@ -205,6 +205,7 @@ def test_a_locked_database_is_told_within_seconds(server: Server, folder: Path) 
     becomes(server, 200)
 
 
+@pytest.mark.ci
 def test_a_server_says_at_its_start_that_nothing_can_be_stored(folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "manage.py", "serve", "--port", "0"],

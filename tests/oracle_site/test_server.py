@@ -10,6 +10,8 @@ import pytest
 
 from tests.support.server import ROOT, environment
 
+pytestmark = pytest.mark.ci
+
 SOCKETS = """
 import django
 django.setup()

@@ -205,6 +205,7 @@ def server(site: Path) -> Iterator[Server]:
         yield running
 
 
+@pytest.mark.ci
 def test_a_strangers_way_in_from_the_printed_link_to_the_end(server: Server) -> None:
     assert server.link.startswith(f"{server.address}/sign-in/")
     with httpx.Client(base_url=server.address, follow_redirects=True, trust_env=False) as browser:
@@ -233,6 +234,7 @@ def test_a_strangers_way_in_from_the_printed_link_to_the_end(server: Server) -> 
     assert "Traceback" not in server.log.read_text()
 
 
+@pytest.mark.ci
 def test_the_server_ends_in_peace_also_by_ctrl_c(server: Server) -> None:
     server.process.send_signal(signal.SIGINT)
     assert server.process.wait(30) == 0

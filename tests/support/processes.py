@@ -7,6 +7,7 @@ What a test needs for itself (a database, servers) is made after the fork, in ea
 
 import multiprocessing
 import os
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -65,11 +66,7 @@ class _Run:
         self._taken = _fork.Value("i", 0)
 
     def finish(self, processes: int) -> None:
-        capture = self._session.config.pluginmanager.getplugin("capturemanager")
-        assert capture is not None
-        capture.stop_global_capturing()  # each process has output of its own to capture
         parts = [self._start(number) for number in range(processes)]
-        capture.start_global_capturing()
         try:
             self._listen({part.results: part for part in parts})
         finally:
@@ -127,9 +124,7 @@ class _Run:
         """Run tests in this process, which ends without what the first one does at the end of a
         session."""
         config = self._session.config
-        capture = config.pluginmanager.getplugin("capturemanager")
-        assert capture is not None
-        capture.start_global_capturing()
+        _capture_apart(config)
         config.pluginmanager.unregister(name="terminalreporter")
         config.pluginmanager.register(_Reporter(config, results))
         # As pytest-xdist calls them: pytest-django names a database after it.
@@ -160,6 +155,17 @@ class _Run:
                 if self._taken.value >= ENOUGH:
                     return
                 yield item
+
+
+def _capture_apart(config: pytest.Config) -> None:
+    """Give this process files of its own for what tests print, in place of those that it shares.
+    Loggers that were set up before the fork write to the same streams."""
+    capture = config.pluginmanager.getplugin("capturemanager")
+    if capture is None or config.option.capture != "fd":
+        return
+    for stream in (capture._global_capturing.out, capture._global_capturing.err):
+        with tempfile.TemporaryFile() as own:
+            os.dup2(own.fileno(), stream.tmpfile.fileno(), inheritable=False)
 
 
 class _Reporter:

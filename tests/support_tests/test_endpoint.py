@@ -58,6 +58,7 @@ async def test_leaving_ends_what_is_still_going_on() -> None:
     await client.aclose()
 
 
+@pytest.mark.ci
 async def test_hundreds_of_conversations_go_on_at_once() -> None:
     names = [f"m{number}" for number in range(300)]
 

@@ -23,8 +23,11 @@ def test_writes_down_who_ran_it(number, pytestconfig):
         print(number, os.getpid(), os.getppid(), file=file)
 """
 MIXED = """
+import logging
 import os
 import pytest
+
+handler = logging.StreamHandler()  # keeps the stream of now
 
 @pytest.fixture(scope="session", autouse=True)
 def tidy(pytestconfig):
@@ -32,7 +35,10 @@ def tidy(pytestconfig):
     (pytestconfig.rootpath / f"tidied-{os.getpid()}").touch()
 
 def test_passes(): print("unseen words")
-def test_fails(): print("words before"); assert 1 == 2
+def test_fails():
+    print("words before")
+    handler.handle(logging.makeLogRecord({"msg": "logged words"}))
+    assert 1 == 2
 def test_is_skipped(): pytest.skip("not here")
 """
 
@@ -74,6 +80,8 @@ def test_failures_and_skips_are_shown_as_if_one_process_ran_them(run: Run, tmp_p
     assert "1 failed, 1 passed, 1 skipped" in done.stdout
     assert "assert 1 == 2" in done.stdout
     assert "words before" in done.stdout
+    assert "logged words" in done.stdout
+    assert "Logging error" not in done.stdout
     assert "unseen words" not in done.stdout
     assert "not here" in done.stdout
     assert list(tmp_path.glob("tidied-*"))

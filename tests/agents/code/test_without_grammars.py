@@ -27,6 +27,7 @@ def bare_site(tmp_path: Path, blocked: str) -> Site:
     return Site(copy_site(tmp_path / "data"), PYTHONPATH=blocked)
 
 
+@pytest.mark.ci
 def test_without_grammars_code_is_found_by_its_words_and_it_is_said(
     bare_site: Site, tmp_path: Path
 ) -> None:

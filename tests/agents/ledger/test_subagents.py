@@ -194,6 +194,7 @@ def cut_off(chunks: Sequence[OracleStreamChunk], dice: random.Random) -> list[Or
     return [*cut, *interrupted_chunks("interrupted", record, cut[-1].seq, "m", cut[-1].at)]
 
 
+@pytest.mark.ci
 @pytest.mark.django_db(transaction=True)
 def test_no_randomised_run_keeps_words_of_a_subagent_that_did_not_finish() -> None:
     async_to_sync(assert_all_lawful)(delegating(), seed=1)

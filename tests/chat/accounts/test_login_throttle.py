@@ -50,6 +50,7 @@ def test_a_window_does_not_grow_with_every_attempt() -> None:
     )
 
 
+@pytest.mark.ci
 def test_a_lock_survives_any_number_of_others() -> None:
     failures(MAX_FAILURES)
     for number in range(400):

@@ -15,6 +15,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "api.md"
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)[1:]
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_commands_of_the_page_work(program: Program) -> None:
     program.plays(then=say("It is so."))

@@ -56,6 +56,7 @@ def work(head: UUID) -> float:
     return time.thread_time() - began
 
 
+@pytest.mark.ci
 def test_a_long_conversation_opens_with_the_queries_rows_and_time_of_a_short_one() -> None:
     short, long = Talk(name="ada"), Talk(name="bob")
     grown(short, 40)

@@ -23,6 +23,7 @@ def chunks(output: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in output.splitlines()]
 
 
+@pytest.mark.ci
 def test_with_nothing_configured_it_answers_from_the_sample_notes_with_citations(
     site: Site,
 ) -> None:
@@ -33,6 +34,7 @@ def test_with_nothing_configured_it_answers_from_the_sample_notes_with_citations
     assert "[completed: completed;" in asked.stdout
 
 
+@pytest.mark.ci
 def test_the_sample_answers_from_a_note_a_thread_and_a_line_of_code(site: Site) -> None:
     asked = site.manage(
         "ask",
@@ -125,6 +127,7 @@ def test_a_failed_run_exits_with_1(stage: Stage, capsys: pytest.CaptureFixture[s
     assert "refused the API key" in capsys.readouterr().out
 
 
+@pytest.mark.ci
 async def test_ctrl_c_stops_the_run_properly_and_exits_with_130(site: Site) -> None:
 
     async with served(Script([say("word " * 2_000, piece_delay=0.01)])) as bench:

@@ -429,6 +429,7 @@ def dear(talk: Talk, count: int) -> list[str]:
     return found
 
 
+@pytest.mark.ci
 def test_who_opens_many_dear_pages_at_once_has_to_wait(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -518,6 +518,7 @@ async def test_a_budget_crossed_in_mid_response_keeps_everything_that_came() -> 
     assert ran.record.done.tokens_used < 2_000 * 1.2
 
 
+@pytest.mark.ci
 async def test_endless_arguments_of_a_tool_call_are_cut_at_the_budget_too() -> None:
     endless = Reply(calls=(Call("look", {"page": "x " * 40_000}),), usage=None, piece_delay=0.0001)
     async with served(Script([endless])) as bench:

@@ -161,6 +161,7 @@ def test_a_replay_foretells_what_a_real_run_under_tighter_limits_does(count: int
     assert found["foretold"] >= 0.75 * count, found
 
 
+@pytest.mark.ci
 def test_a_replay_foretells_where_other_stuck_rules_really_end_a_run() -> None:
     ended: Counter[str] = Counter()
     for seed in range(60):

@@ -86,7 +86,7 @@ def test_a_recording_is_found_stuck_where_its_line_is() -> None:
 @pytest.mark.parametrize(
     "kinds",
     [
-        pytest.param(LOOP_KINDS, id="loops"),
+        pytest.param(LOOP_KINDS, id="loops", marks=pytest.mark.ci),
         pytest.param(ALL_KINDS, id="all kinds", marks=pytest.mark.ci),
     ],
 )
