@@ -8,6 +8,7 @@ _BLANK = frozenset("\ufffd\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Fillers and joiners that count as letters, marks or symbols, and what stands for no character."""
 _SELECTORS = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0000, 0xE1000))
 """They choose the form of the character before them, and are nothing without one."""
+_DATA_SIGNS = str.maketrans({"`": "'", "[": "(", "]": ")"})
 _SYSTEM_NOTE = re.compile(r"\[\s*oracle\s*:", re.IGNORECASE)
 
 
@@ -40,6 +41,14 @@ def _is_invisible(character: str) -> bool:
 def neutralise_system_notes(text: str) -> str:
     """Return text from outside that cannot pass for a note of ours to the model."""
     return _SYSTEM_NOTE.sub("(Oracle:", text) if "[" in text else text
+
+
+def quote_as_data(text: str, length: int = 120) -> str:
+    """Return words from outside as they may stand in a note of ours to the model: on one line, in
+    backticks which they cannot end, without brackets, no longer than `length` in all."""
+    line = " ".join(replace_unstorable(text[: 8 * length]).split()).translate(_DATA_SIGNS)
+    shown = "".join(sign for sign in line if sign == " " or not _is_invisible(sign))
+    return f"`{truncate(shown, length - 2)}`"
 
 
 def truncate(text: str, length: int = 120) -> str:

@@ -142,7 +142,7 @@ class Facts:
             "user": self._user,
             "project": self._project,
             "event": self._describe_event(event),
-            "result": _describe_result(event) if event.name in RESULT_EVENTS else None,
+            "result": describe_result(event) if event.name in RESULT_EVENTS else None,
         }
 
     def _describe_event(self, event: AgentEvent) -> dict[str, Any]:
@@ -181,7 +181,7 @@ class Facts:
         self.history["message_count"] += chunk.answered
 
     def _add_result(self, event: AgentEvent) -> None:
-        history, result = self.history, _describe_result(event)
+        history, result = self.history, describe_result(event)
         tool = result.pop("tool_name")
         arguments = self._arguments.pop(event.payload["id"], None)
         history["tools"].append(
@@ -195,7 +195,8 @@ class Facts:
             history["failures"][tool] = history["failures"].get(tool, 0) + 1
 
 
-def _describe_result(event: AgentEvent) -> dict[str, Any]:
+def describe_result(event: AgentEvent) -> dict[str, Any]:
+    """Return what a tool's result is called in expressions."""
     payload = event.payload
     return {
         "tool_name": payload["tool"],

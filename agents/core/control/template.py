@@ -4,7 +4,7 @@ Python's own `str.format` gives access to all of these, so it is not used on wha
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,10 +32,15 @@ class Template:
     text: str
     _parts: tuple[str | tuple[str, str], ...]
 
-    def render(self, values: Mapping[str, Any]) -> str:
-        """Return the text with its fields filled in, each on one line and no longer than others."""
+    def render(
+        self, values: Mapping[str, Any], show_text: Callable[[str], str] | None = None
+    ) -> str:
+        """Return the text with its fields filled in: texts as `show_text` has them, or else on one
+        line and cut."""
         return "".join(
-            part if isinstance(part, str) else _format_value(values.get(part[0]), part[1])
+            part
+            if isinstance(part, str)
+            else _format_value(values.get(part[0]), part[1], show_text or shorten)
             for part in self._parts
         )
 
@@ -79,10 +84,17 @@ def _place_problem(text: str, offset: int, message: str) -> PlacedProblem:
     return PlacedProblem(before.count("\n") + 1, offset - before.rfind("\n"), message)
 
 
-def _format_value(value: Any, how: str) -> str:
+def _format_value(value: Any, how: str, show_text: Callable[[str], str]) -> str:
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
         return format(value, how) if how else str(value)
-    shown = " ".join(str(value).split()) if value is not None else ""
+    return show_text(str(value))
+
+
+def shorten(text: str) -> str:
+    """Return a text on one line, cut to the length of a field."""
+    shown = " ".join(text.split())
     return shown if len(shown) <= MAX_FIELD_LENGTH else f"{shown[: MAX_FIELD_LENGTH - 1]}…"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.core.sanitize import is_blank, replace_unstorable
+from agents.core.sanitize import is_blank, quote_as_data, replace_unstorable
 
 anything = st.text(st.characters(exclude_categories=()), max_size=30)
 
@@ -66,3 +66,12 @@ def test_what_nobody_can_see_is_blank(text: str) -> None:
 )
 def test_what_can_be_seen_is_not_blank(text: str) -> None:
     assert not is_blank(text)
+
+
+@given(anything)
+def test_quoted_words_are_one_line_that_cannot_be_left(text: str) -> None:
+    quoted = quote_as_data(text * 20)
+    assert quoted[0] == quoted[-1] == "`"
+    assert len(quoted) <= 120
+    assert not set(quoted[1:-1]) & set("`[]\n\r\u2028\u2029\x85")
+    assert len(quoted.splitlines()) == 1

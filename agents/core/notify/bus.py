@@ -1,0 +1,190 @@
+"""The notification bus of one run: takes in events, and says when it is asked what is due.
+
+Pure: it is told the time, on the run's own clock, and nothing in it is shared between runs.
+"""
+
+import logging
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from agents.core.control.evaluation import Unanswerable
+from agents.core.control.events import AgentEvent
+from agents.core.control.facts import RESULT_EVENTS, describe_result
+from agents.core.notify.subscriber import PRIORITIES, SEVERITIES, InjectionPoint, Subscriber
+from agents.core.notify.words import Notification, ToldEvent, build_notification
+
+logger = logging.getLogger(__name__)
+MAX_WAITING = 1_000
+"""Events that wait in all. Beyond that the least grave goes first, but no error."""
+MAX_KEYS = 1_000
+"""Keys of a subscriber that are remembered for having been said."""
+_ERROR = SEVERITIES.index("error")
+
+
+class NotificationBus:
+    """The subscribers of a run, each with the events that wait to be told."""
+
+    def __init__(self, subscribers: Iterable[Subscriber]) -> None:
+        queues = [_Queue(each) for each in subscribers if not each.is_said_by_loop]
+        self._queues = sorted(queues, key=_Queue.rank)
+        self._listeners: dict[str, list[_Queue]] = {}
+        for queue in self._queues:
+            for name in queue.subscriber.types:
+                self._listeners.setdefault(name, []).append(queue)
+        self._counts = [0] * len(SEVERITIES)
+        """How many wait, by severity."""
+        self.dropped = 0
+        """Events that were given up because too many waited."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody listens to anything."""
+        return not self._listeners
+
+    @property
+    def waiting(self) -> int:
+        """How many events wait to be told."""
+        return sum(self._counts)
+
+    def emit(self, event: AgentEvent, now: float) -> None:
+        """Take in an event."""
+        severity = SEVERITIES.index(event.severity)
+        for queue in self._listeners.get(event.name, ()):
+            if queue.take(event, now):
+                self._counts[severity] += 1
+                if self.waiting > MAX_WAITING:
+                    self._drop_one(queue, severity)
+
+    def due(self, point: InjectionPoint, now: float) -> list[Notification]:
+        """Return what is to be said at a point of the run; what is immediate, at any point."""
+        ready = [
+            queue
+            for queue in self._queues
+            if queue.rows and queue.subscriber.at in (point, "immediate") and queue.due_at <= now
+        ]
+        return self._take_out(ready, now)
+
+    def flush(self, now: float) -> list[Notification]:
+        """Return all that waits, because the run ends."""
+        return self._take_out([queue for queue in self._queues if queue.rows], now)
+
+    def next_due(self) -> float | None:
+        """Return when something immediate will be due, or None if nothing waits for its time."""
+        moments = [
+            queue.due_at
+            for queue in self._queues
+            if queue.rows and queue.subscriber.at == "immediate"
+        ]
+        return min(moments, default=None)
+
+    def _take_out(self, ready: list["_Queue"], now: float) -> list[Notification]:
+        ready.sort(key=lambda queue: (*queue.rank(), queue.opened))
+        for queue in ready:
+            for row in queue.rows.values():
+                self._counts[SEVERITIES.index(row.event.severity)] -= 1
+        return [queue.pop(now) for queue in ready]
+
+    def _drop_one(self, queue: "_Queue", severity: int) -> None:
+        """Give up the newest of the least grave events that wait, unless all are errors.
+
+        `queue` is the one with the newest event, which is of that severity.
+        """
+        least = next(at for at, count in enumerate(self._counts) if count)
+        if least >= _ERROR:
+            return
+        if least < severity:
+            queue = next(queue for queue in self._queues if queue.holds(least))
+        self.dropped += queue.drop_newest(least)
+        self._counts[least] -= 1
+
+
+class _Queue:
+    """One subscriber in a run: what waits, and what was said."""
+
+    def __init__(self, subscriber: Subscriber) -> None:
+        self.subscriber = subscriber
+        self.rows: dict[Any, ToldEvent] = {}
+        self.more = 0
+        """Events beyond a full batch: they are counted."""
+        self.opened = 0.0
+        self._said: dict[Any, float] = {}
+        self._failures = 0
+
+    def rank(self) -> tuple[int, bool]:
+        return PRIORITIES.index(self.subscriber.priority), not self.subscriber.core
+
+    @property
+    def due_at(self) -> float:
+        is_full = len(self.rows) >= self.subscriber.most
+        return self.opened if is_full else self.opened + self.subscriber.window
+
+    def take(self, event: AgentEvent, now: float) -> bool:
+        """Let an event wait if it is of interest; return whether one more waits."""
+        if not self._is_wanted(event):
+            return False
+        key = self._find_key(event)
+        if now < self._said.get(key, -math.inf) + self.subscriber.again_after:
+            return False
+        if (known := self.rows.get(key)) is not None:
+            known.times += 1
+        elif len(self.rows) >= self.subscriber.most:
+            self.more += 1
+        else:
+            self.opened = self.opened if self.rows else now
+            self.rows[key] = ToldEvent(event)
+            return True
+        return False
+
+    def holds(self, severity: int) -> bool:
+        return any(SEVERITIES.index(row.event.severity) == severity for row in self.rows.values())
+
+    def drop_newest(self, severity: int) -> int:
+        """Give up the newest event of a severity; return how many it stood for."""
+        key = next(
+            key
+            for key, row in reversed(self.rows.items())
+            if SEVERITIES.index(row.event.severity) == severity
+        )
+        return self.rows.pop(key).times
+
+    def pop(self, now: float) -> Notification:
+        """Return what there is to say, and begin anew."""
+        told, more = list(self.rows.values()), self.more
+        if self.subscriber.again_after:
+            for key in self.rows:
+                self._said.pop(key, None)
+                self._said[key] = now
+            while len(self._said) > MAX_KEYS:
+                del self._said[next(iter(self._said))]
+        self.rows, self.more = {}, 0
+        return build_notification(self.subscriber, told, more)
+
+    def _is_wanted(self, event: AgentEvent) -> bool:
+        """Return whether its condition holds. One that cannot be answered does not."""
+        if (when := self.subscriber.when) is None:
+            return True
+        about = {
+            "type": event.name,
+            "source": event.source,
+            "severity": event.severity,
+            "payload": event.payload,
+        }
+        result = describe_result(event) if event.name in RESULT_EVENTS else None
+        try:
+            return bool(when.evaluate({"event": about, "result": result}))
+        except Unanswerable as error:
+            if not self._failures:
+                logger.warning("subscriber %s: %s", self.subscriber.id, error.problem)
+            self._failures += 1
+            return False
+
+    def _find_key(self, event: AgentEvent) -> Any:
+        """Return what the event has in common with those that count as the same."""
+        parts = self.subscriber.key
+        if not parts:
+            return event.name if self.subscriber.again_after else (event.seq, event.name)
+        return tuple(
+            event.name if part == "type" else str(event.payload.get(part.removeprefix("payload.")))
+            for part in parts
+        )

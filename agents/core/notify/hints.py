@@ -1,0 +1,43 @@
+"""What a model is told at once: never more than the forecast of a turn has room for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MAX_HINT_CHARS = 1_500
+"""Of all hints in a request; that much growth is in the forecast of a turn."""
+MAX_OTHERS = 3
+"""Hints in a request that are not core."""
+_FRAME_CHARS = len("[Oracle: ]\n")
+_REST_CHARS = len("and 1,000 more")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HintLine:
+    """One thing that the model will be told."""
+
+    text: str
+    core: bool = True
+    rank: int = 0
+    """Its priority, the most urgent being 0."""
+
+
+def fit_hints(lines: Sequence[HintLine], room: int | None = None) -> tuple[list[str], int]:
+    """Return what fits, in its order, and how many others were left out.
+
+    `room` is what a last answer leaves; without it, a request may have as many as any. What is not
+    core goes first, the least urgent before the rest; then the oldest.
+    """
+    frame = _FRAME_CHARS if room is None else 0
+    others = sorted((line for line in lines if not line.core), key=lambda line: line.rank)
+    allowed = others[:MAX_OTHERS]
+    size = sum(len(line.text) + frame for line in lines if line.core or line in allowed)
+    rest = frame + _REST_CHARS if others else 0
+    limit = (MAX_HINT_CHARS if room is None else room) - rest
+    while allowed and size > limit:
+        size -= len(allowed.pop().text) + frame
+    kept = [line for line in lines if line.core or line in allowed]
+    while kept and size > limit:
+        size -= len(kept.pop(0).text) + frame
+    left_out = len(others) - len(allowed)
+    texts = [line.text for line in kept]
+    return ([*texts, f"and {left_out:,} more"] if left_out else texts), left_out

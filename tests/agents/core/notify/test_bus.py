@@ -1,0 +1,172 @@
+"""The bus alone, told the time: windows, sizes, what counts as the same, order, bounds."""
+
+import random
+
+import pytest
+
+from agents.core.control.events import EVENT_TYPES
+from agents.core.notify import NotificationBus, Subscriber
+from agents.core.notify.bus import MAX_WAITING
+from agents.core.notify.shipped import LOOP, SHIPPED
+from tests.agents.core.notify.factories import happen, subscribe
+from tests.support.timing import least_cpu_seconds
+
+
+def say(bus: NotificationBus, now: float, point: str = "immediate") -> list[str]:
+    return [notice.message for notice in bus.due(point, now)]  # type: ignore[arg-type]
+
+
+def test_what_has_no_window_is_due_at_once() -> None:
+    bus = NotificationBus([subscribe(message="{tool}")])
+    assert bus.next_due() is None
+    bus.emit(happen(tool="a"), 3.0)
+    assert bus.next_due() == 3.0
+    assert say(bus, 3.0) == ["`a`"]
+    assert say(bus, 3.0) == []
+
+
+def test_a_window_gathers_what_happens_in_it() -> None:
+    bus = NotificationBus([subscribe(batching="window = 2", message="{tool}")])
+    for seq, (moment, tool) in enumerate([(0.0, "a"), (0.0, "b"), (1.5, "c")]):
+        bus.emit(happen(seq=seq, tool=tool), moment)
+    assert bus.next_due() == 2.0
+    assert say(bus, 1.999) == []
+    assert say(bus, 2.0) == ["Failed calls (3): `a`; `b`; `c`"]
+    bus.emit(happen(seq=9, tool="d"), 2.1)
+    assert bus.next_due() == 4.1
+
+
+def test_a_full_batch_does_not_wait_and_the_rest_is_counted() -> None:
+    bus = NotificationBus([subscribe(batching="window = 60\nmost = 3", message="{tool}")])
+    for seq in range(5):
+        bus.emit(happen(seq=seq, tool=f"t{seq}"), float(seq))
+        assert (bus.next_due() or 0) <= float(seq) or seq < 2
+    (notice,) = bus.due("immediate", 4.0)
+    assert notice.metadata["count"] == 5
+    assert notice.message.endswith("; and 2 more")
+
+
+def test_the_same_is_folded_in_and_said_again_only_later() -> None:
+    lines = 'window = 2\nkey = "type:payload.tool"\nagain_after = 5'
+    bus = NotificationBus([subscribe(batching=lines, message="{tool}")])
+    bus.emit(happen(seq=1, tool="a"), 0.0)
+    bus.emit(happen(seq=2, tool="a"), 0.5)
+    bus.emit(happen(seq=3, tool="b"), 0.5)
+    assert say(bus, 2.0) == ["Failed calls (2): `a` (2 times); `b`"]
+    bus.emit(happen(seq=4, tool="a"), 6.9)
+    assert bus.next_due() is None
+    bus.emit(happen(seq=5, tool="a"), 7.0)
+    assert bus.next_due() == 9.0
+
+
+def test_once_a_run_is_once() -> None:
+    bus = NotificationBus([subscribe(batching='again_after = "run"', message="{tool}")])
+    bus.emit(happen(seq=1), 0.0)
+    assert len(say(bus, 0.0)) == 1
+    bus.emit(happen(seq=2), 1e9)
+    assert say(bus, 1e9) == []
+
+
+def test_each_point_has_its_own_and_what_is_immediate() -> None:
+    points = ("immediate", "turn_start", "after_tool", "turn_end")
+    subscribers = [subscribe(output=f'at = "{point}"', message=point) for point in points]
+    for point in points[1:]:
+        bus = NotificationBus(subscribers)
+        bus.emit(happen(), 0.0)
+        assert say(bus, 0.0, point) == ["immediate", point]
+        assert bus.next_due() is None
+        rest = [other for other in points[1:] if other != point]
+        assert [notice.message for notice in bus.flush(0.0)] == rest
+
+
+def test_the_most_urgent_come_first_then_the_oldest() -> None:
+    def make(priority: str, types: str = '["tool.call.failure"]') -> Subscriber:
+        return subscribe(types=types, output=f'priority = "{priority}"', message=f"{priority}")
+
+    bus = NotificationBus(
+        [make("low"), make("normal"), make("critical"), make("high", '["tool.call.timeout"]')]
+    )
+    bus.emit(happen(), 0.0)
+    bus.emit(happen("tool.call.timeout", seq=2), 1.0)
+    assert say(bus, 1.0) == ["critical", "high", "normal", "low"]
+
+
+def test_a_condition_chooses() -> None:
+    lines = "when = \"result.tool_name != 'a' and event.payload.size > 5\""
+    bus = NotificationBus([subscribe(events=lines, message="{tool}")])
+    for seq, (tool, size) in enumerate([("a", 9), ("b", 3), ("c", 9)]):
+        bus.emit(happen(seq=seq, tool=tool, size=size), 0.0)
+    assert say(bus, 0.0) == ["`c`"]
+
+
+def test_a_condition_without_an_answer_does_not_hold_and_is_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lines = 'when = "1 / (result.size - result.size) > 0"'
+    bus = NotificationBus([subscribe(events=lines), subscribe(message="{tool}", id="fine")])
+    for seq in range(3):
+        bus.emit(happen(seq=seq, tool="a"), 0.0)
+    assert len(say(bus, 0.0)) == 1
+    (record,) = caplog.records
+    assert "subscriber failures" in record.getMessage()
+    assert "divides by zero" in record.getMessage()
+
+
+def test_what_the_loop_says_itself_is_not_said_twice() -> None:
+    bus = NotificationBus(LOOP.values())
+    assert bus.is_idle
+
+
+def chatty(count: int) -> list[Subscriber]:
+    return [
+        subscribe(
+            types='["tool.call.success", "tool.call.failure"]',
+            batching="window = 600\nmost = 100",
+            message="{tool}",
+            id=f"chatty-{number}",
+        )
+        for number in range(count)
+    ]
+
+
+def test_a_flood_is_bounded_and_errors_are_kept() -> None:
+    bus = NotificationBus(chatty(20))
+    for seq in range(1_000):
+        bus.emit(happen("tool.call.success", seq=seq), 0.0)
+    assert bus.waiting == MAX_WAITING
+    for seq in range(1_000, 1_060):
+        bus.emit(happen(seq=seq), 0.0)
+    assert bus.dropped > 0
+    notices = bus.flush(0.0)
+    assert all(notice.severity == "error" for notice in notices)
+    assert len(notices) == 20
+    assert bus.waiting == 0
+
+
+def test_an_event_costs_a_few_microseconds() -> None:
+    event = happen("tool.call.success")
+
+    def flood() -> None:
+        bus = NotificationBus([*SHIPPED, *chatty(2)])
+        for _ in range(2_000):
+            bus.emit(event, 0.0)
+
+    assert least_cpu_seconds(flood, enough=0.05) < 0.2
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_no_event_crosses_from_one_run_to_another(seed: int) -> None:
+    dice = random.Random(seed)
+    shared = [*SHIPPED, subscribe(types='["tool.*"]', message="Seen.", output='columns = ["tool"]')]
+    runs = {user: NotificationBus(shared) for user in ("ada", "ben")}
+    heard: dict[str, list[str]] = {"ada": [], "ben": []}
+    for seq in range(200):
+        user = dice.choice(["ada", "ben"])
+        name = dice.choice([name for name in EVENT_TYPES if name.startswith("tool.call.")])
+        runs[user].emit(happen(name, seq=seq, tool=user, error=user), float(seq))
+        point = dice.choice(["immediate", "after_tool", "turn_end"])
+        heard[user] += [n.hint + n.message for n in runs[user].due(point, float(seq))]  # type: ignore[arg-type]
+    for user, other in (("ada", "ben"), ("ben", "ada")):
+        words = " ".join(heard[user] + [n.hint + n.message for n in runs[user].flush(200.0)])
+        assert user in words
+        assert other not in words
