@@ -9,6 +9,7 @@ from agents.core.chunks import OracleStreamChunk
 from agents.core.config import LIMITS
 from agents.core.control.events import EVENT_TYPES
 from agents.core.decisions.protocol import TREES
+from agents.core.notify.shipped import LOOP, SHIPPED
 from agents.core.reasons import REASONS
 from agents.llm import errors
 from agents.tools.reference import render_reference
@@ -56,6 +57,20 @@ def test_every_event_is_documented_with_what_it_tells() -> None:
     named = {found[4].strip(" `"): found[0] for found in rows if found[4].strip()}
     assert named == {name.upper().replace(".", "_"): name for name in named.values()}
     assert {"QUERY_START", "TOOL_CALL_SUCCESS", "SESSION_END"} <= set(named)
+
+
+def test_every_shipped_subscriber_is_documented() -> None:
+    page = (DOCS / "notifications.md").read_text()
+    rows = re.findall(r"^\| `([a-z-]+)`( \(core\))? \| (.*) \| `(\w+)` \|", page, re.MULTILINE)
+    assert rows == [
+        (
+            one.id,
+            " (core)" if one.core else "",
+            ", ".join(f"`{name}`" for name in sorted(one.types)),
+            one.at,
+        )
+        for one in (*LOOP.values(), *SHIPPED)
+    ]
 
 
 def test_every_cause_of_an_endpoints_failure_is_documented() -> None:

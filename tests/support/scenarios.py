@@ -9,7 +9,7 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,7 @@ from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.decisions.trees.quick import QuickTree
 from agents.core.loop import ConversationInput, run
 from agents.core.messages import TokenUsage, ToolCall, ToolOutcome, ToolSchema
+from agents.core.notify import Subscriber
 from agents.core.ports import ToolContext, ToolRunner
 from agents.core.run_record import RunRecord
 from agents.core.state import AgentState
@@ -361,7 +362,10 @@ class Verdict:
 
 
 async def play(
-    seed: int, kept: list[OracleStreamChunk] | None = None, observer: Observer | None = None
+    seed: int,
+    kept: list[OracleStreamChunk] | None = None,
+    observer: Observer | None = None,
+    subscribers: Sequence[Subscriber] = (),
 ) -> Verdict:
     """Play a scenario and judge it. Whoever wants the chunks gives a list to keep them in."""
     scenario = Scenario.of(seed)
@@ -393,6 +397,7 @@ async def play(
                     clock=clock,
                     cancellation=cancellation,
                     observer=observer,
+                    subscribers=subscribers,
                 ):
                     chunks.append(chunk)
                     if scenario.reader_pauses:

@@ -35,18 +35,20 @@ def list_events(chunks: Iterable[OracleStreamChunk]) -> list[AgentEvent]:
     return [event for chunk in chunks for event in stream.feed(chunk)]
 
 
-def build_observation(observer: Observer | None) -> Callable[[OracleStreamChunk], None]:
-    """Return what hands an observer the events of each chunk. One that raises changes nothing."""
-    if observer is None:
+def build_observation(*observers: Observer | None) -> Callable[[OracleStreamChunk], None]:
+    """Return what hands observers the events of each chunk. One that raises changes nothing."""
+    found = [observer for observer in observers if observer is not None]
+    if not found:
         return _ignore
     stream = EventStream()
 
     def observe(chunk: OracleStreamChunk) -> None:
         for event in stream.feed(chunk):
-            try:
-                observer(event)
-            except Exception:
-                logger.exception("the observer of a run failed at %s", event.name)
+            for observer in found:
+                try:
+                    observer(event)
+                except Exception:
+                    logger.exception("the observer of a run failed at %s", event.name)
 
     return observe
 

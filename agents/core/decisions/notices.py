@@ -1,4 +1,6 @@
-"""The words and numbers of every notice about a limit: before it, at its last answer, at its end.
+"""The numbers of every notice about a limit: before it, at its last answer, at its end.
+
+Which words are said is data (`notify.shipped`); which of them are right is decided here.
 
 A limit is approached (phase `approach`), then, if there is room, one last answer is asked for
 (phase `wrap_up`), and only when the run ends is the limit reached.
@@ -9,6 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from agents.core.chunks import SystemType
+from agents.core.notify.shipped import LOOP
+from agents.core.notify.words import build_loop_notice
 from agents.core.reasons import REASONS
 from agents.core.sanitize import truncate
 from agents.core.state import AgentState, Notice
@@ -18,7 +22,6 @@ LOOP_EVENT = "agent.loop.detected"
 """Recorded once a run: by the loop warning, or by the notice that ends the run instead."""
 REPEATED_EVENT = "agent.turn.repeated"
 _BUDGET_WRAP_UP, _CONTEXT_WRAP_UP = "wrap_up:token_budget", "wrap_up:context"
-_CONTINUE_ADVICE = "What was found is kept; continue or raise the limit."
 
 
 def limit_metadata(limit_type: str, value: float, limit: float) -> dict[str, Any]:
@@ -45,70 +48,50 @@ def _round_elapsed(state: AgentState) -> tuple[float, float]:
 # -- approaching ----------------------------------------------------------------------------------
 
 
-def _build_warning(
-    key: str, message: str, about: Mapping[str, Any], kind: SystemType = "limit_warning"
-) -> Notice:
-    return Notice(
-        key=key,
-        system_type=kind,
-        message=message,
-        hint=message,
-        metadata={**about, "phase": "approach"},
-    )
+def _build_warning(key: str, about: Mapping[str, Any], variant: str = "", **more: Any) -> Notice:
+    """Return what is said of a limit ahead; `more` are numbers for its words."""
+    values = {"current": about["current_value"], "limit": about["limit_value"], **more}
+    metadata = {**about, "phase": "approach"}
+    return build_loop_notice(LOOP[key], key, values, metadata, variant=variant)
 
 
 def iteration_warning(state: AgentState) -> Notice:
-    limit = state.config.max_iterations
-    text = f"Approaching iteration limit ({state.turn}/{limit}). Consider wrapping up."
-    return _build_warning("iterations", text, limit_metadata("iterations", state.turn, limit))
+    about = limit_metadata("iterations", state.turn, state.config.max_iterations)
+    return _build_warning("iterations", about)
 
 
 def token_warning(state: AgentState) -> Notice:
     """Warn of the budget. One that is over already was crossed at once, and is not approached."""
-    at_once = state.is_budget_spent
+    at_once, variant = state.is_budget_spent, ""
     if at_once:
-        text = _describe_sudden_overrun(state)
-    else:
-        used = _format_tokens(state)
-        if state.token_percent < state.config.token_warning_percent:
-            used += f"; two more iterations and the answer take about {state.two_requests:,}"
-        text = f"Approaching token limit ({used}). Consider wrapping up."
-    about = limit_metadata("tokens", state.tokens_used, state.token_limit)
-    more = {"next_request": state.next_request, "at_once": at_once}
-    return _build_warning("tokens", text, {**about, **more})
+        variant = _find_sudden_overrun(state)
+    elif state.token_percent < state.config.token_warning_percent:
+        variant = "forecast"
+    about = {
+        **limit_metadata("tokens", state.tokens_used, state.token_limit),
+        "next_request": state.next_request,
+        "at_once": at_once,
+    }
+    return _build_warning(
+        "tokens", about, variant, forecast=state.two_requests, next_request=state.next_request
+    )
 
 
-def _describe_sudden_overrun(state: AgentState) -> str:
-    needs = f"another iteration and the answer take about {state.next_request:,}"
+def _find_sudden_overrun(state: AgentState) -> str:
     if not state.turn:
-        return (
-            f"The prompt alone leaves the token budget no room for tools ({_format_tokens(state)}; "
-            f"{needs}). Consider a larger budget."
-        )
-    advice, used = "Consider a larger budget or a narrower question.", _format_tokens(state)
-    if state.finish_reason == "budget":
-        return f"One answer took what the token budget had left ({used}). {advice}"
-    return f"One iteration used the rest of the token budget ({used}; {needs}). {advice}"
+        return "long prompt"
+    return "long answer" if state.finish_reason == "budget" else "long iteration"
 
 
 def time_warning(state: AgentState) -> Notice:
     spent, limit = _round_elapsed(state)
-    text = f"Approaching time limit ({spent:g}/{limit:g} s). Consider wrapping up."
-    if spent >= limit:
-        text = (
-            f"One step took the rest of the time at once ({spent:g}/{limit:g} s). Consider a "
-            "longer time limit or a narrower question."
-        )
-    return _build_warning("time", text, limit_metadata("time", spent, limit))
+    about = limit_metadata("time", spent, limit)
+    return _build_warning("time", about, "long step" if spent >= limit else "")
 
 
 def context_warning(state: AgentState) -> Notice:
-    text = (
-        f"The conversation fills {state.context_percent:.0f} % of the model's context "
-        f"({_format_context(state)}). Consider wrapping up; a new conversation starts empty."
-    )
     about = limit_metadata("context", state.context_tokens, state.context_window)
-    return _build_warning("context", text, about, "context_warning")
+    return _build_warning("context", about, filled=round(state.context_percent))
 
 
 # -- repeating ------------------------------------------------------------------------------------
@@ -120,41 +103,30 @@ def repetition_warnings(state: AgentState) -> list[Notice]:
     action = track.recent[-1] if track.recent else ""
     if action and track.same_results >= 2:
         is_last = track.same_results + 1 == track.rules.identical
-        advice = "Repeating them once more will end the run: do something else, or answer."
-        due.append(
-            Notice(
-                key=f"repeated:{digest(action)}",
-                system_type="loop_warning",
-                hint="The last two iterations made the same calls and got the same results. "
-                + (advice if is_last else "Do something else, or answer."),
-                metadata={
-                    "event": REPEATED_EVENT,
-                    "count": track.same_results,
-                    "digest": digest(action),
-                    "action": action,
-                },
-            )
-        )
+        about = {
+            "event": REPEATED_EVENT,
+            "count": track.same_results,
+            "digest": digest(action),
+            "action": action,
+        }
+        key = f"repeated:{digest(action)}"
+        variant = "last" if is_last else ""
+        due.append(build_loop_notice(LOOP["repeated"], key, {}, about, variant=variant))
     if track.is_looping:
         due.append(_loop_warning(action, track.recent.count(action)))
     return due
 
 
 def _loop_warning(action: str, count: int) -> Notice:
-    times = f"{count} times in the last {LOOP_WINDOW} iterations"
-    return Notice(
-        key="loop",
-        system_type="loop_warning",
-        message=f"The agent did the same {times} (a loop from {LOOP_COUNT} on): "
-        f"{truncate(action)}. If it learns nothing new, the run will end.",
-        hint=f"You made the same calls {times}. What they return is known to you: "
-        "do something else, or answer.",
-        metadata={
-            **limit_metadata("no_progress", count, LOOP_COUNT),
-            "event": LOOP_EVENT,
-            "action": action,
-        },
-    )
+    about = limit_metadata("no_progress", count, LOOP_COUNT)
+    values = {
+        "current": count,
+        "limit": LOOP_COUNT,
+        "window": LOOP_WINDOW,
+        "action": truncate(action),
+    }
+    metadata = {**about, "event": LOOP_EVENT, "action": action}
+    return build_loop_notice(LOOP["loop"], "loop", values, metadata)
 
 
 # -- the last answer ------------------------------------------------------------------------------
@@ -204,42 +176,28 @@ def limit_notice(reason: str, state: AgentState) -> Notice:
     """Say that a limit has been reached: which, what was used of it, what to do."""
     match reason:
         case "max_iterations":
-            limit = state.config.max_iterations
-            text = f"Maximum iterations reached. {state.turn}/{limit} used. {_CONTINUE_ADVICE}"
-            return _build_limit_notice(
-                reason, text, limit_metadata("iterations", state.turn, limit)
-            )
+            about = limit_metadata("iterations", state.turn, state.config.max_iterations)
+            return _build_limit_notice(reason, about, "iterations")
         case "token_budget" if _is_context_full(state):
-            text = (
-                f"The model's context is full ({_format_context(state)}). What was found is kept; "
-                "start a new conversation or narrow the question."
-            )
             about = limit_metadata("context", state.context_tokens, state.context_window)
-            return _build_limit_notice(reason, text, about)
+            return _build_limit_notice(reason, about, "context")
         case "token_budget":
             about = limit_metadata("tokens", state.tokens_used, state.token_limit)
-            text = _format_limit("Token", _format_tokens(state), is_used_up=_is_used_up(state))
-            return _build_limit_notice(reason, text, about)
+            return _build_limit_notice(
+                reason, about, "tokens" if _is_used_up(state) else "tokens forecast"
+            )
         case "timeout":
-            spent, limit_s = _round_elapsed(state)
-            text = _format_limit("Time", f"{spent:g}/{limit_s:g} s", is_used_up=spent >= limit_s)
-            return _build_limit_notice(reason, text, limit_metadata("time", spent, limit_s))
+            spent, limit = _round_elapsed(state)
+            about = limit_metadata("time", spent, limit)
+            return _build_limit_notice(reason, about, "time" if spent >= limit else "time forecast")
         case "no_progress" if state.progress.stuck_rule:
             return _no_progress_notice(state)
         case "error_limit" if state.error_streak:
-            times = "time" if state.error_streak == 1 else "times"  # a tree may be stricter
-            text = (
-                f"Tools failed {state.error_streak} {times} in a row (limit {ERROR_LIMIT}). "
-                "See the errors, correct what they name, then continue."
-            )
-            return _build_limit_notice(
-                reason, text, limit_metadata("error_limit", state.error_streak, ERROR_LIMIT)
-            )
+            about = limit_metadata("error_limit", state.error_streak, ERROR_LIMIT)
+            is_one = state.error_streak == 1  # a tree may be stricter
+            return _build_limit_notice(reason, about, "error" if is_one else "errors")
         case _:
-            entry = REASONS.get(reason)
-            return _build_limit_notice(
-                reason, f"{entry.sentence} {entry.remedy}", {"limit_type": reason}
-            )
+            return _build_limit_notice(reason, {"limit_type": reason})
 
 
 def _is_context_full(state: AgentState) -> bool:
@@ -254,45 +212,37 @@ def _is_used_up(state: AgentState) -> bool:
     return state.tokens_used >= state.token_limit or state.finish_reason == "budget"
 
 
-def _format_limit(name: str, used: str, *, is_used_up: bool) -> str:
-    """Say that a limit ends the run, all of it used or what is left too little to go on."""
-    if is_used_up:
-        return f"{name} limit reached ({used}). {_CONTINUE_ADVICE}"
-    return f"{name} limit reached: {used} used, and no other iteration fits. {_CONTINUE_ADVICE}"
-
-
 def _no_progress_notice(state: AgentState) -> Notice:
     track = state.progress
     count, limit = {
         "identical": (track.same_results, track.rules.identical),
         "writing": (track.same_action, track.rules.writing),
     }.get(track.stuck_rule or "", (track.known_row, track.rules.known))
-    what = f"same action attempted {count} times."
-    if track.stuck_rule == "cycle":
-        what = f"the last {count} iterations repeated earlier ones."
-    return _build_limit_notice(
-        "no_progress",
-        f"No progress detected - {what} The limit is {limit}; the last action was "
-        f"{truncate(track.last_action)}. Rephrase the question or say where to look, "
-        "then continue.",
-        {
-            **limit_metadata("no_progress", count, limit),
-            "rule": track.stuck_rule,
-            "action": track.last_action,
-            **({} if "loop" in state.fired else {"event": LOOP_EVENT}),
-        },
-    )
+    about = {
+        **limit_metadata("no_progress", count, limit),
+        "rule": track.stuck_rule,
+        "action": track.last_action,
+        **({} if "loop" in state.fired else {"event": LOOP_EVENT}),
+    }
+    variant = "cycle" if track.stuck_rule == "cycle" else "same action"
+    return _build_limit_notice("no_progress", about, variant)
 
 
-def _build_limit_notice(reason: str, message: str, metadata: Mapping[str, Any]) -> Notice:
+def _build_limit_notice(reason: str, about: Mapping[str, Any], variant: str = "") -> Notice:
+    """Return what is said of a limit that ends the run; without numbers, what its reason says."""
     own: dict[str, SystemType] = {"no_progress": "no_progress", "error_limit": "error_limit"}
-    return Notice(
-        key=f"reached:{reason}",
-        system_type=own.get(reason, "limit_reached"),
-        message=message,
-        severity="error",
-        metadata=metadata,
+    entry = REASONS.get(reason)
+    values = {
+        "current": about.get("current_value"),
+        "limit": about.get("limit_value"),
+        "action": truncate(about.get("action", "")),
+        "sentence": entry.sentence,
+        "remedy": entry.remedy,
+    }
+    notice = build_loop_notice(
+        LOOP["reached"], f"reached:{reason}", values, about, variant=variant, severity="error"
     )
+    return replace(notice, system_type=own.get(reason, notice.system_type))
 
 
 def attribute_to_tree(notice: Notice, tree: str) -> Notice:

@@ -13,7 +13,7 @@ from agents.core.chunks import (
     SystemMessage,
     qualify_call_id,
 )
-from agents.core.control.events import describe_event
+from agents.core.control.events import AgentEvent, describe_event
 from agents.core.decisions.guard import TreeGuard
 from agents.core.decisions.warnings import TIME_WARNING_PERCENT, due_warnings, is_warning
 from agents.core.loop.explanation import RunTally
@@ -21,6 +21,9 @@ from agents.core.loop.inbox import Inbox
 from agents.core.loop.prompt import Prompt
 from agents.core.loop.tool_plan import CallIds
 from agents.core.messages import ToolSchema
+from agents.core.notify import InjectionPoint, NotificationBus
+from agents.core.notify.hints import HintLine
+from agents.core.notify.words import Notification
 from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.state import AgentState, Notice
 from agents.core.tokens import (
@@ -102,7 +105,8 @@ class RunContext:
         self.prompt = Prompt()
         self.ids = CallIds()
         self.tally = RunTally()
-        self.hints: list[str] = []
+        self.hints: list[HintLine] = []
+        self.bus = NotificationBus(())
         self.versions: dict[str, str] = {}
         """In what state the run knows its sources, by path."""
         self.seq = 0
@@ -145,13 +149,15 @@ class RunContext:
         parent = qualify_call_id(parent, chunk.parent) if chunk.parent else parent
         return replace(chunk, seq=self.seq, at=self.clock.time(), parent=parent)
 
-    def notify(self, notice: Notice) -> Iterator[OracleStreamChunk]:
-        """Give a notice: to the user now, to the model with the next request. Once only."""
-        if notice.key in self.state.fired:
-            return
-        self.state = replace(self.state, fired=self.state.fired | {notice.key})
+    def tell(self, notice: Notice) -> Iterator[OracleStreamChunk]:
+        """Give a notice: to the user now, to the model with the next request. Once, if it has a
+        key. Nothing is said in another way."""
+        if notice.key:
+            if notice.key in self.state.fired:
+                return
+            self.state = replace(self.state, fired=self.state.fired | {notice.key})
         if notice.hint:
-            self.hints.append(truncate_middle(notice.hint, HINT_CHARS))
+            self.hints.append(_build_hint(notice))
         if notice.message:
             yield self.emit(
                 SystemMessage,
@@ -173,7 +179,18 @@ class RunContext:
         self.state = replace(self.state, notices=())
         due = due_warnings(self.state) if warnings else []
         for notice in (*self.guard.pop_reports(), *due, *wanted):
-            yield from self.notify(notice)
+            yield from self.tell(notice)
+        yield from self.tell_waiting("immediate")
+
+    def tell_waiting(self, point: InjectionPoint) -> Iterator[OracleStreamChunk]:
+        """Give what subscribers have to say at a point of the run."""
+        for notice in self.bus.due(point, self.clock.monotonic()):
+            yield from self.tell(notice)
+
+    def tell_rest(self) -> Iterator[OracleStreamChunk]:
+        """Give what subscribers still have to say to the user, because the run ends."""
+        for notice in self.bus.flush(self.clock.monotonic()):
+            yield from self.tell(notice)
 
     def context_update(self) -> Iterator[OracleStreamChunk]:
         """Show how full the context is: at first, and when that has changed enough to be seen."""
@@ -194,17 +211,30 @@ class RunContext:
         self.inbox = Inbox(self.clock, self.cancellation)
         return self.inbox
 
+    def take_event(self, event: AgentEvent) -> None:
+        """Hand an event to the subscribers, and be woken when one of them is to speak."""
+        now = self.clock.monotonic()
+        self.bus.emit(event, now)
+        due = self.bus.next_due()
+        if due is not None and due <= now:
+            self.inbox.wake()
+        elif due is not None:
+            self.inbox.wake_at(due + _TIMER_MARGIN)
+
     def is_past(self, when: float) -> bool:
         return self.clock.monotonic() >= when
 
     def set_timers(self, *moments: float) -> None:
-        """Be woken at these moments, and at the time warning if it is still to come."""
+        """Be woken at these moments, at the time warning if it is still to come, and when a
+        subscriber is to speak."""
         self.inbox.clear_timers()
         for moment in moments:
             self.inbox.wake_at(moment + _TIMER_MARGIN)
         if "time" not in self.state.fired:
             share = TIME_WARNING_PERCENT / 100
             self.inbox.wake_at(self.started + share * self.state.time_limit + _TIMER_MARGIN)
+        if (due := self.bus.next_due()) is not None:
+            self.inbox.wake_at(due + _TIMER_MARGIN)
 
     def tick(self) -> None:
         """Bring the state's clock and cancellation up to date."""
@@ -280,3 +310,10 @@ class RunContext:
             and self.budget.has_room_for(self.prompt.chars + WRAP_UP_NOTE_CHARS)
             and not self.is_past(self.deadline - self.grace)
         )
+
+
+def _build_hint(notice: Notice) -> HintLine:
+    """Return what the model is told. Only what subscribers say can be less than core."""
+    if isinstance(notice, Notification):
+        return HintLine(notice.hint, notice.core, notice.rank)
+    return HintLine(truncate_middle(notice.hint, HINT_CHARS))

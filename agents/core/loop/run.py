@@ -24,6 +24,7 @@ from agents.core.loop.explanation import build_explanation
 from agents.core.loop.prompt import Prompt
 from agents.core.loop.turn import TurnInProgress, abort_turn, begin_turn, run_turn
 from agents.core.messages import Message, ModelError
+from agents.core.notify import NotificationBus, Subscriber
 from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.reasons import INSIDE_LIMIT, REASONS, Outcome
 from agents.core.state import AgentState, Notice
@@ -64,19 +65,22 @@ async def run(
     deadline: float | None = None,
     grace: float = GRACE_SECONDS,
     observer: Observer | None = None,
+    subscribers: Sequence[Subscriber] = (),
 ) -> AsyncGenerator[OracleStreamChunk, None]:
     """Yield a run's chunks, the last of them `done`.
 
     `deadline` (monotonic) and `state.token_limit` can only shorten what the configuration allows:
     they are a subagent's share. A tree that is guarded already is used as it is. `grace` is how
-    long a cancelled tool is waited for. `observer` is handed every event, before its chunk.
+    long a cancelled tool is waited for. `observer` is handed every event, before its chunk;
+    `subscribers` speak besides those of the loop's own notices.
     """
     guard = tree if isinstance(tree, TreeGuard) else TreeGuard(tree, state.config)
     ctx = RunContext(
         state, guard, model, tools, clock, cancellation or Cancellation(), deadline, grace
     )
+    ctx.bus = NotificationBus(subscribers)
     loop = _Loop(ctx, conversation)
-    observe = build_observation(observer)
+    observe = build_observation(None if ctx.bus.is_idle else ctx.take_event, observer)
     shown = 0
     try:
         try:
@@ -185,7 +189,7 @@ class _Loop:
             self.end("provider_error", error)
             return
         ctx.tally.wrap_up_error = str(error)
-        yield from ctx.notify(
+        yield from ctx.tell(
             Notice(
                 key="wrap_up_failed",
                 system_type="provider",
@@ -214,7 +218,7 @@ class _Loop:
         limited = REASONS.get(decision.reason).outcome is Outcome.LIMITED
         yield from ctx.emit_due_notices(warnings=limited)
         if limited and decision.reason not in INSIDE_LIMIT:
-            yield from ctx.notify(
+            yield from ctx.tell(
                 attribute_to_tree(limit_notice(decision.reason, ctx.state), ctx.tally.tree)
             )
         if wrap_up is None:
@@ -260,16 +264,17 @@ class _Loop:
         ctx.state = replace(ctx.state, termination_reason=self.reason)
         if self.turn is not None:
             yield from abort_turn(ctx, self.turn)
+        yield from ctx.tell_rest()
         cancelled, limited = entry.outcome is Outcome.CANCELLED, entry.outcome is Outcome.LIMITED
         if limited:
-            yield from ctx.notify(
+            yield from ctx.tell(
                 attribute_to_tree(limit_notice(self.reason, ctx.state), ctx.tally.tree)
             )
         message = str(self.error or f"{entry.sentence} {entry.remedy}")
         if cancelled:
             note = ctx.cancellation.note.rstrip(".")  # only here: notices can be erased
             told = f"Stopped by an administrator: {note}. {entry.remedy}" if note else message
-            yield from ctx.notify(_cancelled_notice(told))
+            yield from ctx.tell(_cancelled_notice(told))
         if cancelled or entry.outcome is Outcome.FAILED:
             code = "cancelled" if cancelled else self.reason
             cause = self.error.code if self.error else ""

@@ -35,6 +35,8 @@ from agents.core.loop.tool_results import (
     emit_stale_sources,
 )
 from agents.core.messages import RawCall, ToolOutcome
+from agents.core.notify.shipped import LOOP
+from agents.core.notify.words import build_loop_notice
 from agents.core.ports import ToolContext
 from agents.core.reasons import REASONS
 from agents.core.state import Notice, merge_usage_source
@@ -117,6 +119,8 @@ async def run_tool_calls(
     for chunk in finish_pending_calls(ctx, batch, why):
         yield chunk
     deliver_results(ctx, batch.entries)
+    for chunk in ctx.tell_waiting("after_tool"):
+        yield chunk
 
 
 def _plan_batch(ctx: RunContext, calls: tuple[RawCall, ...]) -> list[PlannedCall]:
@@ -141,7 +145,7 @@ def _announce(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
             yield emit_result(ctx, entry, entry.outcome, batch.result_chars)
     over = sum(e.name not in ctx.state.withheld_tools for e in batch.entries if _is_refused(e))
     if over and ctx.state.wrap_up_reason is None:
-        yield from ctx.notify(_tool_limit_notice(ctx, batch, over))
+        yield from ctx.tell(_tool_limit_notice(ctx, batch, over))
 
 
 def _is_refused(entry: PlannedCall) -> bool:
@@ -149,15 +153,13 @@ def _is_refused(entry: PlannedCall) -> bool:
 
 
 def _tool_limit_notice(ctx: RunContext, batch: ToolBatch, over: int) -> Notice:
-    cap = ctx.state.config.max_tool_calls_per_turn
-    were = "was" if over == 1 else "were"
-    return Notice(
-        key=f"tool_limit:{ctx.state.turn}",
-        system_type="tool_limit",
-        message=f"The model asked for {len(batch.entries)} tool calls in one iteration "
-        f"(limit {cap}); {over} {were} not run. It may ask for them again; raise the limit if it "
-        "often does.",
-        metadata=limit_metadata("tool_calls", len(batch.entries), cap),
+    asked, cap = len(batch.entries), ctx.state.config.max_tool_calls_per_turn
+    return build_loop_notice(
+        LOOP["tool-limit"],
+        f"tool_limit:{ctx.state.turn}",
+        {"asked": asked, "limit": cap, "over": over},
+        limit_metadata("tool_calls", asked, cap),
+        variant="one" if over == 1 else "",
     )
 
 

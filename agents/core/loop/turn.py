@@ -12,6 +12,7 @@ from agents.core.loop.model_call import ModelReply, call_model, charge
 from agents.core.loop.prompt import EMPTY_NOTE, GO_ON_NOTE, wrap_up_note
 from agents.core.loop.tool_calls import ToolBatch, finish_pending_calls, run_tool_calls
 from agents.core.loop.tool_plan import all_calls_failed, count_trailing_errors
+from agents.core.notify.hints import HintLine, fit_hints
 from agents.core.reasons import INSIDE_LIMIT
 from agents.core.sanitize import is_blank
 from agents.core.state import merge_usage_source
@@ -33,22 +34,23 @@ def begin_turn(ctx: RunContext, wrap_up: str | None) -> Iterator[OracleStreamChu
     ctx.state = start_turn_state(ctx.guard, ctx.state, wrap_up)
     yield ctx.emit(Turn, number=ctx.state.turn + 1, phase="start", wrap_up=wrap_up)
     yield from ctx.emit_due_notices()
+    yield from ctx.tell_waiting("turn_start")
     if wrap_up in INSIDE_LIMIT:
-        yield from ctx.notify(attribute_to_tree(wrap_up_notice(wrap_up, ctx.state), ctx.tally.tree))
+        yield from ctx.tell(attribute_to_tree(wrap_up_notice(wrap_up, ctx.state), ctx.tally.tree))
     if notes := _collect_notes(ctx, wrap_up):
         yield ctx.emit(Hint, text=ctx.prompt.add_notes(notes))
 
 
 def _collect_notes(ctx: RunContext, wrap_up: str | None) -> list[str]:
     """Return what is put into the conversation; on a wrap-up turn, no more than was forecast."""
-    notes, ctx.hints = ctx.hints, []
+    hints, ctx.hints = ctx.hints, []
     if ctx.state.finish_reason == "empty":
-        notes.append(EMPTY_NOTE)
-    if wrap_up is not None:
+        hints.append(HintLine(EMPTY_NOTE))
+    if wrap_up is None:
+        notes, _ = fit_hints(hints)
+    else:
         last = wrap_up_note(wrap_up)
-        room = WRAP_UP_NOTE_CHARS - len(last)
-        while sum(map(len, notes)) > room:
-            notes.pop(0)
+        notes, _ = fit_hints(hints, WRAP_UP_NOTE_CHARS - len(last))
         notes.append(last)
     if not notes and ctx.prompt.messages[-1]["role"] == "assistant":
         notes.append(GO_ON_NOTE)
@@ -74,6 +76,8 @@ async def run_turn(
         ctx.prompt.add({"role": "assistant", "content": text})
     ctx.record_growth(ctx.prompt.chars - before, turn.cost.completion)
     yield _fold_turn(ctx, turn, turn.cost, _build_turn_action(ctx, turn.batch))
+    for chunk in ctx.tell_waiting("turn_end"):
+        yield chunk
 
 
 def abort_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamChunk]:

@@ -22,6 +22,7 @@ from agents.core.decisions.protocol import DecisionTree
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.loop import ConversationInput, run
 from agents.core.messages import Message, ModelRequest
+from agents.core.notify import Subscriber
 from agents.core.ports import ChatModel, ToolRunner
 from agents.core.state import AgentState
 from tests.support.script import call, say
@@ -62,6 +63,7 @@ async def play(
     cancellation: Cancellation | None = None,
     deadline: float | None = None,
     observer: Observer | None = None,
+    subscribers: Sequence[Subscriber] = (),
 ) -> list[OracleStreamChunk]:
     """Every chunk of one run. Its last one is the only `done`."""
     state = state or fresh(config)
@@ -79,6 +81,7 @@ async def play(
             cancellation=cancellation,
             deadline=deadline,
             observer=observer,
+            subscribers=subscribers,
         )
     ]
     assert [chunk for chunk in chunks if isinstance(chunk, Done)] == chunks[-1:]

@@ -1,0 +1,254 @@
+"""Subscribers in a real run, in virtual time: when they speak, to whom, and how much."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from agents.core.chunks import Hint, OracleStreamChunk, SystemMessage, Turn
+from agents.core.control.event_stream import list_events
+from agents.core.control.events import EVENT_TYPES
+from agents.core.messages import Finished, ModelRequest, TextDelta
+from agents.core.notify import Subscriber
+from agents.core.notify.hints import MAX_HINT_CHARS
+from agents.core.notify.shipped import SHIPPED
+from tests.agents.core.factories import LOOK, done, limits, notices, own, play
+from tests.agents.core.notify.factories import subscribe
+from tests.support import scenarios
+from tests.support.script import Call, call, calls, say
+from tests.support.scripted_model import Pause, ScriptedModel
+from tests.support.tools import FakeTools, Tool, fails, hangs, returns, slow
+from tests.support.virtual import EPOCH, run_virtual, virtual_time
+
+FAIL = {"fail": fails("It broke.")}
+
+
+def late(seconds: float) -> Tool:
+    async def act(**arguments: Any) -> str:
+        await asyncio.sleep(seconds)
+        raise ValueError("late")
+
+    return act
+
+
+def told(chunks: Sequence[OracleStreamChunk]) -> list[tuple[float, str]]:
+    """When, in milliseconds, and what subscribers said to people."""
+    return [
+        (round(chunk.at - EPOCH, 3), chunk.system_message)
+        for chunk in notices(chunks, "notification")
+    ]
+
+
+def last_words(request: ModelRequest) -> str:
+    return str(request.messages[-1]["content"])
+
+
+# -- when -----------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_failures_of_a_window_are_told_together_while_a_slow_tool_runs() -> None:
+    lines = 'window = 2\nkey = "payload.tool"'
+    tools = FakeTools({**FAIL, "late": late(1.5), "slow": slow(30)})
+    wanted = calls(
+        Call("fail", {"n": 1}), Call("fail", {"n": 2}), Call("late", {}), Call("slow", {})
+    )
+    chunks = await play(
+        ScriptedModel([wanted, say("So.")]),
+        tools,
+        subscribers=[subscribe(batching=lines, message="{tool}")],
+    )
+    assert told(chunks) == [(2.001, "Failed calls (2): `fail` (2 times); `late`")]
+
+
+@virtual_time
+async def test_a_window_ends_while_the_model_hangs() -> None:
+    model = ScriptedModel([call("fail"), [Pause(60), TextDelta("So."), Finished()]])
+    chunks = await play(model, FakeTools(FAIL), subscribers=[subscribe(batching="window = 2")])
+    assert told(chunks) == [(2.001, "`fail` failed: `It broke.`")]
+    assert "failed" not in last_words(model.requests[-1])
+
+
+@virtual_time
+async def test_a_full_batch_is_told_before_its_time() -> None:
+    tools = FakeTools({"a": late(1), "b": late(3), "slow": slow(30)})
+    wanted = calls(Call("a", {}), Call("b", {}), Call("slow", {}))
+    words = subscribe(batching="window = 20\nmost = 2", message="{tool}")
+    chunks = await play(ScriptedModel([wanted, say("So.")]), tools, subscribers=[words])
+    assert told(chunks) == [(3.0, "Failed calls (2): `a`; `b`")]
+
+
+@virtual_time
+async def test_what_is_critical_is_told_at_once() -> None:
+    tools = FakeTools({"late": late(1.25), "slow": slow(30)})
+    words = subscribe(batching="window = 20", output='priority = "critical"', message="{tool}")
+    model = ScriptedModel([calls(Call("late", {}), Call("slow", {})), say("So.")])
+    chunks = await play(model, tools, subscribers=[words])
+    assert told(chunks) == [(1.25, "`late`")]
+
+
+@virtual_time
+async def test_the_same_is_told_again_only_after_its_time() -> None:
+    words = subscribe(batching='key = "payload.tool"\nagain_after = 5', message="{tool}")
+    steps = [calls(Call("fail", {"n": n}), Call("nap", {"n": n})) for n in range(4)]
+    tools = FakeTools({**FAIL, "nap": slow(2)})
+    chunks = await play(ScriptedModel([*steps, say("So.")]), tools, subscribers=[words])
+    assert told(chunks) == [(0.0, "`fail`"), (6.0, "`fail`")]
+
+
+@pytest.mark.parametrize(
+    ("point", "before", "after"),
+    [
+        ("immediate", "tool_result", "tool_result"),
+        ("after_tool", "tool_result", "turn"),
+        ("turn_end", "turn", "decision"),
+        ("turn_start", "turn", "hint"),
+    ],
+)
+def test_each_point_has_its_place_in_a_run(point: str, before: str, after: str) -> None:
+    words = subscribe(output=f'at = "{point}"', message="{tool}")
+    model = ScriptedModel([calls(Call("fail", {}), Call("look", {})), say("So.")])
+    tools = FakeTools({**FAIL, "look": slow(1)})
+    chunks = run_virtual(play(model, tools, subscribers=[words]))
+    kinds = [chunk.type for chunk in chunks if chunk.type != "context_update"]
+    at = kinds.index("system")
+    assert (kinds[at - 1], kinds[at + 1]) == (before, after)
+    assert last_words(model.requests[1]).endswith("[Oracle: `fail`]")
+    assert kinds.count("system") == 1
+
+
+@virtual_time
+async def test_what_still_waits_at_the_end_is_told_before_it() -> None:
+    words = subscribe(batching="window = 600", message="{tool}")
+    chunks = await play(
+        ScriptedModel([call("fail"), say("So.")]), FakeTools(FAIL), subscribers=[words]
+    )
+    assert [chunk.type for chunk in chunks[-2:]] == ["system", "done"]
+    assert done(chunks).outcome == "completed"
+
+
+@virtual_time
+async def test_a_run_that_is_cut_tells_what_waits_too() -> None:
+    tools = FakeTools({**FAIL, "hang": hangs()})
+    model = ScriptedModel([calls(Call("fail", {}), Call("hang", {}))], then=say("So."))
+    words = subscribe(batching="window = 600", message="{tool}")
+    chunks = await play(model, tools, config=limits(timeout_seconds=30), subscribers=[words])
+    ((_, message),) = told(chunks)
+    assert message == "Failed calls (2): `fail`; `hang`"
+    assert done(chunks).termination_reason == "timeout"
+
+
+# -- to whom --------------------------------------------------------------------------------------
+
+
+@virtual_time
+async def test_the_model_reads_word_for_word_what_is_recorded_behind_the_newest_result() -> None:
+    model = ScriptedModel([call("fail"), say("So.")])
+    chunks = await play(model, FakeTools(FAIL), subscribers=[subscribe()])
+    (hint,) = own(chunks, Hint)
+    assert hint.text == "[Oracle: `fail` failed: `It broke.`]"
+    assert last_words(model.requests[1]) == f"It broke.\n\n{hint.text}"
+    first, second = (request.messages for request in model.requests)
+    assert second[: len(first)] == first
+
+
+@pytest.mark.parametrize(("to", "messages", "hints"), [("user", 1, 0), ("model", 0, 1)])
+def test_only_those_are_told_who_are_meant(to: str, messages: int, hints: int) -> None:
+    words = subscribe(output=f'to = ["{to}"]')
+    chunks = run_virtual(
+        play(ScriptedModel([call("fail"), say("So.")]), FakeTools(FAIL), subscribers=[words])
+    )
+    assert (len(told(chunks)), len(own(chunks, Hint))) == (messages, hints)
+
+
+# -- how much -------------------------------------------------------------------------------------
+
+
+def chatty(count: int) -> list[Subscriber]:
+    points = ("immediate", "turn_start", "after_tool", "turn_end")
+    return [
+        subscribe(
+            types='["tool.*", "turn.*"]',
+            output=f'at = "{points[number % 4]}"',
+            message="x" * 290,
+            id=f"chatty-{number}",
+        )
+        for number in range(count)
+    ]
+
+
+@virtual_time
+async def test_three_hints_that_are_not_core_fit_a_request_and_the_rest_is_counted() -> None:
+    model = ScriptedModel([call("fail"), say("So.")])
+    words = [subscribe(message="x" * 290, id=f"long-{number}") for number in range(8)]
+    chunks = await play(model, FakeTools(FAIL), subscribers=words)
+    (hint,) = own(chunks, Hint)
+    assert hint.text.splitlines()[3:] == ["[Oracle: and 5 more]"]
+    assert len(notices(chunks, "notification")) == 8
+
+
+def assert_no_promise_is_broken(seeds: Sequence[int]) -> None:
+    for seed in seeds:
+        kept: list[OracleStreamChunk] = []
+        found = run_virtual(scenarios.play(seed, kept, subscribers=chatty(20)), thread_grace=0.002)
+        assert not found.problems, f"seed {seed}: {found.problems}"
+        assert all(len(hint.text) <= MAX_HINT_CHARS for hint in own(kept, Hint))
+
+
+def test_twenty_chatty_subscribers_break_no_promise_of_a_run() -> None:
+    assert_no_promise_is_broken(range(40))
+
+
+@pytest.mark.long
+def test_twenty_chatty_subscribers_break_no_promise_of_ten_thousand_runs() -> None:
+    assert_no_promise_is_broken(range(10_000))
+
+
+@virtual_time
+async def test_what_a_subscriber_says_is_no_event() -> None:
+    everything = ", ".join(f'"{name}"' for name in EVENT_TYPES if name != "session.end")
+    script = [calls(Call("fail", {}), Call("look", {})), call("look", n=2), say("So.")]
+    words = [
+        subscribe(types=f"[{one}]", message="Seen.", id=f"s-{n}")
+        for n, one in enumerate(everything.split(", "))
+    ]
+    tools = {**FAIL, **LOOK}
+    plain = await play(ScriptedModel(script), FakeTools(tools))
+    chunks = await play(ScriptedModel(script), FakeTools(tools), subscribers=words)
+    assert own(chunks, SystemMessage)
+    assert [event.name for event in list_events(chunks)] == [
+        event.name for event in list_events(plain)
+    ]
+
+
+# -- those that are shipped -----------------------------------------------------------------------
+
+
+@virtual_time
+async def test_failed_calls_are_told_after_the_tools() -> None:
+    steps = [calls(Call("fail", {"n": n}), Call("nap", {"n": n})) for n in range(2)]
+    model = ScriptedModel([*steps, say("So.")])
+    tools = FakeTools({**FAIL, "nap": slow(1.5)})
+    chunks = await play(model, tools, subscribers=SHIPPED)
+    assert told(chunks) == [(3.0, "`fail` failed: `It broke.` (2 times)")]
+    assert last_words(model.requests[-1]).endswith("[Oracle: `fail` failed: `It broke.` (2 times)]")
+
+
+@virtual_time
+async def test_a_librarian_that_fails_is_told() -> None:
+    model = ScriptedModel([call("delegate_librarian", task="read"), say("So.")])
+    tools = FakeTools({"delegate_librarian": fails("It ran out of time.")})
+    (subagents,) = [one for one in SHIPPED if one.id == "subagent-failed"]
+    chunks = await play(model, tools, subscribers=[subagents])
+    assert told(chunks) == [(0.0, "The librarian did not finish: `It ran out of time.`")]
+    (notice,) = notices(chunks, "notification")
+    assert isinstance(chunks[notice.seq], Turn)
+
+
+@virtual_time
+async def test_calls_that_work_are_not_spoken_of() -> None:
+    model = ScriptedModel([call("look"), say("So.")])
+    chunks = await play(model, FakeTools({"look": returns("page")}), subscribers=SHIPPED)
+    assert told(chunks) == []
+    assert own(chunks, Hint) == []
