@@ -13,6 +13,7 @@ from typing import Any
 from django.apps import AppConfig
 from django.utils.module_loading import module_has_submodule
 
+from agents.core.control.observers import OBSERVERS
 from agents.core.decisions.protocol import TREES
 from agents.core.reasons import REASONS
 from agents.core.registry import RegistrationError, Registry
@@ -55,6 +56,12 @@ EXTENSION_POINTS = (
         "How models write tool calls as text: a parser class with `@text_call_family(name)`.",
         FAMILIES,
         "agents.llm.decoding.text_calls",
+    ),
+    ExtensionPoint(
+        "observers",
+        "Who hears what happens: a function with `@observer(name)`, handed the events of all runs.",
+        OBSERVERS,
+        "agents.core.control.observers",
     ),
 )
 

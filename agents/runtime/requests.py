@@ -8,6 +8,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 
 from agents.core.config import AgentConfig
+from agents.core.control.observers import Observer
 from agents.core.ports import ChatModel, ToolRunner
 from agents.models import AgentRun, ModelSettings, Project
 
@@ -49,6 +50,8 @@ class RunRequest:
     """Runs that are replayed to the model, oldest first."""
     continued_from: UUID | None = None
     client_message_id: str | None = None
+    observer: Observer | None = None
+    """Is handed the run's events, in this process."""
 
 
 class RunFactory(Protocol):

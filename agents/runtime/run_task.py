@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Done, OracleStreamChunk
+from agents.core.control.observers import ObservedRun, build_observation, list_observers
 from agents.core.decisions import TreeGuard
 from agents.core.loop import ConversationInput, run
 from agents.core.messages import Message
@@ -46,6 +47,11 @@ class RunTask:
     task: asyncio.Task[None] | None = None
     _record: RunRecord = field(default_factory=RunRecord)
     _seq: int = 0
+
+    def __post_init__(self) -> None:
+        request, run_id = self.inputs.request, str(self.owned_run.lease.run_id)
+        run = ObservedRun(run_id, str(request.user.pk), str(request.project.pk))
+        self._observe = build_observation(list_observers(run, request.observer), run_id)
 
     def cancel_task(self) -> None:
         """Stop at once; what was written is kept, and ends as interrupted if the run is ours."""
@@ -92,6 +98,7 @@ class RunTask:
         )
 
     def _store(self, writer: Writer, chunk: OracleStreamChunk) -> None:
+        self._observe(chunk)
         self._record.add(chunk)
         self._seq = chunk.seq
         writer.append(

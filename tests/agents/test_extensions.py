@@ -165,6 +165,15 @@ PACKAGE = {
                 word = yield from cursor.read_until("</echo>")
                 return [TextCall("echo", f'{{"word": "{word}"}}')]
     """,
+    "observers": """
+        import sys
+
+        from agents.core.control.observers import observer
+
+        @observer("echo")
+        def tell(event, run):
+            print(f"observed {event.name} of {run.user_id}", file=sys.stderr)
+    """,
 }
 
 
@@ -186,3 +195,6 @@ async def test_a_package_from_elsewhere_may_extend_every_point(site: Site, tmp_p
     assert results == ["ho ho"]
     assert chunks[-1]["termination_reason"] == "echoed"
     assert chunks[-1]["outcome"] == "limited"
+    observed = re.findall(r"^observed (\S+) of \d+$", asked.stderr, re.M)
+    assert observed[0] == "query.start"
+    assert observed[-1] == "session.end"

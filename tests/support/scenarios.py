@@ -27,7 +27,7 @@ from agents.core.chunks import (
     Turn,
 )
 from agents.core.config import LIMITS, AgentConfig
-from agents.core.control.event_stream import Observer
+from agents.core.control.observers import Observer
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.decisions.trees.quick import QuickTree
 from agents.core.loop import ConversationInput, run

@@ -4,8 +4,8 @@
 Python, `kinds` are what its values can be, and `language` is what a use of it allows. `condition`
 is one that holds or tells what did not, `template` a sentence with fields, and `toml` reads files
 that hold all of these and says where in them a mistake stands. `events` are the names of what can
-happen, `event_stream` finds them in a run's chunks, and `facts` is what is known of the run
-when one happens.
+happen, `event_stream` finds them in a run's chunks, `observers` are handed them, and `facts` is
+what is known of the run when one happens.
 """
 
 from agents.core.control.evaluation import Unanswerable

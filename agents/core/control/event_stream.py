@@ -1,6 +1,5 @@
 """Chunks to events: the same list from a run that goes on and from one that was stored."""
 
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -18,8 +17,6 @@ from agents.core.chunks import (
 )
 from agents.core.control.events import EVENT_TYPES, AgentEvent, EventType
 
-logger = logging.getLogger(__name__)
-Observer = Callable[[AgentEvent], None]
 MAX_ERROR_LENGTH = 500
 SUBAGENT_TOOLS = frozenset({"delegate_librarian"})
 Named = tuple[str, Mapping[str, Any]]
@@ -33,28 +30,6 @@ def list_events(chunks: Iterable[OracleStreamChunk]) -> list[AgentEvent]:
     """Return the events of a stored run."""
     stream = EventStream()
     return [event for chunk in chunks for event in stream.feed(chunk)]
-
-
-def build_observation(*observers: Observer | None) -> Callable[[OracleStreamChunk], None]:
-    """Return what hands observers the events of each chunk. One that raises changes nothing."""
-    found = [observer for observer in observers if observer is not None]
-    if not found:
-        return _ignore
-    stream = EventStream()
-
-    def observe(chunk: OracleStreamChunk) -> None:
-        for event in stream.feed(chunk):
-            for observer in found:
-                try:
-                    observer(event)
-                except Exception:
-                    logger.exception("the observer of a run failed at %s", event.name)
-
-    return observe
-
-
-def _ignore(chunk: OracleStreamChunk) -> None:
-    pass
 
 
 class EventStream:

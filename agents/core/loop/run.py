@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Check, Decision, Done, Error, OracleStreamChunk
-from agents.core.control.event_stream import Observer, build_observation
+from agents.core.control.observers import Observer, build_observation, name_observer
 from agents.core.decisions.checkpoint import WRAP_UP, decide, wrap_up_reason
 from agents.core.decisions.endings import measure_conditions
 from agents.core.decisions.guard import TreeGuard
@@ -80,7 +80,8 @@ async def run(
     )
     ctx.bus = NotificationBus(subscribers)
     loop = _Loop(ctx, conversation)
-    observe = build_observation(None if ctx.bus.is_idle else ctx.take_event, observer)
+    own = [] if ctx.bus.is_idle else [("notifications", ctx.take_event)]
+    observe = build_observation([*own, *name_observer(observer)], conversation.context_id or "")
     shown = 0
     try:
         try:

@@ -1,5 +1,5 @@
-"""An example of a package that extends Oracle: a decision tree, a tool, and the tool's own card.
+"""An example of a package that extends Oracle: a tree, a tool with its own card, an observer.
 
-Name such a package in ORACLE_APPS: its modules `decision_trees` and `tools` are imported at
-start-up, and its folder `templates` is searched.
+Name such a package in ORACLE_APPS: its modules `decision_trees`, `tools` and `observers` are
+imported at start-up, and its folder `templates` is searched.
 """

@@ -17,7 +17,7 @@ from agents.core.chunks import (
     Turn,
 )
 from agents.core.config import AgentConfig
-from agents.core.control.event_stream import Observer
+from agents.core.control.observers import Observer
 from agents.core.decisions.protocol import DecisionTree
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.loop import ConversationInput, run

@@ -77,52 +77,6 @@ def assert_alike(seeds: Sequence[int]) -> None:
         assert seen[-1].name == "session.end", seed
 
 
-@virtual_time
-async def test_e2e_9_an_observer_is_handed_the_events_of_a_run_in_order() -> None:
-    seen: list[AgentEvent] = []
-    model = ScriptedModel([call("look"), say("Found.")])
-    await play(model, FakeTools({"look": returns("page")}), observer=seen.append)
-    assert [event.name for event in seen] == [
-        "query.start",
-        "turn.start",
-        "tool.call.pending",
-        "tool.call.success",
-        "tool.batch.complete",
-        "turn.end",
-        "turn.start",
-        "turn.end",
-        "session.end",
-    ]
-    success = seen[3]
-    assert (success.severity, success.source) == ("info", "tool")
-    assert success.payload["tool"] == "look"
-    assert success.payload["size"] == 4
-
-
-@virtual_time
-async def test_an_observer_that_raises_changes_nothing() -> None:
-    def spoil(event: AgentEvent) -> None:
-        raise RuntimeError(event.name)
-
-    script = [call("look"), say("Found.")]
-    spoilt = await play(ScriptedModel(script), looking(), observer=spoil)
-    assert spoilt == await play(ScriptedModel(script), looking())
-
-
-@virtual_time
-async def test_observers_of_two_runs_at_once_see_their_own_run_only() -> None:
-    seen: dict[str, list[AgentEvent]] = {"first": [], "second": []}
-
-    async def ask(name: str) -> list[OracleStreamChunk]:
-        model = ScriptedModel([call(name), say(name)])
-        return await play(model, FakeTools({name: returns(name)}), observer=seen[name].append)
-
-    await asyncio.gather(ask("first"), ask("second"))
-    for name, events in seen.items():
-        tools = {event.payload["tool"] for event in events if "tool" in event.payload}
-        assert tools == {name}
-
-
 def test_live_and_stored_runs_have_the_same_events() -> None:
     assert_alike(range(SEEDS))
 
