@@ -47,7 +47,14 @@ def main() -> int:
         report_chat(base_url, options.rounds)
     sys.stdout.flush()
     subprocess.run([sys.executable, "-m", "bench.settings"], cwd=ROOT, check=True)
-    for name in ("bench.audit", "bench.replay", "bench.vault", "bench.search", "bench.retrieval"):
+    for name in (
+        "bench.audit",
+        "bench.replay",
+        "bench.rules",
+        "bench.vault",
+        "bench.search",
+        "bench.retrieval",
+    ):
         subprocess.run([sys.executable, "-m", name], cwd=ROOT, check=False)
     subprocess.run([sys.executable, "-m", "bench.search", "--postgresql"], cwd=ROOT, check=False)
     report_stuck_rules()

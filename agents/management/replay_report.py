@@ -38,12 +38,12 @@ def format_summary(found: Summary) -> Iterator[str]:
     if found.changes:
         yield "\nReasons that change"
         for (old, new), count in found.changes.items():
-            before, after = _replace_unprintable(old), _replace_unprintable(new)
+            before, after = replace_unprintable(old), replace_unprintable(new)
             yield f"{count:8,}  {before or 'running'} -> {after or 'not known'}"
     if found.unknown:
         yield "\nWhat is not known"
         for why, count in found.unknown.items():
-            yield f"{count:8,}  {_replace_unprintable(why)}"
+            yield f"{count:8,}  {replace_unprintable(why)}"
 
 
 def format_changed_runs(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -54,7 +54,7 @@ def format_changed_runs(verdicts: Sequence[Verdict]) -> Iterator[str]:
         new = "later, not known"
         if verdict.turn is not None:
             new = f"{verdict.reason}, {format_count(verdict.turn, 'iteration')}"
-        yield _replace_unprintable(
+        yield replace_unprintable(
             f"{verdict.id}  {old} -> {new}{'  (cut)' if verdict.was_cut else ''}"
         )
 
@@ -133,6 +133,6 @@ def _format_percent(value: float | None) -> str:
     return "none" if value is None else f"{value:.1f} %"
 
 
-def _replace_unprintable(text: str) -> str:
+def replace_unprintable(text: str) -> str:
     """Return text of models and files without what could steer a terminal."""
     return "".join(char if char.isprintable() else "?" for char in text)

@@ -45,10 +45,11 @@ class RuleTrial:
 
 def try_rule(
     rule: Rule,
-    run_id: str,
     chunks: Iterable[OracleStreamChunk],
     background: RunBackground,
     state: dict[str, Any] | None = None,
+    *,
+    run_id: str,
     outcome: str = "",
 ) -> RuleTrial:
     """Play one run. `state` is what the rule remembers from runs before, and is brought on."""
@@ -166,7 +167,7 @@ def summarize_trials(trials: Iterable[RuleTrial]) -> TrialSummary:
         sums.update(failed=bool(trial.failures))
         if trial.firings:
             turns[trial.firings[0].turn] += 1
-        said = (effect.words for firing in trial.firings for effect in firing.effects)
+        said = (str(effect) for firing in trial.firings for effect in firing.effects)
         words.update(dict.fromkeys(said, 1))
         problems.update({failure.problem for failure in trial.failures})
         if trial.why_not is not None:

@@ -48,6 +48,9 @@ class Effect:
     action: RuleAction
     words: str
 
+    def __str__(self) -> str:
+        return f"{self.action.type}: {self.words}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Firing:

@@ -6,7 +6,7 @@ from typing import Any
 
 from agents.core.control.condition import parse_condition
 from agents.core.control.facts import OWN_PREFIX
-from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind, ValueKind
+from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind
 from agents.core.control.language import Language
 from agents.core.control.problems import suggest_name
 from agents.core.control.template import InvalidTemplate, Template, parse_template
@@ -100,7 +100,7 @@ class _RuleReader:
         self._about = document.values["rule"]
         self._events = self._read_events()
         self._language: Language = build_language(self._events)
-        self._fields = self._collect_fields()
+        self._fields = collect_fields(self._events)
         self._builders: Mapping[str, Callable[[Path, Mapping[str, Any]], RuleAction | None]] = {
             "notify": self._read_notify,
             "log": lambda path, _: self._build(Log, path),
@@ -156,11 +156,6 @@ class _RuleReader:
             text = "rules cannot listen to rules: let one emit an event of its own"
         self._document.refuse(("rule", "on", at), text)
         return False
-
-    def _collect_fields(self) -> Mapping[str, ValueKind] | None:
-        if any(map(is_own_event, self._events)):
-            return None
-        return collect_fields(name for pattern in self._events for name in match_events(pattern))
 
     # -- what it does -----------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from agents.core.control import Expression
 from agents.core.control.condition import Condition
@@ -18,6 +18,7 @@ RuleMode = Literal["on", "off", "shadow"]
 class Notify:
     """Say something, to the user, the model or both."""
 
+    type: ClassVar[str] = "notify"
     message: Template
     to: tuple[str, ...] = ("user", "model")
     keep: bool = False
@@ -28,6 +29,7 @@ class Notify:
 class Log:
     """Write a line into the run's record."""
 
+    type: ClassVar[str] = "log"
     message: Template
 
 
@@ -35,6 +37,7 @@ class Log:
 class SetState:
     """Remember a value for the rule's next look: as written, or worked out."""
 
+    type: ClassVar[str] = "set_state"
     key: str
     value: Any = None
     expression: Expression | None = None
@@ -44,6 +47,7 @@ class SetState:
 class EmitEvent:
     """Make an event of one's own, which other rules can listen to."""
 
+    type: ClassVar[str] = "emit_event"
     event: str
     payload: Mapping[str, Any]
 
@@ -52,6 +56,7 @@ class EmitEvent:
 class StopRun:
     """End the run at the next checkpoint, with a last answer."""
 
+    type: ClassVar[str] = "stop"
     message: Template
 
 
@@ -59,6 +64,7 @@ class StopRun:
 class Withhold:
     """Offer a tool no more, for the rest of the run."""
 
+    type: ClassVar[str] = "withhold"
     tool: str
 
 
@@ -66,6 +72,7 @@ class Withhold:
 class AskAgain:
     """Send an answer back, once, saying why."""
 
+    type: ClassVar[str] = "ask_again"
     message: Template
 
 

@@ -46,12 +46,11 @@ def is_own_event(pattern: str) -> bool:
 
 @lru_cache(maxsize=256)
 def build_language(patterns: tuple[str, ...]) -> Language:
-    """Return the language of expressions that look at these events."""
+    """Return the language of expressions that look at these events; at none: it is open which."""
     names = [name for pattern in patterns for name in match_events(pattern)]
-    has_result = any(name in RESULT_EVENTS for name in names)
-    payload: ValueKind = MapKind(ANY)
-    if not any(map(is_own_event, patterns)):
-        payload = RecordKind("event.payload", collect_fields(names))
+    has_result = not patterns or any(name in RESULT_EVENTS for name in names)
+    fields = collect_fields(patterns)
+    payload = MapKind(ANY) if fields is None else RecordKind("event.payload", fields)
     event = RecordKind(
         "event", {"type": TEXT, "source": TEXT, "severity": TEXT, "payload": payload}
     )
@@ -68,10 +67,13 @@ def build_language(patterns: tuple[str, ...]) -> Language:
     )
 
 
-def collect_fields(names: Iterable[str]) -> dict[str, ValueKind]:
-    """Return what events of these names tell, with the kind of each."""
+def collect_fields(patterns: Iterable[str]) -> dict[str, ValueKind] | None:
+    """Return what these events tell, with the kind of each field; None if that is open."""
+    patterns = tuple(patterns)
+    if not patterns or any(map(is_own_event, patterns)):
+        return None
     kinds: dict[str, list[ValueKind]] = {}
-    for name in names:
+    for name in (name for pattern in patterns for name in match_events(pattern)):
         for field, about in EVENT_TYPES[name].fields.items():
             kinds.setdefault(field, []).append(about.kind)
         if name.startswith("tool.call."):

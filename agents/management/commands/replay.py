@@ -1,22 +1,27 @@
-"""`manage.py replay`: what recorded runs would have done under other limits, without a model."""
+"""`manage.py replay`: what recorded runs would have done under other limits or a rule, without a
+model."""
 
 import json
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
 from agents.core.config import AgentConfig
+from agents.core.control.toml import InvalidToml
 from agents.core.decisions import TREES, build_guard
 from agents.core.reasons import REASONS
-from agents.core.replay.engine import Recording, Verdict, replay, summarize
+from agents.core.replay.engine import Verdict, replay, summarize
+from agents.core.rules.dry_run import RuleTrial, summarize_trials
+from agents.core.rules.reader import MAX_RULE_LENGTH, read_rule
 from agents.core.stuck import DEFAULT_STUCK_RULES
 from agents.management.arguments import (
     build_config,
@@ -34,15 +39,25 @@ from agents.management.replay_report import (
     serialize_summary,
     serialize_verdict,
 )
+from agents.management.rule_report import (
+    format_fired_runs,
+    format_trial_summary,
+    serialize_trial,
+    serialize_trial_summary,
+)
 from agents.management.traces import read_traces
 from agents.models import AgentRun
 from agents.replay_source import load_recordings
+from agents.rule_trials import try_rule_on_runs
+from agents.tools import registry
 
 FILTERS = ("since", "reason", "user")
+WHAT_IFS = ("set", "tree", "stuck")
+T = TypeVar("T")
 
 
 class Command(BaseCommand):
-    help = "Replay recorded runs under other limits, another tree or other stuck rules."
+    help = "Replay recorded runs under other limits, another tree, other stuck rules, or a rule."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("run", nargs="*", help="the id of a run, or its beginning; or all")
@@ -55,6 +70,7 @@ class Command(BaseCommand):
             metavar="RULE=COUNT,...",
             help="other stuck rules: identical=3,writing=4,known=5 are the shipped ones, 0 is off",
         )
+        parser.add_argument("--rule", type=Path, metavar="FILE", help="try a rule, a .toml file")
         parser.add_argument("--traces", type=Path, metavar="FILE", help="runs in a .jsonl(.gz)")
         parser.add_argument("--since", metavar="DATE", help="runs that began then or later")
         parser.add_argument("--reason", metavar="CODE", help="runs that ended like this")
@@ -68,6 +84,9 @@ class Command(BaseCommand):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def _replay(self, options: dict[str, Any]) -> None:
+        if options["rule"] is not None:
+            self._try_rule(options)
+            return
         limits = parse_integers("--set", options["set"])
         config = build_config(limits)
         tree = parse_tree(options["tree"]) if options["tree"] is not None else None
@@ -78,7 +97,10 @@ class Command(BaseCommand):
         )
         play = partial(replay, limits=limits, tree=tree, stuck=rules)
         if options["traces"] is None:
-            self._report(map(play, _load_recordings(options, tree)), as_json=options["json"])
+            self._report(
+                map(play, load_recordings(_choose_runs(options), tree=tree)),
+                as_json=options["json"],
+            )
             return
         if options["run"] or any(options[name] is not None for name in FILTERS):
             raise CommandError("--traces replays all runs of a file: name no runs, and no filter.")
@@ -93,42 +115,78 @@ class Command(BaseCommand):
             else format_scores(labels, rules, turn_limit),
         )
 
+    def _try_rule(self, options: dict[str, Any]) -> None:
+        """Print what a rule would have done; one that cannot be read is refused with places."""
+        if any(options[name] for name in WHAT_IFS) or options["traces"] is not None:
+            raise CommandError("A rule is tried by itself: give no other limits, tree or traces.")
+        try:
+            rule = read_rule(_read_text(options["rule"]), tools=registry.names())
+        except InvalidToml as error:
+            for problem in error.problems:
+                self.stderr.write(str(problem))
+            raise CommandError(f"{options['rule']} is not a rule.") from None
+        trials = try_rule_on_runs(rule, _choose_runs(options), writes=_writes)
+        if options["json"]:
+            found = summarize_trials(self._write_json_lines(trials, serialize_trial))
+            self.stdout.write(json.dumps(serialize_trial_summary(rule, found), ensure_ascii=False))
+            return
+        fired: list[RuleTrial] = []
+        found = summarize_trials(_collect(trials, fired, lambda trial: bool(trial.firings)))
+        for line in (*format_trial_summary(rule, found), *format_fired_runs(fired)):
+            self.stdout.write(line)
+
     def _report(self, verdicts: Iterable[Verdict], *, as_json: bool, scores: Any = ()) -> None:
         """Print what was found, in words, or as JSON: a line for every run, then the sums."""
         if as_json:
-            found = summarize(self._write_json_lines(verdicts))
+            found = summarize(self._write_json_lines(verdicts, serialize_verdict))
             for data in filter(None, (serialize_summary(found), scores)):
                 self.stdout.write(json.dumps(data, ensure_ascii=False))
             return
         changed: list[Verdict] = []
-        found = summarize(_collect_changes(verdicts, changed))
+        found = summarize(_collect(verdicts, changed, lambda verdict: verdict.changes))
         for line in (*format_summary(found), *scores, *format_changed_runs(changed)):
             self.stdout.write(line)
 
-    def _write_json_lines(self, verdicts: Iterable[Verdict]) -> Iterator[Verdict]:
-        for verdict in verdicts:
-            self.stdout.write(json.dumps(serialize_verdict(verdict), ensure_ascii=False))
-            yield verdict
+    def _write_json_lines(
+        self, found: Iterable[T], serialize: Callable[[T], dict[str, Any]]
+    ) -> Iterator[T]:
+        for one in found:
+            self.stdout.write(json.dumps(serialize(one), ensure_ascii=False))
+            yield one
 
 
-def _collect_changes(verdicts: Iterable[Verdict], changed: list[Verdict]) -> Iterator[Verdict]:
-    for verdict in verdicts:
-        if verdict.changes:
-            changed.append(verdict)
-        yield verdict
+def _collect(found: Iterable[T], kept: list[T], is_wanted: Callable[[T], bool]) -> Iterator[T]:
+    """Pass everything on, and keep what is to be listed."""
+    for one in found:
+        if is_wanted(one):
+            kept.append(one)
+        yield one
+
+
+def _read_text(path: Path) -> str:
+    """Return the text of a rule's file, no more of it than shows that it is too long."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.read(MAX_RULE_LENGTH + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path} cannot be read: {error}.") from None
+
+
+def _writes(tool: str) -> bool:
+    return tool in registry.names() and registry.get(tool).writes
 
 
 def _get_effective_config(config: AgentConfig, tree: str) -> AgentConfig:
     return build_guard(tree, config).config
 
 
-def _load_recordings(options: dict[str, Any], tree: str | None) -> Iterator[Recording]:
+def _choose_runs(options: dict[str, Any]) -> "QuerySet[AgentRun] | list[UUID]":
     """Return the runs that were named, or those that have ended and pass the filters."""
-    if options["run"]:
-        if any(options[name] is not None for name in FILTERS):
-            raise CommandError("Name runs, or filter them, not both.")
-        return load_recordings([find_run(name).pk for name in options["run"]], tree=tree)
-    return load_recordings(_filter_runs(options), tree=tree)
+    if not options["run"]:
+        return _filter_runs(options)
+    if any(options[name] is not None for name in FILTERS):
+        raise CommandError("Name runs, or filter them, not both.")
+    return [find_run(name).pk for name in options["run"]]
 
 
 def _filter_runs(options: dict[str, Any]) -> "QuerySet[AgentRun]":

@@ -274,3 +274,81 @@ def test_an_error_is_one_line_and_exit_1(tmp_path: Path) -> None:
     assert refused.returncode == 1
     assert (refused.stdout, len(refused.stderr.splitlines())) == ("", 1)
     assert "line 2: not JSON" in refused.stderr
+
+
+# -- a rule ---------------------------------------------------------------------------------------
+
+FOUR_LOOKS = """\
+[rule]
+id = "stop-after-four"
+trigger = "on_turn_end"
+once = true
+
+[condition]
+expression = "history.calls.look >= 3"
+
+[[action]]
+type = "stop"
+message = "It has looked often enough."
+"""
+
+
+@pytest.fixture
+def rule(tmp_path: Path) -> Path:
+    path = tmp_path / "rule.toml"
+    path.write_text(FOUR_LOOKS)
+    return path
+
+
+def test_a_rule_is_tried_on_stored_runs(rule: Path) -> None:
+    run = stored(FIVE_TURNS)
+    stored(STUCK)
+    output = said("--rule", str(rule))
+    assert (
+        "2 runs tried. stop-after-four would have fired in 1 of them, 1 time in all.\n"
+        "It would have ended 1 run early, 1 of which completed.\n"
+    ) in output
+    assert count(output, "iteration 3") == 1
+    assert count(output, "stop: It has looked often enough.") == 1
+    assert count(output, "history.calls.look >= 3") == 1
+    assert "1  The rule would have ended the run" in output
+    assert f"{run.pk}  completed, iteration 3: stop: It has looked often enough." in output
+
+
+def test_trials_of_a_rule_are_written_as_json(rule: Path) -> None:
+    run = stored(FIVE_TURNS)
+    first, summary = lines("--rule", str(rule), str(run.pk))
+    (firing,) = first["firings"]
+    assert (first["id"], first["stopped_at"], first["was_cut"]) == (str(run.pk), 3, True)
+    assert (firing["event"], firing["turn"]) == ("turn.end", 3)
+    assert firing["effects"] == [{"type": "stop", "words": "It has looked often enough."}]
+    assert (summary["rule"], summary["fired"], summary["cut"]) == ("stop-after-four", 1, 1)
+
+
+def test_runs_for_a_rule_are_filtered_as_for_limits(rule: Path) -> None:
+    stored(FIVE_TURNS)
+    stored(STUCK)
+    assert "1 run tried. " in said("--rule", str(rule), "--reason", "no_progress")
+
+
+def test_what_is_wrong_with_a_rule_is_told_line_by_line(rule: Path) -> None:
+    rule.write_text(FOUR_LOOKS.replace("on_turn_end", "on_turn_ende").replace("calls", "cals"))
+    told = StringIO()
+    with pytest.raises(CommandError, match=r"rule\.toml is not a rule\.") as caught:
+        call_command("replay", "--rule", str(rule), stderr=told)
+    assert caught.value.returncode == 1
+    places = [line.split(": ")[0] for line in told.getvalue().splitlines()]
+    assert places == ["3:11", "7:15"]
+
+
+@pytest.mark.parametrize("data", [None, b"\xff\xfe", b"x" * 10_000_000])
+def test_a_file_that_is_no_rule_is_one_clear_line(rule: Path, data: bytes | None) -> None:
+    rule.unlink() if data is None else rule.write_bytes(data)
+    with pytest.raises(CommandError, match=r"rule\.toml (is not a rule|cannot be read)"):
+        call_command("replay", "--rule", str(rule), stderr=StringIO())
+
+
+@pytest.mark.parametrize("more", [["--tree", "quick"], ["--set", "max_iterations=3"]])
+def test_a_rule_is_tried_by_itself(rule: Path, more: list[str]) -> None:
+    with pytest.raises(CommandError, match="A rule is tried by itself"):
+        said("--rule", str(rule), *more)

@@ -40,7 +40,7 @@ def attempt(
     chunks = chunks or chunks_of(LOOKS, AgentConfig())
     done = chunks[-1]
     assert isinstance(done, Done)
-    return try_rule(rule, "run", chunks, RunBackground(), state, done.outcome)
+    return try_rule(rule, chunks, RunBackground(), state, run_id="run", outcome=done.outcome)
 
 
 def turns(trial: RuleTrial) -> list[int]:
@@ -120,7 +120,7 @@ def test_trials_are_summed_up() -> None:
     found = summarize_trials(trials)
     assert (found.runs, found.fired, found.firings) == (3, 2, 2)
     assert (found.stopped, found.cut, found.failed) == (2, 2, 0)
-    assert (found.turns, found.words) == ({2: 2}, {"Enough.": 2})
+    assert (found.turns, found.words) == ({2: 2}, {"stop: Enough.": 2})
     assert found.why_not == {"history.calls.look >= 2": 1}
     assert found.unknown == {STOPPED: 2}
 

@@ -193,6 +193,11 @@ def test_all_mistakes_are_told_at_once() -> None:
     assert len(refuse(text)) == 5
 
 
+def test_a_trigger_that_is_none_spoils_nothing_else() -> None:
+    text = RULE.replace("on_tool_failure", "on_tool_failed")
+    assert [problem.partition(": ")[0] for problem in refuse(text)] == ["5:11"]
+
+
 def test_a_number_of_megabytes_is_refused_before_it_is_read() -> None:
     text = "[rule]\n" * 1_500_000
     assert least_cpu_seconds(lambda: refuse(text), enough=0.05) < 0.05

@@ -1,0 +1,129 @@
+"""Stored runs under a rule: what it would have done in each, two queries for each lot of them."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db.models import Count, Q, QuerySet, TextField
+from django.db.models.functions import Cast
+from pydantic_core import from_json
+
+from agents.audit.event_codec import decode_event
+from agents.core.chunks import CHUNK_TYPES, PARSE_ERRORS, OracleStreamChunk, Turn
+from agents.core.config import AgentConfig
+from agents.core.control.facts import RunBackground
+from agents.core.replay.recording import DAMAGED_MESSAGE
+from agents.core.rules.dry_run import ERASED, RuleTrial, try_rule
+from agents.core.rules.rule import Rule
+from agents.ledger import query_events
+from agents.models import AgentRun, Note
+
+BATCH_SIZE = 200
+"""Runs that are read at a time."""
+_UNREAD_KINDS = frozenset({"content", "thinking", "hint", "status", "kept_result"})
+_READ_KINDS = frozenset(CHUNK_TYPES) - _UNREAD_KINDS
+_ROW_FIELDS = ("pk", "user_id", "project_id", "outcome", "turns", "question")
+Writes = Callable[[str], bool]
+
+
+class _Event(NamedTuple):
+    """A row of an event, as decode_event wants it."""
+
+    seq: int
+    kind: str
+    data: Mapping[str, Any]
+    content: str
+    at: datetime
+
+
+def try_rule_on_runs(
+    rule: Rule,
+    runs: "QuerySet[AgentRun] | Iterable[UUID]",
+    *,
+    writes: Writes,
+    batch_size: int = BATCH_SIZE,
+) -> Iterator[RuleTrial]:
+    """Yield what a rule would have done in each run: from the oldest, or in the order of the ids.
+
+    `writes` says whether a tool changes anything. What the rule remembers goes on from one run of
+    a person in a project to the next, as it would have. Of notes there are as many as today.
+    """
+    if isinstance(runs, QuerySet):
+        runs = runs.order_by("started_at", "pk").values_list("pk", flat=True)
+    ids = list(runs)
+    states: dict[Any, dict[str, Any]] = {}
+    notes = _count_notes()
+    for start in range(0, len(ids), batch_size):
+        batch = ids[start : start + batch_size]
+        rows, events = _load_rows(batch), _load_events(batch)
+        for row in (rows[run_id] for run_id in batch if run_id in rows):
+            state = states.setdefault((row["user_id"], row["project_id"]), {})
+            found = events.get(row["pk"], [])
+            yield _try_run(rule, row, found, state, notes.get(row["project_id"], 0), writes)
+
+
+def _count_notes() -> dict[UUID, int]:
+    kept = Note.objects.filter(deleted_at__isnull=True).order_by().values("project_id")
+    return dict(kept.annotate(count=Count("pk")).values_list("project_id", "count"))
+
+
+def _load_rows(ids: list[UUID]) -> dict[UUID, dict[str, Any]]:
+    # JSON is read as text: what cannot be parsed is then one run's damage, not everybody's.
+    found = AgentRun.objects.filter(pk__in=ids).annotate(config_text=Cast("config", TextField()))
+    return {row["pk"]: row for row in found.values(*_ROW_FIELDS, "config_text")}
+
+
+def _load_events(ids: list[UUID]) -> dict[UUID, list[tuple[Any, ...]]]:
+    data = Cast("data", TextField())
+    found = (
+        query_events(ids)
+        .filter(kind__in=_READ_KINDS)
+        .order_by("run", "seq")
+        .annotate(data_text=data, run_name=Cast("run_id", TextField()))
+        .exclude(kind="tool_call", data_text__contains='"status": "running"')  # it was pending
+        .exclude(~Q(data_text__contains='"checkpoint": "start"'), kind="decision")
+        .values_list("run_name", "seq", "kind", "data_text", "content", "at")
+    )
+    by_name = {name: run_id for run_id in ids for name in (run_id.hex, str(run_id))}
+    return {by_name[name]: list(rows) for name, rows in groupby(found, key=itemgetter(0))}
+
+
+def _try_run(
+    rule: Rule,
+    row: Mapping[str, Any],
+    events: list[tuple[Any, ...]],
+    state: dict[str, Any],
+    note_count: int,
+    writes: Writes,
+) -> RuleTrial:
+    known: dict[str, Any] = {"run_id": str(row["pk"]), "outcome": row["outcome"] or ""}
+    if rule.reads_content and not row["question"]:
+        return RuleTrial(**known, why_unknown=ERASED)
+    try:
+        background = RunBackground(
+            config=AgentConfig.build(json.loads(row["config_text"])),
+            user_id=str(row["user_id"] or ""),
+            project_id=str(row["project_id"]),
+            note_count=note_count,
+            writes=writes,
+        )
+        chunks = list(_decode_events(events))
+        turns = sum(chunk.answered for chunk in chunks if isinstance(chunk, Turn))
+        if not row["outcome"] or turns == row["turns"]:
+            return try_rule(rule, chunks, background, state, **known)
+    except PARSE_ERRORS:
+        pass
+    return RuleTrial(**known, why_unknown=DAMAGED_MESSAGE)
+
+
+def _decode_events(events: list[tuple[Any, ...]]) -> Iterator[OracleStreamChunk]:
+    for _, seq, kind, data, content, at in events:
+        if '"parent": ' in data:  # a subagent's
+            continue
+        chunk = decode_event(_Event(seq, kind, from_json(data), content, at))
+        if chunk is not None:
+            yield chunk
