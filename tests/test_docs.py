@@ -8,9 +8,17 @@ import pytest
 from agents.core.chunks import OracleStreamChunk
 from agents.core.config import LIMITS
 from agents.core.control.events import EVENT_TYPES
+from agents.core.control.facts import TOOL
+from agents.core.control.functions import FUNCTIONS
+from agents.core.control.kinds import RecordKind
+from agents.core.control.language import Language
 from agents.core.decisions.protocol import TREES
 from agents.core.notify.shipped import LOOP, SHIPPED
 from agents.core.reasons import REASONS
+from agents.core.rules import engine, reader
+from agents.core.rules.reader import ACTION_KEYS, MAX_RULE_LENGTH, RULE_KEYS
+from agents.core.rules.rule import MAX_VALUE_LENGTH
+from agents.core.rules.vocabulary import HOOKS, build_language
 from agents.llm import errors
 from agents.tools.reference import render_reference
 
@@ -71,6 +79,60 @@ def test_every_shipped_subscriber_is_documented() -> None:
         )
         for one in (*LOOP.values(), *SHIPPED)
     ]
+
+
+def read_rows(text: str, columns: int) -> list[tuple[str, ...]]:
+    """The rows of a page's tables with so many columns that begin with a name."""
+    row = r"^\| (`[^|]+?) \|" + r" ([^|]*?) \|" * (columns - 1) + "$"
+    return re.findall(row, text, re.MULTILINE)
+
+
+def test_every_hook_key_and_action_of_rules_is_documented() -> None:
+    page = (DOCS / "rules.md").read_text()
+    hooks, keys, actions = (page.split(f"## {title}")[1] for title in ("Hooks", "Keys", "Actions"))
+    rows = read_rows(hooks.split("## ")[0], 2)
+    assert rows == [
+        (f"`{hook}`", ", ".join(f"`{name}`" for name in events)) for hook, events in HOOKS.items()
+    ]
+    assert [name for name, _ in read_rows(keys.split("## ")[0], 2)] == [
+        f"`{name}`" for name in RULE_KEYS
+    ]
+    assert [found[:2] for found in read_rows(actions.split("## ")[0], 3)] == [
+        (f"`{kind}`", ", ".join(f"`{name}`" for name in names))
+        for kind, names in ACTION_KEYS.items()
+    ]
+
+
+def test_every_name_that_rules_know_is_documented_with_its_kind() -> None:
+    page = (DOCS / "rules.md").read_text().split("## Names in expressions")[1]
+    known = []
+    for name, kind in build_language(HOOKS["on_tool_complete"]).names.items():
+        fields = kind.fields if isinstance(kind, RecordKind) else {"": kind}
+        known += [(f"`{name}.{field}`".replace(".`", "`"), of.name) for field, of in fields.items()]
+    known += [(f"`{field}`", kind.name) for field, kind in TOOL.fields.items()]
+    assert [row[:2] for row in read_rows(page, 3)] == known
+
+
+def test_every_function_of_expressions_is_documented() -> None:
+    page = (DOCS / "rules.md").read_text().split("| function |")[1].split("## ")[0]
+    assert re.findall(r"`(\w+)\(", page) == list(FUNCTIONS)
+
+
+def test_the_bounds_of_rules_are_documented() -> None:
+    page = (DOCS / "rules.md").read_text().split("## Bounds")[1]
+    bounds = [
+        MAX_RULE_LENGTH,
+        reader.MAX_ACTIONS,
+        Language().max_length,
+        engine.MAX_RULES,
+        engine.MAX_FIRINGS,
+        engine.MAX_EFFECTS,
+        engine.MAX_CHAIN,
+        engine.MAX_STATE_KEYS,
+        MAX_VALUE_LENGTH,
+        engine.MAX_FAILURES,
+    ]
+    assert re.findall(r"\d[\d,]*", page) == [f"{bound:,}" for bound in bounds]
 
 
 def test_every_cause_of_an_endpoints_failure_is_documented() -> None:

@@ -129,6 +129,8 @@ class Facts:
                 self._add_result(event)
             elif event.name == "tool.call.pending":
                 self._arguments[event.payload["id"]] = event.payload["arguments"]
+            elif event.name == "session.resumed":
+                self.history["message_count"] += event.payload["messages"]
         return events
 
     def build_context(self, event: AgentEvent) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import json
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, assert_never
 
 from agents.core.control import Unanswerable
@@ -110,8 +111,8 @@ class RuleEngine:
 
     def feed(self, facts: Facts, event: AgentEvent) -> list[Firing | RuleFailure]:
         """Return what the rules do about an event and about what they emit, in order."""
-        if event.name.startswith(OWN_PREFIX):  # it was looked at when it was made
-            return []
+        if not self._find_listeners(event.name) or event.name.startswith(OWN_PREFIX):
+            return []  # an own event was looked at when it was made
         found: list[Firing | RuleFailure] = []
         events: deque[tuple[AgentEvent, tuple[str, ...]]] = deque([(event, ())])
         while events:
@@ -172,7 +173,7 @@ class RuleEngine:
 
     def _find_listeners(self, name: str) -> tuple[Rule, ...]:
         if (found := self._listeners.get(name)) is None:
-            found = tuple(rule for rule in self._rules if _listens(rule, name))
+            found = tuple(rule for rule in self._rules if _listens(rule.events, name))
             self._listeners[name] = found
         return found
 
@@ -239,12 +240,13 @@ def _emit_events(firing: Firing, event: AgentEvent) -> Iterable[tuple[AgentEvent
             yield AgentEvent(about.event, event.seq, event.at, about.payload), chain
 
 
-def _listens(rule: Rule, name: str) -> bool:
-    for pattern in rule.events:
-        if name in match_events(pattern):
-            return True
-        if is_own_event(pattern) and name.startswith(OWN_PREFIX):
-            wanted = pattern.removesuffix("*")
-            if name.startswith(wanted) if pattern.endswith(".*") else name == pattern:
-                return True
-    return False
+@lru_cache(maxsize=4_096)
+def _listens(patterns: tuple[str, ...], name: str) -> bool:
+    """Return whether one of these patterns stands for the name of an event."""
+    if not name.startswith(OWN_PREFIX):
+        return any(name in match_events(pattern) for pattern in patterns)
+    return any(
+        name.startswith(pattern[:-1]) if pattern.endswith(".*") else name == pattern
+        for pattern in patterns
+        if is_own_event(pattern)
+    )

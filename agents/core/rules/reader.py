@@ -81,7 +81,7 @@ _SCHEMA = TomlTable(
 )
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _OWN_EVENT = re.compile(r"x(\.[a-z][a-z0-9_]*)+")
-_CONTENT = re.compile(r"\b(size|error|arguments|sources|action)\b")
+_CONTENT = re.compile(r"\b(size|error|arguments|sources|action|path)\b")
 """Names of what erasure takes."""
 
 
