@@ -12,6 +12,7 @@ from agents.core.control.observers import ObservedRun, build_observation, list_o
 from agents.core.decisions import TreeGuard
 from agents.core.loop import ConversationInput, run
 from agents.core.messages import Message
+from agents.core.notify.shipped import SHIPPED
 from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.run_record import RunRecord
 from agents.core.state import AgentState
@@ -95,6 +96,7 @@ class RunTask:
             tools=setting.tools,
             clock=self.clock,
             cancellation=self.cancellation,
+            subscribers=SHIPPED,
         )
 
     def _store(self, writer: Writer, chunk: OracleStreamChunk) -> None:
