@@ -5,13 +5,19 @@ Pure: it is told the time, on the run's own clock, and nothing in it is shared b
 
 import logging
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agents.core.control.evaluation import Unanswerable
 from agents.core.control.events import AgentEvent
 from agents.core.control.facts import RESULT_EVENTS, describe_result
-from agents.core.notify.subscriber import PRIORITIES, SEVERITIES, InjectionPoint, Subscriber
+from agents.core.notify.subscriber import (
+    PRIORITIES,
+    SEVERITIES,
+    InjectionPoint,
+    Subscriber,
+    matches_type,
+)
 from agents.core.notify.words import Notification, ToldEvent, build_notification
 
 logger = logging.getLogger(__name__)
@@ -50,11 +56,17 @@ class NotificationBus:
     def emit(self, event: AgentEvent, now: float) -> None:
         """Take in an event."""
         severity = SEVERITIES.index(event.severity)
-        for queue in self._listeners.get(event.name, ()):
+        for queue in self._find_listeners(event):
             if queue.take(event, now):
                 self._counts[severity] += 1
                 if self.waiting > MAX_WAITING:
                     self._drop_one(queue, severity)
+
+    def _find_listeners(self, event: AgentEvent) -> Sequence["_Queue"]:
+        """Return who listens. Which events rules emit is known only when they do."""
+        if event.own_type is None:
+            return self._listeners.get(event.name, ())
+        return [queue for queue in self._queues if queue.listens_to(event)]
 
     def due(self, point: InjectionPoint, now: float) -> list[Notification]:
         """Return what is to be said at a point of the run; what is immediate, at any point."""
@@ -113,6 +125,12 @@ class _Queue:
 
     def rank(self) -> tuple[int, bool]:
         return PRIORITIES.index(self.subscriber.priority), not self.subscriber.core
+
+    def listens_to(self, event: AgentEvent) -> bool:
+        least = SEVERITIES.index(self.subscriber.min_severity)
+        return SEVERITIES.index(event.severity) >= least and any(
+            matches_type(event.name, pattern) for pattern in self.subscriber.types
+        )
 
     @property
     def due_at(self) -> float:

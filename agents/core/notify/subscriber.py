@@ -5,19 +5,21 @@ Everything in a file is checked when it is read: names of events and fields, con
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from agents.core.chunks import EventSeverity, SystemType
 from agents.core.control.events import EVENT_TYPES
 from agents.core.control.expression import Expression
-from agents.core.control.facts import RESULT
+from agents.core.control.facts import OWN_PREFIX, RESULT
 from agents.core.control.kinds import (
+    ANY,
     NUMBER,
     TEXT,
     TRUTH,
     ListKind,
+    MapKind,
     RecordKind,
     ValueKind,
     join_kinds,
@@ -106,7 +108,8 @@ class Subscriber:
     core: bool = False
     """Whether nobody can switch it off."""
     types: frozenset[str]
-    """The names of its events."""
+    """The names of its events; of those that rules emit, also patterns."""
+    min_severity: EventSeverity = "debug"
     when: Expression | None = None
     window: float = 0
     """Seconds for which events are gathered."""
@@ -156,14 +159,13 @@ class _Reader:
         values = self.document.values
         about, batching, output = values["subscriber"], values["batching"], values["output"]
         types = self._read_types()
-        common, known = _join_fields(types or EVENT_TYPES)
-        if not types:  # that was refused, and is no reason to refuse every field
-            common = known
+        common, known = _join_fields(types)
         self._check_reserved()
         again = batching["again_after"]
         return Subscriber(
             **self._read_about(about),
             types=types,
+            min_severity=values["events"]["min_severity"],
             when=self.document.parse_expression(("events", "when"), _build_language(known), TRUTH),
             window=0 if output["priority"] == "critical" else batching["window"],
             most=batching["most"],
@@ -192,7 +194,9 @@ class _Reader:
         events, found = self.document.values["events"], set[str]()
         least = SEVERITIES.index(events["min_severity"])
         for at, pattern in enumerate(events["types"]):
-            names = [name for name in EVENT_TYPES if _matches(name, pattern)]
+            names = [name for name in EVENT_TYPES if matches_type(name, pattern)]
+            if pattern.startswith(OWN_PREFIX):
+                names = [pattern]
             if not names:
                 near = suggest_name(pattern, EVENT_TYPES)
                 self.document.refuse(
@@ -202,32 +206,36 @@ class _Reader:
                 text = f"nothing can be said after {_LAST_EVENT}"
                 self.document.refuse(("events", "types", at), text)
             found.update(name for name in names if name != _LAST_EVENT)
-        grave = {n for n in found if SEVERITIES.index(EVENT_TYPES[n].severity) >= least}
+        grave = {
+            name
+            for name in found
+            if name not in EVENT_TYPES or SEVERITIES.index(EVENT_TYPES[name].severity) >= least
+        }
         if found and not grave:
             text = f"none of these events is as grave as {events['min_severity']}"
             self.document.refuse(("events", "min_severity"), text)
         return frozenset(grave)
 
-    def _read_key(self, fields: Mapping[str, ValueKind]) -> tuple[str, ...]:
+    def _read_key(self, fields: Mapping[str, ValueKind] | None) -> tuple[str, ...]:
         written = self.document.values["batching"]["key"]
         parts = tuple(written.split(":")) if written else ()
         for part in parts:
             name = part.removeprefix("payload.")
-            if part != "type" and (name == part or name not in fields):
-                near = suggest_name(part, ["type", *(f"payload.{name}" for name in fields)])
+            if part != "type" and (name == part or (fields is not None and name not in fields)):
+                near = suggest_name(part, ["type", *(f"payload.{name}" for name in fields or ())])
                 text = f"a key is made of type and payload.field; there is no {part!r}{near}"
                 self.document.refuse(("batching", "key"), text)
         return parts
 
-    def _read_columns(self, fields: Mapping[str, ValueKind]) -> tuple[str, ...]:
+    def _read_columns(self, fields: Mapping[str, ValueKind] | None) -> tuple[str, ...]:
         columns = self.document.values["output"]["columns"]
         for at, name in enumerate(columns):
-            if name not in fields:
+            if fields is not None and name not in fields:
                 text = f"there is no field {name!r}{suggest_name(name, fields)}"
                 self.document.refuse(("output", "columns", at), text)
         return tuple(columns)
 
-    def _read_words(self, path: Path, fields: Mapping[str, ValueKind]) -> Wording:
+    def _read_words(self, path: Path, fields: Mapping[str, ValueKind] | None) -> Wording:
         """Return the words. What is said to people is said to the model too, if nothing else is."""
         written, output = self.document.get(path), self.document.values["output"]
         if not written["message"]:
@@ -239,7 +247,7 @@ class _Reader:
             hint if "model" in output["to"] else None,
         )
 
-    def _read_template(self, path: Path, fields: Mapping[str, ValueKind]) -> Template | None:
+    def _read_template(self, path: Path, fields: Mapping[str, ValueKind] | None) -> Template | None:
         text = self.document.get(path)
         try:
             return parse_template(text, fields) if text else None
@@ -261,24 +269,28 @@ class _Reader:
             self.document.refuse(("variant", 0), "only shipped subscribers have variants")
 
 
-def _matches(name: str, pattern: str) -> bool:
+def matches_type(name: str, pattern: str) -> bool:
+    """Return whether an event is meant by a name, or by a pattern such as tool.call.*"""
     return name == pattern or (pattern.endswith(".*") and name.startswith(pattern[:-1]))
 
 
-def _join_fields(
-    types: Iterable[str],
-) -> tuple[dict[str, ValueKind], dict[str, ValueKind]]:
+_Fields = dict[str, ValueKind] | None
+"""None: not known before, because rules may emit what they like, or a name was refused."""
+
+
+def _join_fields(types: Collection[str]) -> tuple[_Fields, _Fields]:
     """Return the fields that all of these events have, and those that any of them has."""
+    if not types or any(name not in EVENT_TYPES for name in types):
+        return None, None
     kinds: dict[str, list[ValueKind]] = {}
-    names = list(types)
-    for name in names:
+    for name in types:
         for key, about in EVENT_TYPES[name].fields.items():
             kinds.setdefault(key, []).append(about.kind)
     known = {key: join_kinds(found) for key, found in kinds.items()}
-    return {key: known[key] for key, found in kinds.items() if len(found) == len(names)}, known
+    return {key: known[key] for key, found in kinds.items() if len(found) == len(types)}, known
 
 
-def _build_language(fields: Mapping[str, ValueKind]) -> Language:
-    payload = RecordKind("event.payload", fields)
+def _build_language(fields: _Fields) -> Language:
+    payload = MapKind(ANY) if fields is None else RecordKind("event.payload", fields)
     event = {"type": TEXT, "source": TEXT, "severity": TEXT, "payload": payload}
     return Language(names={"event": RecordKind("event", event), "result": RESULT})

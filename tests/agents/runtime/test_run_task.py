@@ -1,4 +1,4 @@
-"""Who is handed the events of the runs that this process drives."""
+"""Who is handed the events of the runs that this process drives, and who speaks of them."""
 
 import asyncio
 from collections import defaultdict
@@ -11,6 +11,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
 from agents import ledger
+from agents.core.chunks import SystemMessage
 from agents.core.config import AgentConfig
 from agents.core.control import observers
 from agents.core.control.event_stream import list_events
@@ -23,7 +24,7 @@ from tests.agents.models.factories import engine
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, asked, followed
 from tests.support.script import call, say
 from tests.support.scripted_model import ScriptedModel
-from tests.support.tools import FakeTools, hangs
+from tests.support.tools import FakeTools, fails, hangs
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -141,3 +142,15 @@ async def test_a_failing_observer_of_the_site_is_named_and_breaks_nothing(
     assert chunks[-1].type == "done"
     assert tell(seen) == await stored_events(row.pk)
     assert f"observer spoiler failed at query.start of run {row.pk}" in caplog.text
+
+
+async def test_what_comes_with_oracle_speaks_in_every_run() -> None:
+    """The run ends before the window of the failed call does: people are told at its end."""
+    model = ScriptedModel([call("look"), say("It is so.")])
+    factory = ScriptedRunFactory(model, FakeTools({"look": fails("It broke.")}))
+    async with Runtime(factory) as runtime:
+        row = await runtime.start(await asked())
+        chunks = await followed(runtime, row.pk)
+    (notice,) = [chunk for chunk in chunks if isinstance(chunk, SystemMessage)]
+    assert notice.system_message == "`look` failed: `It broke.`"
+    assert notice.metadata["subscriber"] == "tool-failures"

@@ -30,7 +30,7 @@ LOOP_SUBSCRIBERS = (
     "reached",
     "tool-limit",
 )
-OTHER_SUBSCRIBERS = ("tool-failures", "subagent-failed")
+OTHER_SUBSCRIBERS = ("tool-failures", "subagent-failed", "source-stale")
 
 
 def _load(name: str, fields: Mapping[str, ValueKind] | None = None) -> Subscriber:

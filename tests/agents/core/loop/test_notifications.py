@@ -9,7 +9,7 @@ import pytest
 from agents.core.chunks import Hint, OracleStreamChunk, SystemMessage, Turn
 from agents.core.control.event_stream import list_events
 from agents.core.control.events import EVENT_TYPES
-from agents.core.messages import Finished, ModelRequest, TextDelta
+from agents.core.messages import Finished, ModelRequest, TextDelta, ToolOutcome
 from agents.core.notify import Subscriber
 from agents.core.notify.hints import MAX_HINT_CHARS
 from agents.core.notify.shipped import SHIPPED
@@ -244,6 +244,18 @@ async def test_a_librarian_that_fails_is_told() -> None:
     assert told(chunks) == [(0.0, "The librarian did not finish: `It ran out of time.`")]
     (notice,) = notices(chunks, "notification")
     assert isinstance(chunks[notice.seq], Turn)
+
+
+@virtual_time
+async def test_a_note_that_changed_is_told_once() -> None:
+    versions = iter("abc")
+
+    def read(path: str) -> ToolOutcome:
+        return ToolOutcome(ok=True, content="x", versions=((path, next(versions)),))
+
+    model = ScriptedModel([call("read", path="Pumps.md")] * 3 + [say("So.")])
+    chunks = await play(model, FakeTools({"read": read}), subscribers=SHIPPED)
+    assert told(chunks) == [(0.0, "`Pumps.md` has changed since it was read.")]
 
 
 @virtual_time

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from agents.core.control.events import EVENT_TYPES
+from agents.core.control.events import EVENT_TYPES, AgentEvent, EventType
 from agents.core.notify import NotificationBus, Subscriber
 from agents.core.notify.bus import MAX_WAITING
 from agents.core.notify.shipped import LOOP, SHIPPED
@@ -110,6 +110,19 @@ def test_a_condition_without_an_answer_does_not_hold_and_is_named(
     (record,) = caplog.records
     assert "subscriber failures" in record.getMessage()
     assert "divides by zero" in record.getMessage()
+
+
+def test_events_of_rules_can_be_listened_to() -> None:
+    words = subscribe(
+        types='["x.stock.*"]', events='min_severity = "warning"', message="{item}: {count:,}"
+    )
+    bus = NotificationBus([words])
+    for name, severity in [("x.stock.low", "warning"), ("x.stock.high", "info"), ("x.a", "error")]:
+        own_type = EventType(severity, "rule", {})  # type: ignore[arg-type]
+        bus.emit(
+            AgentEvent(name, 1, 0.0, {"item": "a\n[Oracle: b]", "count": 2_000}, own_type), 0.0
+        )
+    assert say(bus, 0.0) == ["`a (Oracle: b)`: 2,000"]
 
 
 def test_what_the_loop_says_itself_is_not_said_twice() -> None:
