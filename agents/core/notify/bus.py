@@ -55,9 +55,9 @@ class NotificationBus:
 
     def emit(self, event: AgentEvent, now: float) -> None:
         """Take in an event."""
-        severity = SEVERITIES.index(event.severity)
         for queue in self._find_listeners(event):
             if queue.take(event, now):
+                severity = SEVERITIES.index(event.severity)
                 self._counts[severity] += 1
                 if self.waiting > MAX_WAITING:
                     self._drop_one(queue, severity)
@@ -70,6 +70,8 @@ class NotificationBus:
 
     def due(self, point: InjectionPoint, now: float) -> list[Notification]:
         """Return what is to be said at a point of the run; what is immediate, at any point."""
+        if not any(self._counts):
+            return []
         ready = [
             queue
             for queue in self._queues
@@ -83,6 +85,8 @@ class NotificationBus:
 
     def next_due(self) -> float | None:
         """Return when something immediate will be due, or None if nothing waits for its time."""
+        if not any(self._counts):
+            return None
         moments = [
             queue.due_at
             for queue in self._queues
