@@ -31,11 +31,18 @@ def find_project(name: str | None, user: User) -> Project:
     if name is None:
         if len(projects) > 1:
             raise CommandError(f"Say which project with --project: {_join_names(projects)}.")
-        return projects[0] if projects else create_sample_project(user)
+        return projects[0] if projects else _create_sample(user)
     found = next((project for project in projects if name in (project.name, project.slug)), None)
     if found is None:
         raise CommandError(f"{user} has no project {name!r}. Known: {_join_names(projects)}.")
     return found
+
+
+def _create_sample(user: User) -> Project:
+    try:
+        return create_sample_project(user)
+    except ProjectError as error:
+        raise CommandError(str(error)) from None
 
 
 def find_or_create_project(name: str, user: User) -> Project:

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from agents.models import CodeFile, CodeSymbol, Note, Thread
+import pytest
+
+from agents.models import CodeFile, CodeSymbol, Note, Project, Thread
+from agents.projects.errors import ProjectError
 from agents.sample import SAMPLE_CODE_FOLDER, create_sample_project
 from tests.agents.models.factories import ada as make_ada
 
@@ -22,3 +25,13 @@ def test_what_the_sample_ships_is_packed_with_it() -> None:
     packed = set(SAMPLE_CODE_FOLDER.glob("**/*.[chp]*"))
     shipped = {path for path in SAMPLE_CODE_FOLDER.rglob("*") if path.is_file()}
     assert shipped - packed == set[Path]()
+
+
+def test_without_its_code_there_is_no_sample_project(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agents.sample.SAMPLE_CODE_FOLDER", Path(__file__))
+    with pytest.raises(ProjectError, match="cannot be read"):
+        create_sample_project(make_ada())
+    assert not Project.objects.exists()
+    assert not Note.objects.exists()
