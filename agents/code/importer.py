@@ -6,7 +6,7 @@ transaction of its own: what is in is in, and running an import again goes on wh
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from agents.code.collector import pause_collector
 from agents.code.file_rows import FileChange, delete_files, prepare_text, write_files
 from agents.code.languages import detect_language
 from agents.code.parsed_file import PARSER_VERSION, look_at, parse_file
@@ -72,6 +73,7 @@ class CodeImportReport:
 class _Known(NamedTuple):
     """A file as it is stored."""
 
+    path: str
     id: int
     blob_hash: str
     size: int
@@ -139,16 +141,22 @@ class _CodeImport:
         self._inner = tuple(
             name for name in others if name != self._prefix and name.startswith(self._prefix)
         )
+        with pause_collector():
+            self._known = {each.path: each for each in self._list_known()}
+        return checkout
+
+    def _list_known(self) -> Iterator[_Known]:
         columns = ("path", "pk", "blob_hash", "size", "reading", "reading_note", "parser_version")
         rows = CodeFile.objects.filter(project=self._project_id).values_list(*columns)
-        if self._prefix:
-            rows = rows.filter(path__startswith=self._prefix)
-        self._known = {
-            path: _Known(*row)
-            for path, *row in rows
-            if path.startswith(self._prefix) and not path.startswith(self._inner)
-        }
-        return checkout
+        if not self._prefix and not self._inner:
+            return map(_Known._make, rows)
+        rows = rows.filter(path__startswith=self._prefix)
+        return (
+            known
+            for known in map(_Known._make, rows)
+            # SQLite compares without regard to case.
+            if known.path.startswith(self._prefix) and not known.path.startswith(self._inner)
+        )
 
     def add(self, file: ListedFile) -> None:
         path = f"{self._prefix}{file.path}"
@@ -245,7 +253,7 @@ def _is_untouched(file: SourceFile | FolderFile, known: _Known) -> bool:
     """Return whether a file is known as it is, without reading it."""
     if not isinstance(file, FolderFile) or known.version != PARSER_VERSION:
         return False
-    return file.is_recorded_as(known.blob_hash, known.size)
+    return file.is_untouched(known.blob_hash, known.size)
 
 
 def _read(file: SourceFile | FolderFile) -> tuple[bytes, int, str]:

@@ -1,15 +1,14 @@
 """A map of a project's code: its most used definitions, within a number of tokens."""
 
-import gc
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
 from agents.code.code_search import search_code
+from agents.code.collector import pause_collector
 from agents.code.file_paths import is_migration_path, is_test_path, normalise_code_folder
 from agents.code.imported_names import Importer
 from agents.code.page_rank import compute_ranks
@@ -88,21 +87,9 @@ def load_graph(
 
 
 def _load_graph(project_id: UUID) -> tuple[list["_Symbol"], ReferenceGraph]:
-    with _pause_collector():
+    with pause_collector():
         symbols = _load_symbols(project_id)
         return symbols, build_graph(_load_uses(project_id), _count_definers(symbols))
-
-
-@contextmanager
-def _pause_collector() -> Iterator[None]:
-    """Look for no circles meanwhile: there are none, and many things to look at are made."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _load_uses(project_id: UUID) -> list[FileUses]:

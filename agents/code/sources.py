@@ -14,12 +14,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import IO
 
+from agents.code.collector import pause_collector
 from agents.code.commits import read_commit
 from agents.code.service import CodeError, CodeRefused
 from agents.code.tracked_files import (
     LINK_MODE,
     SUBMODULE_MODE,
-    RecordedFile,
     TrackedFile,
     list_tracked,
 )
@@ -43,7 +43,7 @@ _PLAIN_PATTERN = re.compile(r"(?:[\w-]+(?:\.[\w-]+)*/){0,20}[\w-]+(?:\.[\w-]+)*"
 """Most paths are so plain that they need no closer look."""
 _MAX_PLAIN_CHARS = 199
 _HIDDEN_PATTERN = re.compile(r"(?:^|/)\.(?!\.(?:/|$))")
-_RESERVED_PATTERN = re.compile(r"(?:^|/)(?:con|prn|aux|nul|com\d|lpt\d)(?:[./]|$)", re.I)
+_RESERVED_PATTERN = re.compile(r"/(?:con|prn|aux|nul|com\d|lpt\d)(?:[./]|$)", re.I)
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class FolderFile:
 
     path: str
     _reader: "_FolderReader"
-    _recorded: RecordedFile | None = None
+    _tracked: TrackedFile | None = None
 
     def open(self) -> IO[bytes]:
         return self._reader.open(self.path)
@@ -60,13 +60,16 @@ class FolderFile:
     def measure(self) -> int:
         return self._reader.look_at(self.path).st_size
 
-    def is_recorded_as(self, blob_hash: str, size: int) -> bool:
-        """Return whether git has this content for it, and it was not touched since."""
-        recorded = self._recorded
-        if recorded is None or recorded.blob_hash != blob_hash:
+    def is_untouched(self, blob_hash: str, size: int) -> bool:
+        """Return whether it is as git recorded it, with this content. Nothing is read for that.
+
+        Without a hash its size counts alone.
+        """
+        tracked = self._tracked
+        if tracked is None or blob_hash not in (tracked.blob_hash, ""):
             return False
-        found = self._reader.look_at(self.path)
-        return found.st_size == size and recorded.fits(found)
+        found = self._reader.look_from_root(self.path)
+        return found.st_size == size and tracked.fits(found)
 
 
 ListedFile = SourceFile | FolderFile | SkippedFile
@@ -86,10 +89,12 @@ def open_code_source(place: Path) -> Iterator[CodeSource]:
     """Open a folder, a git checkout or a zip; raise CodeError if it is none of them."""
     if place.is_dir():
         with _FolderReader(place) as reader:
-            listed = list_tracked(place)
-            found = reader.admit_tracked(listed) if listed is not None else reader.walk()
+            with pause_collector():
+                listed = list_tracked(place)
+                found = reader.admit_tracked(listed) if listed is not None else reader.walk()
+                files = _bound(found)
             commit = read_commit(place) if listed is not None else ""
-            yield CodeSource(_bound(found), place.resolve().name[:200], commit)
+            yield CodeSource(files, place.resolve().name[:200], commit)
         return
     try:
         with open_source(place) as source:
@@ -136,13 +141,13 @@ class _FolderReader:
         self._release(0)
 
     def admit_tracked(self, listed: list[TrackedFile]) -> Iterator[ListedFile]:
-        for mode, path, recorded in listed:
-            if mode == SUBMODULE_MODE:
-                yield SkippedFile(path, SUBMODULE)
-            elif mode == LINK_MODE:
-                yield SkippedFile(path, LINK)
+        for file in listed:
+            if file.mode == SUBMODULE_MODE:
+                yield SkippedFile(file.path, SUBMODULE)
+            elif file.mode == LINK_MODE:
+                yield SkippedFile(file.path, LINK)
             else:
-                yield self._admit(path, recorded)
+                yield self._admit(file.path, file)
 
     def walk(self) -> Iterator[ListedFile]:
         folders, count = [""], 0
@@ -166,12 +171,12 @@ class _FolderReader:
                     count += 1
                     yield self._admit(path)
 
-    def _admit(self, path: str, recorded: RecordedFile | None = None) -> ListedFile:
+    def _admit(self, path: str, tracked: TrackedFile | None = None) -> ListedFile:
         if (path.startswith(".") or "/." in path) and _HIDDEN_PATTERN.search(path):
             return SkippedFile(path, "hidden")
         if not _is_allowed(path):
             return SkippedFile(path, "a path that not every system can hold")
-        return FolderFile(path, self, recorded)
+        return FolderFile(path, self, tracked)
 
     def look_at(self, path: str) -> os.stat_result:
         folder, _, name = path.rpartition("/")
@@ -179,6 +184,10 @@ class _FolderReader:
         if not stat.S_ISREG(found.st_mode):
             raise CodeRefused("not a regular file")
         return found
+
+    def look_from_root(self, path: str) -> os.stat_result:
+        """Return the state of what a path leads to. It may be elsewhere, but is not read."""
+        return os.stat(path, dir_fd=self._hold_root(), follow_symlinks=False)
 
     def open(self, path: str) -> IO[bytes]:
         folder, _, name = path.rpartition("/")
@@ -194,8 +203,7 @@ class _FolderReader:
         if path == self._held_path:
             return self._held[-1][1]
         self._held_path = None
-        if not self._held:
-            self._held.append(("", os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)))
+        self._hold_root()
         folders = path.split("/") if path else []
         same = 0
         for (name, _), wanted in zip(self._held[1:], folders, strict=False):
@@ -208,6 +216,11 @@ class _FolderReader:
             self._held.append((name, os.open(name, flags, dir_fd=self._held[-1][1])))
         self._held_path = path
         return self._held[-1][1]
+
+    def _hold_root(self) -> int:
+        if not self._held:
+            self._held.append(("", os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)))
+        return self._held[0][1]
 
     def _release(self, keep: int) -> None:
         while len(self._held) > keep:
@@ -228,7 +241,7 @@ def _look_at_folder(path: str, entry: "os.DirEntry[str]") -> SkippedFile | None:
 
 def _is_allowed(path: str) -> bool:
     is_plain = len(path) <= _MAX_PLAIN_CHARS and _PLAIN_PATTERN.fullmatch(path)
-    if is_plain and not _RESERVED_PATTERN.search(path):
+    if is_plain and not _RESERVED_PATTERN.search(f"/{path}"):
         return True
     try:
         validate_path(path)

@@ -7,6 +7,7 @@ be read. A file of almost the same time as the index may have changed right afte
 import os
 import re
 import subprocess
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,41 +18,35 @@ RACY_NANOSECONDS = 50_000_000
 """More than a tick of any system's clock of files."""
 SUBMODULE_MODE, LINK_MODE = "160000", "120000"
 _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
-_ENTRY_PATTERN = re.compile(rb"(\d{6}) ([0-9a-f]{40,64}) \d\t([^\0]+)\0((?:  .*\n)*)")
-_STATE_FORMAT = (
-    b"  ctime: %d:%d\n  mtime: %d:%d\n  dev: %d\tino: %d\n  uid: %d\tgid: %d\n  size: %d\tflags: "
-)
+_ENTRY_PATTERN = re.compile(r"(\d{6}) ([0-9a-f]{40,64}) \d\t([^\0]+)\0((?:  .*\n)*)")
+_OTHER_CHARS = len("  0\t\0")
+"""What an entry has besides the groups of the pattern."""
+_SECOND = 1_000_000_000
 _BITS = 0xFFFFFFFF
 """Git keeps so much of large numbers."""
 
 
-class RecordedFile(NamedTuple):
+class TrackedFile(NamedTuple):
     """A file as git's index has it: its content, and the state in which it had that."""
 
+    mode: str
     blob_hash: str
-    state: bytes
+    path: str
+    state: str
     index_time: int
 
     def fits(self, found: os.stat_result) -> bool:
         """Return whether a file is still in the state that was recorded."""
-        if found.st_mtime_ns + RACY_NANOSECONDS > self.index_time:
+        changed, written = found.st_ctime_ns, found.st_mtime_ns
+        if written + RACY_NANOSECONDS > self.index_time:
             return False
-        state = _STATE_FORMAT % (
-            *divmod(found.st_ctime_ns, 1_000_000_000),
-            *divmod(found.st_mtime_ns, 1_000_000_000),
-            found.st_dev & _BITS,
-            found.st_ino & _BITS,
-            found.st_uid,
-            found.st_gid,
-            found.st_size,
+        return self.state.startswith(
+            f"  ctime: {changed // _SECOND}:{changed % _SECOND}\n"
+            f"  mtime: {written // _SECOND}:{written % _SECOND}\n"
+            f"  dev: {found.st_dev & _BITS}\tino: {found.st_ino & _BITS}\n"
+            f"  uid: {found.st_uid}\tgid: {found.st_gid}\n"
+            f"  size: {found.st_size}\tflags: "
         )
-        return self.state.startswith(state)
-
-
-class TrackedFile(NamedTuple):
-    mode: str
-    path: str
-    recorded: RecordedFile
 
 
 def list_tracked(root: Path) -> list[TrackedFile] | None:
@@ -60,17 +55,14 @@ def list_tracked(root: Path) -> list[TrackedFile] | None:
         return None
     written = _find_index_time(root)  # before it is read: who writes it meanwhile makes it younger
     output = _run_git(root)
-    found: dict[str, TrackedFile] = {}
-    end = 0
-    for match in _ENTRY_PATTERN.finditer(output or b""):
-        if match.start() != end:
-            return None
-        end = match.end()
-        mode, blob_hash, name, state = match.groups()
-        path = name.decode(errors="replace")
-        recorded = RecordedFile(blob_hash.decode(), state, written)
-        found[path] = TrackedFile(mode.decode(), path, recorded)
-    return list(found.values()) if output is not None and end == len(output) else None
+    if output is None:
+        return None
+    text = output.decode(errors="replace")
+    entries = _ENTRY_PATTERN.findall(text)
+    if sum(map(len, chain.from_iterable(entries))) + _OTHER_CHARS * len(entries) != len(text):
+        return None
+    files = (TrackedFile._make((*entry, written)) for entry in entries)
+    return list({file.path: file for file in files}.values())  # in a merge some are there twice
 
 
 def _run_git(root: Path) -> bytes | None:

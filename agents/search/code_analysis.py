@@ -14,15 +14,22 @@ UNDERSCORE = "\u02cd"
 _MAX_CACHED_IDENTIFIERS = 200_000
 _MAX_PARTS = 12
 _IDENTIFIER_PATTERN = re.compile(r"\w+")
+_ASCII_IDENTIFIER_CHARS = {
+    code: char if (char := chr(code)).isalnum() or char == "_" else " " for code in range(128)
+}
 _PART_PATTERN = re.compile("[A-Z]+(?![a-z\u0080-\U0010ffff])|[A-Z]?[a-z\u0080-\U0010ffff]+|[0-9]+")
 
 
 def analyse_code(text: str) -> str:
     """Return the terms of a text in their order, each between two spaces; "" if it has none."""
-    terms = " ".join(
-        filter(None, map(_terms_by_identifier.__getitem__, _IDENTIFIER_PATTERN.findall(text)))
-    )
+    terms = " ".join(filter(None, map(_terms_by_identifier.__getitem__, _find_identifiers(text))))
     return f" {terms} " if terms else ""
+
+
+def _find_identifiers(text: str) -> list[str]:
+    if text.isascii():  # several times as fast as looking for a pattern
+        return text.translate(_ASCII_IDENTIFIER_CHARS).split()
+    return _IDENTIFIER_PATTERN.findall(text)
 
 
 def get_identifier_term(name: str) -> str:

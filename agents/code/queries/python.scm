@@ -3,7 +3,7 @@
 (function_definition name: (identifier) @name) @definition.function @scope
 (class_definition name: (identifier) @name) @definition.class
 (type_alias_statement left: (type (identifier) @name)) @definition.type
-(assignment left: (identifier) @name) @definition.variable
+(assignment left: (identifier) @name @local) @definition.variable
 (assignment left: (pattern_list (identifier) @name)) @definition.variable
 (assignment left: (tuple_pattern (identifier) @name)) @definition.variable
 
@@ -20,7 +20,6 @@
 (typed_parameter . (identifier) @local)
 (list_splat_pattern (identifier) @local)
 (dictionary_splat_pattern (identifier) @local)
-(assignment left: (identifier) @local)
 (augmented_assignment left: (identifier) @local)
 (pattern_list (identifier) @local)
 (tuple_pattern (identifier) @local)

@@ -3,7 +3,9 @@
 import os
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
 from typing import NamedTuple
 
 QUERIES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "queries")
@@ -51,4 +53,19 @@ def read_query(name: str) -> str:
 def load_language(name: str) -> object:
     """Return what the grammar's package gives to tree-sitter."""
     grammar = GRAMMARS[name]
-    return getattr(import_module(grammar.package), grammar.function)()
+    return getattr(_load_binding(grammar.package), grammar.function)()
+
+
+def _load_binding(package: str) -> ModuleType:
+    """Return the compiled part of a package.
+
+    Importing the package would import what reads files out of it, which takes longer than parsing.
+    """
+    found = find_spec(package)
+    places = found.submodule_search_locations if found else None
+    spec = PathFinder.find_spec(f"{package}._binding", places)
+    if spec is None or spec.loader is None:
+        return import_module(package)
+    binding = module_from_spec(spec)
+    spec.loader.exec_module(binding)
+    return binding

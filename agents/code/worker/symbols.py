@@ -79,6 +79,8 @@ def _is_typedef(holder: _Holder, name: str) -> bool:
 
 def _split_name(written: str, container: str) -> tuple[str, str]:
     """Return a name and what holds it, which the name may say itself."""
+    if written.isidentifier() and "::" not in container:
+        return written[:MAX_NAME_CHARS], container[:MAX_NAME_CHARS]
     *holders, name = " ".join(written.split()).split("::")
     container = ".".join(filter(None, [container.replace("::", "."), *holders]))
     return name.lstrip(":")[:MAX_NAME_CHARS] or name, container[:MAX_NAME_CHARS]

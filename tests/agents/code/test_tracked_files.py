@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from agents.code import tracked_files
 from agents.code.sources import FolderFile
 from agents.code.tracked_files import list_tracked
 from agents.models import CodeFile
@@ -70,7 +71,7 @@ def test_a_file_as_young_as_the_index_is_read(checkout: Path) -> None:
     fitting = [
         each.path
         for each in list_tracked(checkout) or []
-        if each.recorded.fits((checkout / each.path).stat())
+        if each.fits((checkout / each.path).stat())
     ]
     assert fitting == ["a.py"]
 
@@ -95,3 +96,37 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(
     (checkout / "b.py").symlink_to("a.py")
     report = read_in()
     assert [file.path for file in report.skipped] == ["b.py"]
+
+
+def test_what_is_only_listed_is_not_measured_while_nobody_touched_it(
+    checkout: Path, read_in: ReadIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (checkout / "gauge.png").write_bytes(b"\x89PNG")
+    os.utime(checkout / "gauge.png", ns=(LONG_AGO, LONG_AGO))
+    run_git(checkout, "add", ".")
+    read_in()
+    monkeypatch.setattr(FolderFile, "measure", lambda file: pytest.fail("measured"))
+    assert read_in().unchanged == 3
+
+
+def test_a_file_in_a_folder_that_became_a_link_is_not_read(
+    checkout: Path, read_in: ReadIn, opened: list[str], tmp_path: Path
+) -> None:
+    inner, elsewhere = checkout / "lib", tmp_path / "elsewhere"
+    inner.mkdir()
+    (inner / "c.py").write_text(TEXT)
+    run_git(checkout, "add", ".")
+    read_in()
+    inner.rename(elsewhere)
+    (elsewhere / "c.py").write_text("secret = 1\n")
+    inner.symlink_to(elsewhere)
+    read_in()
+    assert CodeFile.objects.get(path="lib/c.py").text == TEXT
+
+
+def test_a_list_of_git_that_breaks_off_is_not_believed(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = tracked_files._run_git(checkout) or b""
+    monkeypatch.setattr(tracked_files, "_run_git", lambda root: listed[:-5])
+    assert list_tracked(checkout) is None
