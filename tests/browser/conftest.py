@@ -37,9 +37,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    program = shutil.which("chromium")
+    # The first is Chromium without windows, which takes a quarter less of the machine.
+    program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if program is None:
-        pytest.skip("no chromium on PATH. Debian: apt-get install chromium")
+        pytest.skip("no chromium on PATH. Debian: apt-get install chromium-headless-shell")
     arguments = [*SPARING, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=arguments)

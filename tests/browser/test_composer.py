@@ -372,6 +372,7 @@ def test_a_question_goes_to_the_model_that_was_chosen_for_it(visitor: Visitor, a
 WIDTHS = (320, 360, 430, 600, 768, 820, 900, 1200)
 
 
+@pytest.mark.ci
 def test_nothing_is_wider_than_the_page(visitor: Visitor, ada: Person) -> None:
     ada.plays(say("Noted, with `code` and a [link](https://a.example)."))
     tab = visitor.enters(ada).ask("Is it all there?").ended()

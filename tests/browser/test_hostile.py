@@ -123,6 +123,7 @@ WAYS = {
 }
 
 
+@pytest.mark.ci
 def test_hostile_answers_and_thoughts_are_shown_as_text(
     payloads: tuple[str, ...], visitor: Visitor, ada: Person
 ) -> None:

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.browser.expectations import expect
 from tests.browser.site import Person
 from tests.browser.tabs import Visitor
@@ -61,6 +63,7 @@ def test_a_citation_leads_to_its_line_in_the_library(visitor: Visitor, ada: Pers
     expect(tab.page.get_by_role("link", name="Edit")).to_be_visible()
 
 
+@pytest.mark.ci
 def test_code_is_uploaded_looked_through_and_cited(
     visitor: Visitor, ada: Person, tmp_path: Path
 ) -> None:

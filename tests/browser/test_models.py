@@ -156,6 +156,7 @@ def test_the_other_settings_save_themselves(visit: Visit) -> None:
     expect(page.locator("#librarian_timeout")).to_have_value("3600")
 
 
+@pytest.mark.ci
 def test_everything_works_without_javascript(browser: Browser, visit: Visit) -> None:
     visit.stage.play("plain-model", Script([say("OK")]))
     state = visit.page.context.storage_state()

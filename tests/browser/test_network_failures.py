@@ -94,7 +94,8 @@ def test_a_large_thread_is_shown_when_another_version_is_chosen(
     assert tab.frames.opened == 1
 
 
-@pytest.mark.parametrize("how", [pytest.param("stop", marks=pytest.mark.ci), "kill"])
+@pytest.mark.ci
+@pytest.mark.parametrize("how", ["stop", "kill"])
 def test_a_server_that_restarts_in_mid_stream_is_found_again_and_continue_works(
     how: str, visitor: Visitor, ada: Person, site: Site
 ) -> None:

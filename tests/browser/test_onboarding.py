@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, ViewportSize
 
 from tests.browser.expectations import expect
@@ -14,6 +15,7 @@ from tests.support.template import copy_site
 SIZE: ViewportSize = {"width": 1200, "height": 800}
 
 
+@pytest.mark.ci
 def test_a_stranger_follows_the_link_and_gets_an_answer_with_citations(
     browser: Browser, tmp_path: Path
 ) -> None:

@@ -423,6 +423,7 @@ def test_everything_is_downloaded(visitor: Visitor, ada: Person) -> None:
     assert ada.name in download.value.path().read_text()
 
 
+@pytest.mark.ci
 def test_every_page_fits_a_narrow_phone(visitor: Visitor, ada: Person) -> None:
     page = opened(visitor, ada)
     here = page.get_by_role("navigation", name="Settings").locator("[aria-current]")

@@ -9,6 +9,7 @@ import json
 import re
 from typing import Any, Literal
 
+import pytest
 from playwright.sync_api import Locator
 
 from tests.browser.expectations import expect
@@ -92,6 +93,7 @@ def test_us2_3_at_the_limit_everything_is_kept_and_explained_inline(
     assert tab.reload().thread_html() == live
 
 
+@pytest.mark.ci
 def test_us2_4_and_whichever_limit_is_hit_first_wins_unfinished_work_of_a_subagent_is_not_kept(
     visitor: Visitor, ada: Person
 ) -> None:

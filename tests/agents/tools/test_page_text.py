@@ -140,6 +140,7 @@ def repeat(atom: str) -> Callable[[int], str]:
     return lambda size: (atom * (size // len(atom) + 1))[:size]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("build", [*map(repeat, ATOMS), *WHOLES], ids=[*ATOMS, *"abcdef"])
 def test_a_page_eight_times_as_long_takes_about_eight_times_as_long(
     build: Callable[[int], str],

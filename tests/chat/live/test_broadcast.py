@@ -84,6 +84,7 @@ async def test_a_page_that_is_too_far_behind_is_sent_the_whole_answer(monkeypatc
         assert slow.dom.get("thread").text.split() == quick.dom.get("thread").text.split()
 
 
+@pytest.mark.ci
 async def test_a_dear_answer_is_rendered_in_slices(monkeypatch: Patch) -> None:
     """Others have their turn between them: here, a task that counts its turns."""
     text = SHAPES["headings"](40_000)

@@ -43,6 +43,7 @@ LONG: dict[str, Callable[[int], str]] = {
 long = pytest.mark.parametrize("name", LONG)
 
 
+@pytest.mark.ci
 @long
 def test_the_work_of_a_long_answer_grows_with_its_length(name: str) -> None:
     """By the characters that the parser reads: each of a block once, of a tail a bounded many."""

@@ -445,6 +445,7 @@ def test_who_opens_many_dear_pages_at_once_has_to_wait(
     assert client.get("/conversations/", secure=True).status_code == 200
 
 
+@pytest.mark.ci
 def test_the_same_page_costs_nothing_the_second_time(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
