@@ -19,6 +19,8 @@ import pytest
 
 AT_MOST = 20
 """Tests to take at once. Those of one file share what is set up for a module."""
+SHARE = 40
+"""So often at least a process takes some, for all to end at about the same time."""
 
 ENOUGH = 2**30
 """So many are taken that no more are begun."""
@@ -36,15 +38,16 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     options = session.config.option
     if options.processes < 2 or options.collectonly or session.testsfailed:
         return None
-    _Run(session, list(_batches(session.items))).finish(options.processes)
+    size = max(1, min(AT_MOST, len(session.items) // (options.processes * SHARE)))
+    _Run(session, list(_batches(session.items, size))).finish(options.processes)
     return True
 
 
-def _batches(items: list[pytest.Item]) -> Iterator[Batch]:
+def _batches(items: list[pytest.Item], size: int) -> Iterator[Batch]:
     for _file, group in groupby(items, key=lambda item: item.path):
         tests = list(group)
-        for start in range(0, len(tests), AT_MOST):
-            yield tests[start : start + AT_MOST]
+        for start in range(0, len(tests), size):
+            yield tests[start : start + size]
 
 
 @dataclass

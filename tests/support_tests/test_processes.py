@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import AT_MOST
-
 ROOT = Path(__file__).resolve().parents[2]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
+TESTS = 300
 MANY = f"""
 import os
 import pytest
 
-@pytest.mark.parametrize("number", range({3 * AT_MOST}))
+@pytest.mark.parametrize("number", range({TESTS}))
 def test_writes_down_who_ran_it(number, pytestconfig):
     with open(pytestconfig.rootpath / "ran", "a") as file:
         print(number, os.getpid(), os.getppid(), file=file)
@@ -67,9 +66,9 @@ def run(tmp_path: Path) -> Run:
 def test_every_test_runs_once_in_a_process_of_its_own(run: Run, tmp_path: Path) -> None:
     done = run(MANY, "--processes=3")
     assert done.returncode == 0, done.stdout
-    assert f"{3 * AT_MOST} passed" in done.stdout
+    assert f"{TESTS} passed" in done.stdout
     ran = [line.split() for line in (tmp_path / "ran").read_text().splitlines()]
-    assert sorted(int(number) for number, *_ in ran) == list(range(3 * AT_MOST))
+    assert sorted(int(number) for number, *_ in ran) == list(range(TESTS))
     assert len({parent for *_, parent in ran}) == 1
     assert {process for _, process, _ in ran}.isdisjoint(parent for *_, parent in ran)
 
