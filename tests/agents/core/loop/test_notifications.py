@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agents.core.cancellation import Cancellation
 from agents.core.chunks import Hint, OracleStreamChunk, SystemMessage, Turn
 from agents.core.control.event_stream import list_events
 from agents.core.control.events import EVENT_TYPES
@@ -244,6 +245,21 @@ async def test_a_librarian_that_fails_is_told() -> None:
     assert told(chunks) == [(0.0, "The librarian did not finish: `It ran out of time.`")]
     (notice,) = notices(chunks, "notification")
     assert isinstance(chunks[notice.seq], Turn)
+
+
+@virtual_time
+async def test_calls_that_were_cut_when_somebody_stopped_the_run_are_no_failures() -> None:
+    cancellation = Cancellation()
+    asyncio.get_running_loop().call_later(3, cancellation.request)
+    wanted = calls(Call("hang", {}), Call("delegate_librarian", {"task": "read"}))
+    chunks = await play(
+        ScriptedModel([wanted]),
+        FakeTools({"hang": hangs(), "delegate_librarian": hangs()}),
+        cancellation=cancellation,
+        subscribers=SHIPPED,
+    )
+    assert done(chunks).termination_reason == "user_cancelled"
+    assert told(chunks) == []
 
 
 @virtual_time
