@@ -30,7 +30,7 @@ _ROW_FIELDS = ("pk", "user_id", "project_id", "outcome", "turns", "question")
 Writes = Callable[[str], bool]
 
 
-class _Event(NamedTuple):
+class _EventRow(NamedTuple):
     """A row of an event, as decode_event wants it."""
 
     seq: int
@@ -124,6 +124,6 @@ def _decode_events(events: list[tuple[Any, ...]]) -> Iterator[OracleStreamChunk]
     for _, seq, kind, data, content, at in events:
         if '"parent": ' in data:  # a subagent's
             continue
-        chunk = decode_event(_Event(seq, kind, from_json(data), content, at))
+        chunk = decode_event(_EventRow(seq, kind, from_json(data), content, at))
         if chunk is not None:
             yield chunk

@@ -18,6 +18,7 @@ from agents.core.reasons import REASONS
 from agents.core.rules import engine, reader
 from agents.core.rules.reader import ACTION_KEYS, MAX_RULE_LENGTH, RULE_KEYS
 from agents.core.rules.rule import MAX_VALUE_LENGTH
+from agents.core.rules.shipped import load_shipped_rules
 from agents.core.rules.vocabulary import HOOKS, build_language
 from agents.llm import errors
 from agents.tools.reference import render_reference
@@ -100,6 +101,13 @@ def test_every_hook_key_and_action_of_rules_is_documented() -> None:
     assert [found[:2] for found in read_rows(actions.split("## ")[0], 3)] == [
         (f"`{kind}`", ", ".join(f"`{name}`" for name in names))
         for kind, names in ACTION_KEYS.items()
+    ]
+
+
+def test_every_shipped_rule_is_documented_with_its_hook() -> None:
+    page = (DOCS / "rules.md").read_text().split("## Shipped rules")[1].split("## ")[0]
+    assert [(row[0], row[1], row[2].startswith("off")) for row in read_rows(page, 3)] == [
+        (f"`{rule.id}`", f"`{rule.trigger}`", rule.mode == "off") for rule in load_shipped_rules()
     ]
 
 

@@ -145,12 +145,13 @@ class RuleEngine:
         chain: tuple[str, ...],
     ) -> Firing | RuleFailure | None:
         """Return what comes of a rule. What it remembers changes only if all of it goes well."""
-        context["state"] = state = dict(self.states[rule.id])
+        context["state"] = self.states[rule.id]
         try:
             part = rule.condition.find_false_part(context) if rule.condition else None
             if part is not None:
                 self.why_not[rule.id] = NotFired(event.seq, turn, part)
                 return None
+            context["state"] = state = dict(self.states[rule.id])
             effects = self._perform(rule, context, state)
         except Unanswerable as error:
             self._failures[rule.id] += 1

@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from agents.core.control.condition import parse_condition
+from agents.core.control import InvalidExpression
+from agents.core.control.condition import Condition, parse_condition
 from agents.core.control.facts import OWN_PREFIX
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind
 from agents.core.control.language import Language
@@ -115,7 +116,7 @@ class _RuleReader:
         document, about = self._document, self._about
         if about["id"] and not _ID.fullmatch(about["id"]):
             document.refuse(("rule", "id"), "an id is written in small letters: same-tool-fails")
-        condition = document.parse_expression(("condition", "expression"), self._language, TRUTH)
+        condition = self._read_condition(("condition", "expression"))
         actions = [
             self._read_action(("action", at), action)
             for at, action in enumerate(document.values["action"])
@@ -130,7 +131,7 @@ class _RuleReader:
             priority=about["priority"],
             once=about["once"],
             mode=about["mode"],
-            condition=parse_condition(condition.text, self._language) if condition else None,
+            condition=condition,
             actions=tuple(action for action in actions if action is not None),
             reads_content=self._reads_content(),
         )
@@ -156,6 +157,17 @@ class _RuleReader:
             text = "rules cannot listen to rules: let one emit an event of its own"
         self._document.refuse(("rule", "on", at), text)
         return False
+
+    def _read_condition(self, path: Path) -> Condition | None:
+        text = self._document.get(path)
+        if text is None:
+            return None
+        try:
+            return parse_condition(text, self._language)
+        except InvalidExpression as error:
+            for problem in error.problems:
+                self._document.refuse_in_text(path, problem)
+            return None
 
     # -- what it does -----------------------------------------------------------------------------
 
