@@ -6,7 +6,7 @@ A package registers one for all runs of the site, and whoever starts a run may g
 import logging
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agents.core.chunks import OracleStreamChunk
 from agents.core.control.event_stream import EventStream
@@ -88,10 +88,19 @@ class _Outsider:
         if self._failures >= MAX_FAILURES:
             return
         try:
-            self._hand(replace(event, payload=deepcopy(dict(event.payload))))
+            self._hand(_copy_event(event))
         except Exception:
             self._failures += 1
             raise
+
+
+def _copy_event(event: AgentEvent) -> AgentEvent:
+    """Return an event that shares nothing with the chunk that it was made of."""
+    payload = {
+        name: deepcopy(value) if isinstance(value, dict | list) else value
+        for name, value in event.payload.items()
+    }
+    return AgentEvent(event.name, event.seq, event.at, payload, event.own_type)
 
 
 def _bind_run(hand: SiteObserver, run: ObservedRun) -> Observer:

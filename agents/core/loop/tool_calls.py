@@ -244,7 +244,8 @@ def _finish_call(
     """Book an outcome for its call and for every call that shares it."""
     entry.duration_ms = _count_milliseconds(ctx, entry)
     yield emit_result(ctx, entry, outcome, batch.result_chars)
-    yield from emit_stale_sources(ctx, entry, outcome)
+    if outcome.versions:
+        yield from emit_stale_sources(ctx, entry, outcome)
     told = entry.kept.sources if entry.kept else ()
     yield from emit_sources(ctx, [source for source in outcome.sources if source not in told])
     for twin in _find_twins(batch, entry):

@@ -10,11 +10,14 @@ from agents.core.control.event_stream import list_events
 from agents.core.control.events import AgentEvent
 from agents.core.control.observers import MAX_FAILURES, build_observation, name_observer
 from tests.agents.core.factories import looking, play
+from tests.support import scenarios
 from tests.support.script import call, say
 from tests.support.scripted_model import ScriptedModel
 from tests.support.tools import FakeTools, returns
-from tests.support.virtual import virtual_time
+from tests.support.virtual import run_virtual, virtual_time
 
+PAIRS = 15
+LONG_PAIRS = 10_000
 SCRIPT = [call("look"), say("Found.")]
 
 
@@ -104,3 +107,31 @@ async def test_observers_of_two_runs_at_once_see_their_own_run_only() -> None:
     for name, events in seen.items():
         tools = {event.payload["tool"] for event in events if "tool" in event.payload}
         assert tools == {name}
+
+
+async def observe_scenario(seed: int) -> tuple[list[AgentEvent], list[AgentEvent]]:
+    """What an observer was handed of a random run, and what it should have been."""
+    chunks: list[OracleStreamChunk] = []
+    seen: list[AgentEvent] = []
+    await scenarios.play(seed, chunks, seen.append)
+    return seen, list_events(chunks)
+
+
+async def observe_both(seed: int) -> list[tuple[list[AgentEvent], list[AgentEvent]]]:
+    return await asyncio.gather(*map(observe_scenario, (2 * seed, 2 * seed + 1)))
+
+
+def assert_apart(pairs: int) -> None:
+    """Two runs at once: each observer is handed the events of its own, and only those."""
+    for seed in range(pairs):
+        for seen, made in run_virtual(observe_both(seed), thread_grace=0.002):
+            assert seen == made, seed
+
+
+def test_no_event_crosses_between_random_runs() -> None:
+    assert_apart(PAIRS)
+
+
+@pytest.mark.long
+def test_no_event_crosses_between_ten_thousand_pairs_of_random_runs() -> None:
+    assert_apart(LONG_PAIRS)
