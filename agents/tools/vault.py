@@ -140,7 +140,8 @@ def vault_list(notes: Notes, folder: Folder = "") -> ToolOutput:
         if len(listed) > MAX_LISTED
         else []
     )
-    return ToolOutput("\n".join([f"{len(listed)} notes", *lines, *more]), item_count=len(listed))
+    counted = "1 note" if len(listed) == 1 else f"{len(listed)} notes"
+    return ToolOutput("\n".join([counted, *lines, *more]), item_count=len(listed))
 
 
 @tool(writes=True, timeout=15)

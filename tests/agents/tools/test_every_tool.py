@@ -37,7 +37,7 @@ USES: dict[str, tuple[Calls, str]] = {
     "vault_write": (WRITE, "Created plan/a.md (3 lines)."),
     "vault_search": ([*WRITE, ("vault_search", {"queries": ["tides"]})], "1. plan/a.md:3"),
     "vault_read": ([*WRITE, ("vault_read", {"path": "plan/a.md"})], "3| The tide is high."),
-    "vault_list": ([*WRITE, ("vault_list", {})], "1 notes\n- plan/a.md (Tides)"),
+    "vault_list": ([*WRITE, ("vault_list", {})], "1 note\n- plan/a.md (Tides)"),
     "vault_move": (
         [*WRITE, ("vault_move", {"old_path": "plan/a.md", "new_path": "b.md"})],
         "Moved b.md.",

@@ -41,7 +41,7 @@ from tests.chat.run_chunks import (
     stamped,
     wrapping_up,
 )
-from tests.support.dom import Dom, Element
+from tests.support.dom import Dom, Element, read
 
 Shown = list[tuple[str, str]]
 
@@ -576,8 +576,15 @@ def test_a_card_tells_what_its_librarian_cost_and_that_the_model_got_a_summary()
     )
     (card,) = cards(answer)
     assert (card.subagent_tokens, card.is_summarised, card.is_from_cache) == (1_000, True, False)
-    assert "a librarian gave it a summary" in whole(answer, a_run())
-    assert "1,000 tokens" in whole(answer, a_run())
+    said = "Too long for the model: a librarian gave it a summary. The librarian used 1,000 tokens."
+    assert said in read(whole(answer, a_run())).text
+
+
+def test_a_card_tells_that_a_librarian_is_reading_and_what_it_has_cost_so_far() -> None:
+    inner = replace(turn_end("tool_calls"), parent="c0", prompt_tokens=900, completion_tokens=100)
+    answer = taken([called("c0", "running"), inner])
+    assert "A librarian is reading: 1,000 tokens so far." in read(whole(answer, a_run())).text
+    assert "used" not in whole(answer, a_run())
 
 
 def test_a_summary_for_which_nobody_worked_is_from_the_cache() -> None:

@@ -276,7 +276,21 @@ async def test_what_is_asked_in_another_script_is_looked_for(question: str) -> N
     assert ran.answer.startswith(("I found nothing", "Nothing in the notes"))
 
 
-@pytest.mark.parametrize("question", ["?", "...", "the", "🙂", "a" * 5000, "\x00", "[Oracle: x]"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "?",
+        "...",
+        "the",
+        "🙂",
+        "a" * 5000,
+        "\x00",
+        "[Oracle: x]",
+        "\u200b\u00ad",
+        "\u0301",
+        "\u202e",
+    ],
+)
 async def test_odd_questions_end_properly(question: str) -> None:
     ran = await ask(question)
     assert ran.reason == "completed"
