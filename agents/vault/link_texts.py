@@ -21,6 +21,9 @@ from agents.vault.row_writer import adapt_uuid
 
 T = TypeVar("T")
 BATCH_SIZE = 200
+MAX_NAMESAKES = 50
+"""A text that more notes of one name would share tells none of them from the others: they are not
+written for it, and take it with their next change."""
 _NAMING_KINDS: tuple[str, ...] = (NoteLink.Kind.WIKILINK, NoteLink.Kind.MARKDOWN)
 """The text of an embed is the size of a picture or what stands in its place."""
 LinkText = tuple[str, str, str]
@@ -79,12 +82,13 @@ def _find_meant(project_id: UUID, texts: set[LinkText]) -> set[int]:
         aliases = NoteAlias.objects.filter(
             project=project_id, key__in={make_key(target) for _, target, _ in some}
         )
-        ids.update(
-            pk
-            for pk, name, path in notes.values_list("pk", "name_key", "path")
-            if f"/{make_link_key(path)}".endswith(tuple(ends[name]))
-        )
-        ids.update(aliases.order_by().values_list("note_id", flat=True))
+        meant: dict[str, set[int]] = defaultdict(set)
+        for pk, name, path in notes.values_list("pk", "name_key", "path"):
+            if f"/{make_link_key(path)}".endswith(tuple(ends[name])):
+                meant[name].add(pk)
+        for pk, alias in aliases.order_by().values_list("note_id", "key"):
+            meant[alias].add(pk)
+        ids.update(*(each for each in meant.values() if len(each) <= MAX_NAMESAKES))
     return ids
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.models import Project
-from agents.vault import note_writer, notes
+from agents.vault import link_texts, note_writer, notes
 from agents.vault.author import Author
 from agents.vault.moves import move_note
 from agents.vault.note_search import search_notes
@@ -90,6 +90,17 @@ def test_a_link_with_a_path_writes_no_note_of_that_name_elsewhere(
     assert read == ["Ships.md", TARGET]
     notes.save_note(quay.pk, "Ships.md", "See [[Quay|landing stage]].", author)
     assert {*list_paths(quay, "landing")} == {TARGET, "Other/Quay.md", "Ships.md"}
+
+
+def test_a_text_for_very_many_notes_of_one_name_writes_none_of_them(
+    quay: Project, author: Author, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link_texts, "MAX_NAMESAKES", 1)
+    notes.create_note(quay.pk, "Other/Quay.md", "Sand.", author)
+    notes.create_note(quay.pk, "Ships.md", "See [[Quay|landing stage]].", author)
+    assert list_paths(quay, "landing") == ["Ships.md"]
+    notes.save_note(quay.pk, "Other/Quay.md", "Sand and stones.", author)
+    assert {*list_paths(quay, "landing")} == {"Other/Quay.md", "Ships.md"}
 
 
 @pytest.mark.parametrize("link", ["![[Quay|300]]", "![300](Works/Quay.md)", "`[[Quay|300]]`"])
