@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
+from agents.core.frontmatter import BYTE_ORDER_MARK
 from agents.search.sections import split_lines
-from agents.vault.frontmatter import BYTE_ORDER_MARK
 
 MAX_COMPARED_LINES = 4_000
 """Longer stretches that differ are shown as replaced whole: comparing them takes too long."""

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 
+from agents.core.frontmatter import read_frontmatter, set_property
 from agents.search.sections import split_lines
-from agents.vault.frontmatter import read_frontmatter, set_property
 from agents.vault.paths import get_folder, make_key
 from agents.vault.service import NoteEntry
 

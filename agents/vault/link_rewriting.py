@@ -5,8 +5,8 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from agents.core.frontmatter import BYTE_ORDER_MARK
 from agents.models.vault import NoteLink
-from agents.vault.frontmatter import BYTE_ORDER_MARK
 from agents.vault.links import RELATIVE_KINDS, LinkResolver, LinkTarget, join_path
 from agents.vault.parsing import Link, parse_note
 from agents.vault.paths import NOTE_SUFFIX, get_folder, make_key, make_link_key

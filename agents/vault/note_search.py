@@ -5,13 +5,13 @@ from uuid import UUID
 
 from django.db.models import Q
 
+from agents.core.frontmatter import read_frontmatter
 from agents.models import Note, NoteTag, SearchDocument
 from agents.search.analysis import analyse
 from agents.search.search import SearchHit, SearchRefused, SearchResult, search
 from agents.search.sections import split_lines
 from agents.search.snippets import build_snippet, find_terms
 from agents.vault.errors import NoteRefused
-from agents.vault.frontmatter import read_frontmatter
 from agents.vault.listing import normalise_folder
 from agents.vault.notes import notes_for
 from agents.vault.paths import make_key

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from agents.core.frontmatter import BYTE_ORDER_MARK, Frontmatter, read_frontmatter
 from agents.models.vault import MAX_PATH_LENGTH, NoteLink
 from agents.search.sections import split_lines
 from agents.vault import canvas
-from agents.vault.frontmatter import BYTE_ORDER_MARK, Frontmatter, read_frontmatter
 from agents.vault.masking import iterate_text_lines
 from agents.vault.paths import get_name
 

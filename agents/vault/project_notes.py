@@ -4,13 +4,13 @@ import builtins
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
+from agents.core.frontmatter import BYTE_ORDER_MARK, set_property
 from agents.models import Note
 from agents.vault import listing, moves, notes
 from agents.vault.author import Author
 from agents.vault.diffs import TextDiff, diff_texts
 from agents.vault.errors import NoteChanged, NoteExists, NoteOutdated, NoteRefused
 from agents.vault.folder_index import INDEX_NAME, build_index, is_index
-from agents.vault.frontmatter import BYTE_ORDER_MARK, set_property
 from agents.vault.note_search import search_notes
 from agents.vault.paths import make_key, validate_note_path
 from agents.vault.run_rights import RunRights

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable
 
+from agents.core.frontmatter import BYTE_ORDER_MARK
 from agents.models import Note, SearchDocument
 from agents.search.index import SearchableText
 from agents.vault import canvas
-from agents.vault.frontmatter import BYTE_ORDER_MARK
 from agents.vault.parsing import ParsedNote
 from agents.vault.paths import make_key
 

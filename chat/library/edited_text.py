@@ -5,8 +5,8 @@ Browsers turn every line end into one kind, and people do not see a byte order m
 
 import re
 
+from agents.core.frontmatter import BYTE_ORDER_MARK
 from agents.vault.diffs import compare_lines
-from agents.vault.frontmatter import BYTE_ORDER_MARK
 from agents.vault.merge import adopt_line_ends
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$")

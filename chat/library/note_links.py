@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from agents.core.frontmatter import BYTE_ORDER_MARK
 from agents.models import Note, NoteLink, Project
 from agents.search.sections import split_lines
 from agents.vault.fragments import find_fragment
-from agents.vault.frontmatter import BYTE_ORDER_MARK
 from agents.vault.links import LinkResolver, LinkTarget, load_resolver
 from agents.vault.notes import notes_for
 from agents.vault.parsing import ParsedNote, parse_note

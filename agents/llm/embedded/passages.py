@@ -13,12 +13,13 @@ from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
+from agents.core.frontmatter import Property, read_frontmatter
+from agents.core.headings import Heading, find_headings
 from agents.core.stemming import stems
 
 PassageKind = Literal["sentence", "item", "row", "code", "property", "entry"]
 Lines = list[tuple[int, str]]
 
-_HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 _BOLD_LINE = re.compile(r"(?:\*\*|__)[^*_]{3,}(?:\*\*|__):?\s*")
 """What stands alone in bold is a heading below all others."""
 _QUOTED = re.compile(r"\s*(?:>\s?)+(\[!\w+\][+-]?\s*)?")
@@ -27,7 +28,6 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 _LINK = re.compile(r"!?\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 _ROLE = re.compile(r":[\w:+-]+:`~?([^`<\n]+?)\s*(?:<[^`>\n]*>)?`")
 _UNDERLINE = re.compile(r"([=~^\"*-])\1{2,}\s*")
-_LEVELS = {"=": 1, "-": 2, "~": 3, "^": 4, '"': 5, "*": 1}
 _DIRECTIVE = re.compile(r"\s*\.\. (?P<code>code|console|literalinclude|highlight)?")
 _EMBED_LINE = re.compile(r"\s*!\[\[[^\]\n]*\]\]\s*")
 _END = re.compile(r"([.!?…][\"'”\u2019)\]*_]*)\s+(?=[\"'“\u2018(\[*_]*[A-ZÄÖÜÀ-Þ0-9])")
@@ -119,18 +119,30 @@ class _NoteParser:
     def __init__(self, path: str, title: str) -> None:
         self.found: list[Passage] = []
         self.path, self.title, self.labels = path, title, ""
+        self.headings: dict[int, Heading] = {}
         self.levels: list[tuple[int, str]] = []
         self.block = 0
         self.code_follows = False
 
     def parse(self, lines: Lines) -> list[Passage]:
-        at = self._parse_properties(lines)
-        lines = [*lines[:at], *_strip_quotes(lines[at:])]
-        self.title = self.title or _find_title(lines[at:]) or PurePosixPath(self.path).stem
+        block = read_frontmatter([text for _, text in lines])
+        for each in block.properties:
+            self._add_property(each, lines[each.first][0])
+        lines = [*lines[: block.end], *_strip_quotes(lines[block.end :])]
+        texts = [text for _, text in lines]
+        self.headings = {h.line - 1: h for h in find_headings(texts, len(texts) + 1)}
+        self.title = self.title or self._find_title(texts, block.end)
         self.found = [replace(p, title=self.title, labels=self.labels) for p in self.found]
+        at = block.end
         while at < len(lines):
             at = self._parse_block(lines, at)
         return self.found
+
+    def _find_title(self, texts: list[str], start: int) -> str:
+        """Return the heading of the first level that a note begins with, or its name."""
+        first = next((at for at in range(start, len(texts)) if texts[at].strip()), 0)
+        heading = self.headings.get(first)
+        return heading.text if heading and heading.level <= 1 else PurePosixPath(self.path).stem
 
     def _add(self, line: int, text: str, kind: PassageKind, **more: Any) -> Passage:
         headings = tuple(name for _, name in self.levels if name != self.title)
@@ -139,24 +151,9 @@ class _NoteParser:
         self.found.append(passage)
         return passage
 
-    def _parse_properties(self, lines: Lines) -> int:
-        """Add the properties at the head of a note; return the line after them."""
-        if not lines or lines[0][1].strip() != "---":
-            return 0
-        end = next((at for at, (_, text) in enumerate(lines[1:], 1) if text.strip() == "---"), 0)
-        key, number, values = "", 0, list[str]()
-        for line, text in [*lines[1:end], (0, ":")] if end else []:
-            if key and text.lstrip().startswith("- "):
-                values.append(text.strip()[2:])
-                continue
-            self._add_property(key, number, values)
-            key, _, value = (part.strip() for part in text.partition(":"))
-            number, values = line, [value] if value.strip("[]") else []
-        return end + 1 if end else 0
-
-    def _add_property(self, key: str, line: int, values: list[str]) -> None:
-        texts = [strip_links(value.strip("\"'")).strip("[]\"' ") for value in values]
-        value, name = ", ".join(filter(None, texts)), key.lower()
+    def _add_property(self, found: Property, line: int) -> None:
+        value = strip_links(", ".join(found.values))
+        name = found.name.lower()
         if not value or "{{" in value or name in _SILENT_KEYS:
             return
         if name == "title":
@@ -164,8 +161,8 @@ class _NoteParser:
         elif name in ("tags", "aliases", "tag", "alias"):
             self.labels = f"{self.labels} {value}".strip()
         else:
-            self._add(line, f"{key}: {value}", "property")
-            if "[[" in "".join(values):  # what a note is linked with, it is about
+            self._add(line, f"{found.name}: {value}", "property")
+            if "[[" in "".join(found.values):  # what a note is linked with, it is about
                 self.labels = f"{self.labels} {value}".strip()
 
     def _parse_block(self, lines: Lines, at: int) -> int:
@@ -174,10 +171,10 @@ class _NoteParser:
         self.block += 1
         if not text.strip() or _is_rule(text) or _EMBED_LINE.fullmatch(text):
             return at + 1
-        if level := _get_level(lines, at):
-            self.levels = [known for known in self.levels if known[0] < level]
-            self.levels.append((level, strip_links(text).strip("#*_: ")))
-            return at + (1 if level == 7 or _HEADING.match(text) else 2)
+        if heading := self.headings.get(at):
+            return self._begin_section(heading.level, heading.text, heading.last_line)
+        if _BOLD_LINE.fullmatch(text):
+            return self._begin_section(7, text, at + 1)
         if directive := _DIRECTIVE.match(text):
             self.code_follows = bool(directive["code"])
             return at + 1
@@ -189,6 +186,11 @@ class _NoteParser:
         if _ITEM.match(text):
             return self._parse_list(lines, at)
         return self._parse_paragraph(lines, at)
+
+    def _begin_section(self, level: int, heading: str, end: int) -> int:
+        self.levels = [known for known in self.levels if known[0] < level]
+        self.levels.append((level, strip_links(heading).strip("*_: ")))
+        return end
 
     def _parse_code(self, lines: Lines, at: int) -> int:
         fenced = bool(_FENCE.match(lines[at][1]))
@@ -222,7 +224,7 @@ class _NoteParser:
         while at < len(lines) and (item := _ITEM.match(lines[at][1])):
             number, text = lines[at][0], item[2].rstrip()
             at += 1
-            while at < len(lines) and _goes_on(lines[at][1]):
+            while at < len(lines) and lines[at][1][:1].isspace() and self._is_plain(lines, at):
                 text += " " + lines[at][1].strip()
                 at += 1
             self._add(number, text, "item", mark=item[1], lead=lead)
@@ -237,7 +239,7 @@ class _NoteParser:
 
     def _parse_paragraph(self, lines: Lines, at: int) -> int:
         text, starts = "", []
-        while at < len(lines) and _is_plain(lines[at][1]):
+        while at < len(lines) and self._is_plain(lines, at):
             starts.append((len(text), lines[at][0]))
             text += lines[at][1].strip() + " "
             at += 1
@@ -250,6 +252,14 @@ class _NoteParser:
             before = self._add(line, sentence, "sentence", before=before)
         return at
 
+    def _is_plain(self, lines: Lines, at: int) -> bool:
+        text = lines[at][1]
+        is_marked = any(
+            is_mark(text) for is_mark in (_FENCE.match, _ITEM.match, _BOLD_LINE.fullmatch)
+        )
+        is_special = is_marked or at in self.headings or text.lstrip().startswith("|")
+        return bool(text.strip()) and not is_special
+
 
 def _strip_quotes(lines: Lines) -> Iterator[tuple[int, str]]:
     """Yield lines without the marks of quotes; the title of a callout stands apart."""
@@ -258,26 +268,6 @@ def _strip_quotes(lines: Lines) -> Iterator[tuple[int, str]]:
         yield number, text[mark.end() :] if mark else text
         if mark and mark[1]:
             yield number, ""
-
-
-def _find_title(lines: Lines) -> str:
-    """Return the heading of the first level that a note begins with."""
-    told = (at for at, (_, text) in enumerate(lines) if text.strip(' \t=*"~^'))
-    first = next(told, len(lines))
-    return lines[first][1].strip("# ") if _get_level(lines, first) == 1 else ""
-
-
-def _get_level(lines: Lines, at: int) -> int:
-    """Return the level of the heading at a line, underlined ones included; 0 if it is none."""
-    text = lines[at][1] if at < len(lines) else ""
-    if heading := _HEADING.match(text):
-        return len(heading[1])
-    if _BOLD_LINE.fullmatch(text):
-        return 7
-    below = lines[at + 1][1] if at + 1 < len(lines) else ""
-    if text[:1].strip() and _UNDERLINE.fullmatch(below) and len(below) >= len(text.rstrip()):
-        return 0 if _UNDERLINE.fullmatch(text) or text[0] in "|>-*" else _LEVELS[below[0]]
-    return 0
 
 
 def _split_cells(row: str) -> list[str]:
@@ -298,13 +288,3 @@ def _join_cells(names: list[str], cells: list[str]) -> str:
 def _is_rule(text: str) -> bool:
     """Return whether a line only draws: a rule, or what stands below a table's head."""
     return ("-" in text and not text.strip(" \t|:-")) or bool(_UNDERLINE.fullmatch(text))
-
-
-def _is_plain(text: str) -> bool:
-    marks = (_HEADING.match, _FENCE.match, _ITEM.match, _BOLD_LINE.fullmatch)
-    special = any(is_mark(text) for is_mark in marks)
-    return bool(text.strip()) and not special and not text.lstrip().startswith("|")
-
-
-def _goes_on(text: str) -> bool:
-    return text.startswith((" ", "\t")) and _is_plain(text)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.core.frontmatter import read_frontmatter, set_property
 from agents.search.sections import split_lines
-from agents.vault.frontmatter import read_frontmatter, set_property
 
 
 def values(text: str, name: str) -> list[str]:
