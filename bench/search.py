@@ -69,6 +69,7 @@ def main() -> int:
     tidy_up()
     ratios = [report_finding(shape, bare, projects, options.queries) for shape in SHAPES]
     ranking = report_ranking(projects, options.queries)
+    report_typing(projects, options.queries)
     print(
         f"finding: p95 at most {max(ratios):.2f} times a bare match; promised: {MAX_FIND_RATIO:.0f}"
     )
@@ -272,6 +273,21 @@ def report_ranking(projects: list[UUID], count: int, kind: str = "note") -> floa
         f" {statistics.median(whole):.1f} ms, p95 {get_p95(whole):.1f}"
     )
     return get_p95(spent)
+
+
+def report_typing(projects: list[UUID], count: int) -> None:
+    """Search while the last word is being typed, beside the search of the same words in full."""
+    for shape in ("rare", "common"):
+        whole, typed = [], []
+        for number, words in enumerate(list_queries(shape, count)):
+            project, query = projects[number % len(projects)], " ".join(words)
+            begun = " ".join([*words[:2], words[2][:3]])
+            whole.append(measure_ms(lambda: search(project, [query])))  # noqa: B023  # called at once
+            typed.append(measure_ms(lambda: search(project, [begun], as_typed=True)))  # noqa: B023  # the same
+        print(
+            f"as typed, {shape}: p50 {statistics.median(typed):.1f} ms, p95 {get_p95(typed):.1f};"
+            f" words in full {statistics.median(whole):.1f}, {get_p95(whole):.1f}"
+        )
 
 
 def rank(terms: QueryTerms, documents: list[int], sections: list[int]) -> None:
