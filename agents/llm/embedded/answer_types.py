@@ -66,7 +66,6 @@ _LOOSE_PLACE = re.compile(
 )
 _PLACE_KEY = re.compile(r"(?:loc|place|ort|address|adresse|city|stadt|country|where|url)\w*:")
 _NAME = re.compile(r"\b[A-ZÄÖÜ][a-zà-ÿ]+\s+(?:[A-Z]\.\s+)?[A-ZÄÖÜ][a-zà-ÿ]+\b")
-_GERMAN_NAME = re.compile(rf"(?:^|[a-zäöüß,] ){_NAME.pattern}(?= ·|,|\.|:|$| und )")
 _GERMAN_SUBJECT = re.compile(r"[A-ZÄÖÜ][a-zà-ÿ]+ [a-zäöü]+t?e? |[A-Z][a-zà-ÿ]+:")
 _CAPITAL = re.compile(
     r"(?:[a-z,;:|)·]\s+|^)([A-ZÄÖÜ][a-zà-ÿ]{2,}|[A-Z]\. [A-Z]\S*)\b"
@@ -84,12 +83,11 @@ def rate_shape(passage: Passage, question: Question, common: Container[str] = ()
         case Kind.WHEN:
             return 1.0 if _DATE.search(text) else 0.5 if _LOOSE_DATE.search(text) else 0.0
         case Kind.WHO:
-            is_order = passage.is_step  # which speaks to the reader
-            return 0.0 if is_order else _rate_person(passage.text, common, german=question.german)
+            return _rate_person(passage.text, common, german=question.german)
         case Kind.NUMBER:
             return _rate_quantity(text, question)
         case Kind.WHY:
-            return 1.0 if _REASON.search(text) else 0.8 if gives_reasons(passage.heading) else 0.0
+            return 1.0 if _REASON.search(text) else 0.0
         case Kind.WHERE:
             is_place = _PLACE.search(passage.text) or _PLACE_KEY.match(text)
             return 1.0 if is_place else 0.5 if _LOOSE_PLACE.search(text) else 0.0
@@ -103,7 +101,7 @@ def gives_reasons(heading: str) -> bool:
 def _rate_person(text: str, common: Container[str], *, german: bool) -> float:
     """Rate a name; German writes all nouns large, so there one needs more signs of a name."""
     if any(_may_be_name(name.split()[0], common) for name in _NAME.findall(text)):
-        return 1.0 if not german or _GERMAN_NAME.search(text) else 0.5
+        return 1.0
     names = [name for name in _CAPITAL.findall(text) if _may_be_name(name, common)]
     opens = german and _GERMAN_SUBJECT.match(text)
     return 0.7 if names and (opens or not german) else 0.4 if names else 0.0
@@ -111,7 +109,7 @@ def _rate_person(text: str, common: Container[str], *, german: bool) -> float:
 
 def _may_be_name(word: str, common: Container[str]) -> bool:
     folded = fold(word)
-    return folded not in STOP and folded not in common and not folded.endswith("ly")
+    return folded not in STOP and folded not in common
 
 
 def _rate_quantity(text: str, question: Question) -> float:

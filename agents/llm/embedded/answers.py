@@ -21,7 +21,6 @@ from agents.llm.embedded.scoring import (
 
 CERTAIN, CERTAIN_FACT, CERTAIN_ENTRY, NEAR = 0.75, 0.65, 0.6, 0.25
 """The share of a question that a passage covers: to be its answer, to be worth showing."""
-_LIMITS = {Kind.WHAT: 4, Kind.HOW: 4, Kind.ABOUT: 4}
 _MAX_LISTED, _MAX_ENTRIES, _MAX_LISTS, _MAX_MENTIONS = 60, 20, 5, 12
 _MAX_SECTIONS, _SECTION_LENGTH, _CLOSE = 9, 5, 3
 _MIN_SECTION_RATE = 0.5
@@ -68,15 +67,11 @@ def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer
     question = scorer.question
     rated = scorer.sort(passages)
     best = rated[0]
-    is_shaped = question.is_fact or (question.kind is Kind.WHY and best.shape == 1.0)
-    enough = CERTAIN_FACT if is_shaped else CERTAIN
-    fits = best.shape >= (0.5 if best.own else 1.0) if question.is_fact else best.own > 0
+    enough = CERTAIN_FACT if question.is_fact else CERTAIN
+    fits = best.shape >= 0.5 if question.is_fact else best.own > 0
     if best.coverage >= enough and fits:
-        chosen = choose(question, rated, _LIMITS.get(question.kind, 3))
-        if question.kind is Kind.HOW and best.passage.is_step:
-            place = (best.passage.path, best.passage.block)
-            chosen = [p for p in passages if (p.path, p.block) == place]
-        elif not question.is_fact:
+        chosen = choose(question, rated, _CLOSE)
+        if not question.is_fact:
             chosen[1:1] = [p for p in find_continuation(chosen[0], passages) if p not in chosen]
         return Answer(chosen, is_certain=True)
     return Answer(_list_closest(rated))
@@ -183,8 +178,7 @@ def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
         whole = scorer.cover((first.around | first.named, 1.0))
         rate = whole * rate_title(scorer.question, first.heading)
         is_headed = rest and heading >= 0.4 * sum(rest.values()) and whole >= 0.7
-        is_reason = scorer.question.kind is not Kind.WHY or not first.is_step
-        if is_headed and is_reason and rate > best:
+        if is_headed and rate > best:
             best, found = rate, section
     return found[:_SECTION_LENGTH]
 
@@ -218,7 +212,7 @@ def _find_lists(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     top = max((rate for _, rate in blocks), default=0.0)
     if top < 0.6:
         return []
-    level = [block for block, rate in blocks if rate >= 0.95 * top]
+    level = [block for block, rate in blocks if rate == top]
     kept = [entry for block in level[:_MAX_LISTS] for entry in _list_entries(scorer, block)]
     return kept[:_MAX_ENTRIES]
 
@@ -230,9 +224,6 @@ def _find_steps(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     top = max((rate for rate, _ in rated), default=0.0)
     if top < 0.6:
         return []
-    best = scorer.sort(evidence.passages)[0]
-    if best.passage.kind == "sentence" and top < 0.85 and best.own > top + 0.05:
-        return []  # one sentence says more of it than the steps
     path = next(block[0].path for rate, block in rated if rate == top)
     level = [b for rate, b in rated if rate >= 0.9 * top and b[0].path == path]
     return [step for block in level for step in block]

@@ -163,8 +163,7 @@ def _sort_hits(question: Question, unread: Sequence[NoteMatch]) -> list[NoteMatc
     top = max((hit.score for hit in unread), default=0.0) or 1.0
 
     def rate(hit: NoteMatch) -> float:
-        before = 0.3 if hit.path in question.paths else 0.0
-        return hit.score / top + before + rate_title(question, hit.title)
+        return hit.score / top + rate_title(question, hit.title)
 
     return sorted(unread, key=lambda hit: (-rate(hit), hit.path))
 

@@ -12,9 +12,9 @@ from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Kind, Question
 from agents.llm.embedded.vocabulary import STOP, compare_words
 
-AROUND, NAMED, WHOLLY_NAMED, BEFORE, REFERRED = 0.8, 0.65, 0.9, 0.4, 0.8
-"""What a word is worth in the headings above, in the name of the note, in the sentence before,
-and there for a sentence that refers to it."""
+AROUND, NAMED, WHOLLY_NAMED, REFERRED = 0.8, 0.65, 0.9, 0.8
+"""What a word is worth in the headings above, in the name of the note, and in the sentence before
+one that refers to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class PassageScorer:
         named = WHOLLY_NAMED if passage.path in self.named_paths else NAMED
         if passage.source == "thread":  # its name is the heading of every entry
             named = max(named, AROUND)
-        outside = (passage.around, AROUND), (passage.named, named), (before, BEFORE)
+        outside = (passage.around, AROUND), (passage.named, named)
         own, coverage = self.cover(*inside), self.cover(*inside, *outside)
         shape = rate_shape(passage, self.question, self.common)
         has_shape = self.question.is_fact or self.question.kind is Kind.WHY
@@ -89,8 +89,6 @@ class PassageScorer:
         prior = 1.0 if passage.read else 0.9
         if passage.text.endswith("?") and "question" not in self.question.folded:
             prior *= 0.6  # a question is no answer
-        if passage.kind == "sentence" and passage.text.endswith(":"):
-            prior *= 0.7
         if any(passage.text in quote for quote in self.question.said):
             prior *= 0.4  # it was said already
         if passage.path in self.question.paths:
@@ -115,14 +113,6 @@ def rate_title(question: Question, title: str) -> float:
     asked = question.weights.keys()
     named = sum(any(compare_words(a, word) >= 0.8 for a in asked) for word in telling)
     return named / len(telling) if telling else 0.0
-
-
-def is_same_fact(first: Passage, second: Passage) -> bool:
-    """Return whether two passages say nearly the same."""
-    if first.text == second.text:
-        return True
-    small, large = sorted((first.stems, second.stems), key=len)
-    return len(small) >= 4 and len(small & large) / len(small | large) > 0.7
 
 
 _REFERS = re.compile(
@@ -151,7 +141,7 @@ def drop_repeated(passages: Iterable[Passage], limit: int) -> list[Passage]:
     """Return the first passages that say what none before them says."""
     kept: list[Passage] = []
     for passage in passages:
-        if len(kept) < limit and not any(is_same_fact(passage, other) for other in kept):
+        if len(kept) < limit and not any(passage.text == other.text for other in kept):
             kept.append(passage)
     return kept
 

@@ -138,8 +138,7 @@ def compare_words(asked: str, other: str) -> float:
         return 0.0
     if long.startswith(short) or long.endswith(short):
         return 0.8 if len(short) >= _SHARED_SHARE * len(long) else 0.6
-    shared = next((n for n, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), 0)
-    return 0.7 if shared >= max(_MIN_SHARED, _SHARED_SHARE * len(long)) else 0.0
+    return 0.0
 
 
 def _strip_marks(word: str) -> tuple[str, ...]:
