@@ -22,18 +22,16 @@ on("click", ({ target }) => {
   if (button) copyContents(button.closest(".code") ?? find(`#${button.dataset.copy}-parts`));
 });
 
-let passage = ""; // taken before the press of a button ends the selection
+// Before the press of a button ends the selection; nothing selected is the whole answer.
 const takePassage = ({ target }) => {
   const button = target.closest?.("[data-keep]"), chosen = getSelection();
   if (!button) return;
   const answer = find(`#${button.dataset.keep}-parts`);
-  passage = answer.contains(chosen.anchorNode) && answer.contains(chosen.focusNode) ? `${chosen}` : "";
+  const text = answer.contains(chosen.anchorNode) && answer.contains(chosen.focusNode) ? `${chosen}`.trim() : "";
+  button.setAttribute("hx-vals", JSON.stringify({ text }));
 };
 on("pointerdown", takePassage);
 on("keydown", takePassage);
 on("htmx:afterSwap", ({ detail: { target } }) => {
-  if (target.id !== "keep") return;
-  const text = find(target, "[name=text]");
-  if (text && passage) text.value = passage.trim();
-  if (!target.open) target.showModal();
+  if (target.id === "keep" && !target.open) target.showModal();
 });

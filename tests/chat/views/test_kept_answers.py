@@ -7,9 +7,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from agents.models import AgentRun, Membership, Project, ThreadEntry
+from agents.models import AgentRun, Membership, Project, Thread, ThreadEntry
 from agents.vault.author import Author
-from agents.vault.threads import NewEntry, push_entry
+from agents.vault.threads import NewEntry, push_entry, set_status
+from chat.library.thread_changes import push_answer
+from chat.models import Conversation
 from tests.chat.factories import Talk, browser, member
 
 pytestmark = pytest.mark.django_db
@@ -63,6 +65,69 @@ def test_one_press_keeps_it_in_one_of_the_newest_threads(client: Client, talk: T
     pressed = {**GIVEN, "name": ["", buttons[1]]}
     client.post(address(talk), pressed, headers=HTMX, secure=True)
     assert ThreadEntry.objects.get(text="We take LFP.").thread.name == "two"
+
+
+def test_one_press_keeps_the_answer_in_a_thread_named_after_the_conversation(
+    client: Client, talk: Talk
+) -> None:
+    Conversation.objects.update(title="Power: LFP or lead?")
+    html = client.post(address(talk), {"text": ""}, headers=HTMX, secure=True).content.decode()
+    assert "Power LFP or lead#1" in html
+    entry = ThreadEntry.objects.get()
+    assert (entry.text, entry.kind) == ("It is so.", "thought")
+    assert (entry.user, entry.run_id) == (talk.user, talk.first.run_id)
+
+
+def test_the_next_press_keeps_it_where_the_last_was_kept(client: Client, talk: Talk) -> None:
+    client.post(address(talk), GIVEN, secure=True)
+    push_entry(talk.project.pk, "newer", NewEntry("x"), Author.importer())
+    html = client.post(address(talk), {"text": "A passage."}, headers=HTMX, secure=True)
+    assert "power#2" in html.content.decode()
+    assert ThreadEntry.objects.get(text="A passage.").thread.name == "power"
+
+
+def test_archived_threads_and_those_of_others_are_not_chosen(client: Client, talk: Talk) -> None:
+    other, _ = member("mo", talk.project)
+    push_answer(other, AgentRun.objects.get(pk=talk.first.run_id), "theirs", NewEntry("x"))
+    client.post(address(talk), GIVEN, secure=True)
+    set_status(talk.project.pk, "power", Thread.Status.ARCHIVED)
+    client.post(address(talk), {"text": "A passage."}, secure=True)
+    assert ThreadEntry.objects.get(text="A passage.").thread.name not in ("power", "theirs")
+
+
+@pytest.mark.parametrize("then", ["undo", "elsewhere"])
+def test_what_was_kept_is_taken_back_or_goes_elsewhere(
+    client: Client, talk: Talk, then: str
+) -> None:
+    client.post(address(talk), GIVEN, secure=True)
+    entry = ThreadEntry.objects.get()
+    given = {"entry": entry.pk, "then": then}
+    html = client.post(address(talk), given, headers=HTMX, secure=True).content.decode()
+    assert ("Undone." in html) is (then == "undo")
+    assert ("We take LFP." in html) is (then == "elsewhere")
+    entry.refresh_from_db()
+    assert entry.withdrawn_by == talk.user
+
+
+def test_nobody_takes_back_what_somebody_else_kept(client: Client, talk: Talk) -> None:
+    other, _ = member("mo", talk.project)
+    run = AgentRun.objects.get(pk=talk.first.run_id)
+    theirs = push_answer(other, run, "theirs", NewEntry("x"))
+    for pk in (theirs.pk, 0, "x", ""):
+        answer = client.post(address(talk), {"entry": pk, "then": "undo"}, secure=True)
+        assert answer.status_code == 404
+    theirs.refresh_from_db()
+    assert theirs.withdrawn_at is None
+
+
+@pytest.mark.parametrize("title", ["/#[]", "con", "...", "x" * 200, "a/b: c\\d"])
+def test_any_title_gives_a_name_that_a_thread_can_have(
+    client: Client, talk: Talk, title: str
+) -> None:
+    Conversation.objects.update(title=title)
+    answer = client.post(address(talk), {"text": ""}, headers=HTMX, secure=True)
+    assert answer.status_code == 200
+    assert ThreadEntry.objects.count() == 1
 
 
 def test_others_read_it_without_a_way_to_the_run(client: Client, talk: Talk) -> None:
