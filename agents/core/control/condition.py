@@ -12,7 +12,7 @@ from agents.core.control.kinds import TRUTH, kind_of
 from agents.core.control.language import Language
 
 MAX_SHOWN = 80
-_SCALARS = (bool, int, float, str)
+_SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +85,15 @@ def _compile_operands(compiler: Compiler, node: ast.expr) -> tuple[Run, ...]:
 def _evaluate_operands(part: _Part, evaluation: Evaluation) -> tuple[Any, ...]:
     """Return what was looked at, as it is now: lists and maps of a run grow."""
     try:
-        return tuple(_take_value(run(evaluation)) for run in part.operands)
+        values = [run(evaluation) for run in part.operands]
     except Unanswerable:
         return ()
-
-
-def _take_value(value: Any) -> Any:
-    if value is None or isinstance(value, _SCALARS):
-        return value
-    return _Sized(kind_of(value).name, len(value))
+    return tuple(
+        [
+            value if type(value) in _SCALARS else _Sized(kind_of(value).name, len(value))
+            for value in values
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)
