@@ -1,7 +1,12 @@
 """Reading code in: a mirror that follows its folder, and says what it left out."""
 
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from agents.code import importer
+from agents.code.file_rows import write_files
 from agents.models import CodeCheckout, CodeFile, CodeSymbol, Project, SearchDocument
 from agents.vault.import_sources import SkippedFile
 from tests.agents.code.conftest import ReadIn
@@ -74,3 +79,45 @@ def test_what_is_not_code_is_listed_with_a_reason(read_in: ReadIn, folder: Path)
         SkippedFile("zero.py", "holds NUL characters"),
     ]
     assert len(paths()) == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "reading"),
+    [
+        ("a" + "()" * 200_000 + "\n", CodeFile.Reading.WORDS),
+        ("x = [" + "1, " * 350_000 + "]\n", CodeFile.Reading.WORDS),
+        ("x" * 1_048_576 + "\n", CodeFile.Reading.WORDS),
+        ("a = 1\n" + "a()\n" * 20_000, CodeFile.Reading.PARSED),
+        ("x = " + "(" * 2_000 + "1" + ")" * 2_000 + "\n", CodeFile.Reading.PARSED),
+    ],
+    ids=["chained calls", "a line of numbers", "a line of one word", "many lines", "brackets"],
+)
+def test_code_that_no_person_wrote_is_read_as_far_as_it_goes(
+    read_in: ReadIn, text: str, reading: str
+) -> None:
+    report = read_in({"hostile.py": text, "plain.py": "def read_gauge(): ...\n"})
+    assert (report.created, report.skipped) == (2, [])
+    assert CodeFile.objects.get(path="hostile.py").reading == reading
+    assert CodeFile.objects.get(path="hostile.py").text == text
+    assert CodeFile.objects.get(path="plain.py").reading == CodeFile.Reading.PARSED
+
+
+def test_an_import_that_was_stopped_goes_on_where_it_was(
+    read_in: ReadIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {f"file_{number}.py": f"x = {number}\n" for number in range(6)}
+    monkeypatch.setattr(importer, "BATCH_FILES", 2)
+    batches = iter((True, True))
+
+    def write_some(*given: Any) -> None:
+        if not next(batches, False):
+            raise KeyboardInterrupt
+        write_files(*given)
+
+    monkeypatch.setattr(importer, "write_files", write_some)
+    with pytest.raises(KeyboardInterrupt):
+        read_in(files)
+    assert len(paths()) == 4
+    monkeypatch.setattr(importer, "write_files", write_files)
+    report = read_in()
+    assert (report.created, report.unchanged) == (2, 4)
