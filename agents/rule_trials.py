@@ -2,24 +2,21 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet, TextField
 from django.db.models.functions import Cast
-from pydantic_core import from_json
 
-from agents.audit.event_codec import decode_event
 from agents.core.chunks import CHUNK_TYPES, PARSE_ERRORS, OracleStreamChunk, Turn
 from agents.core.config import AgentConfig
 from agents.core.control.facts import RunBackground
 from agents.core.replay.recording import DAMAGED_MESSAGE
 from agents.core.rules.dry_run import ERASED, RuleTrial, try_rule
 from agents.core.rules.rule import Rule
-from agents.ledger import query_events
+from agents.ledger import decode_row, query_events
 from agents.models import AgentRun, Note
 
 BATCH_SIZE = 200
@@ -28,16 +25,6 @@ _UNREAD_KINDS = frozenset({"content", "thinking", "hint", "status", "kept_result
 _READ_KINDS = frozenset(CHUNK_TYPES) - _UNREAD_KINDS
 _ROW_FIELDS = ("pk", "user_id", "project_id", "outcome", "turns", "question")
 Writes = Callable[[str], bool]
-
-
-class _EventRow(NamedTuple):
-    """A row of an event, as decode_event wants it."""
-
-    seq: int
-    kind: str
-    data: Mapping[str, Any]
-    content: str
-    at: datetime
 
 
 def try_rule_on_runs(
@@ -124,6 +111,5 @@ def _decode_events(events: list[tuple[Any, ...]]) -> Iterator[OracleStreamChunk]
     for _, seq, kind, data, content, at in events:
         if '"parent": ' in data:  # a subagent's
             continue
-        chunk = decode_event(_EventRow(seq, kind, from_json(data), content, at))
-        if chunk is not None:
+        if (chunk := decode_row(seq, kind, data, content, at)) is not None:
             yield chunk

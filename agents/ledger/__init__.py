@@ -19,6 +19,7 @@ from agents.ledger.queries import (
 )
 from agents.ledger.reader import Reader
 from agents.ledger.stored_events import (
+    decode_row,
     load_chunks,
     load_chunks_of_runs,
     load_run_record,
@@ -42,6 +43,7 @@ __all__ = [
     "SubagentTracker",
     "Writer",
     "checkpoint_wal",
+    "decode_row",
     "describe_database_error",
     "iter_pages",
     "load_chunks",

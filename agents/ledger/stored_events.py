@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import QuerySet
+from pydantic_core import from_json
 
 from agents.audit.event_codec import decode_event
 from agents.core.chunks import OracleStreamChunk
@@ -19,7 +20,6 @@ from agents.models import RunEvent
 
 
 class _StoredEvent(NamedTuple):
-    run_id: UUID
     seq: int
     kind: str
     data: dict[str, Any]
@@ -39,10 +39,16 @@ def load_chunks_of_runs(
 ) -> Iterator[tuple[UUID, OracleStreamChunk]]:
     """Return the chunks of these kinds, run after run, each with its run's id: in one query."""
     found = query_events(run_ids).filter(kind__in=kinds).order_by("run", "seq")
-    for values in found.values_list(*_StoredEvent._fields).iterator():
-        event = _StoredEvent(*values)
-        if (chunk := decode_event(event)) is not None:
-            yield event.run_id, chunk
+    for run_id, *values in found.values_list("run_id", *_StoredEvent._fields).iterator():
+        if (chunk := decode_event(_StoredEvent(*values))) is not None:
+            yield run_id, chunk
+
+
+def decode_row(
+    seq: int, kind: str, data: str, content: str, at: datetime
+) -> OracleStreamChunk | None:
+    """Return the chunk of a row whose JSON was read as text, so that damage is one run's."""
+    return decode_event(_StoredEvent(seq, kind, from_json(data), content, at))
 
 
 def load_run_record(run_id: UUID) -> RunRecord:
