@@ -16,6 +16,7 @@ from django.db import connection
 from agents.models import SearchDocument, SearchSection
 from agents.search.analysis import PREFIX_SIGN
 from agents.search.ranking import K1, B
+from agents.search.sizes import Size, get_size
 from agents.search.vectors import LABEL_WEIGHTS, RANK_TO_COUNT, build_query, quote_term
 
 MAX_CANDIDATES = 200
@@ -36,15 +37,6 @@ class Place:
     """Whether a document there can have sections; not to ask for them saves time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """How many documents there are to look through, and how long all are on average."""
-
-    documents: int
-    mean_document_length: float
-    mean_section_length: float
-
-
 class Finder:
     """What a database owes the search."""
 
@@ -57,6 +49,9 @@ class Finder:
     @cached_property
     def size(self) -> Size:
         """What there is to look through."""
+        return get_size((self.place.scopes, self.place.has_sections), self._count_size)
+
+    def _count_size(self) -> Size:
         marks = ", ".join(["%s"] * len(self.place.scopes))
         sections = "sum(section_count)" if self.place.has_sections else "count(*)"
         statement = (
