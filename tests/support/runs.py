@@ -24,14 +24,14 @@ from agents.llm import OpenAIChatModel
 from tests.support.endpoint import ScriptedEndpoint
 from tests.support.script import Script
 
-FAST = 20.0
+FAST = 8.0
 SYSTEM_PROMPT = "You are Oracle. Cite what you used as [path]. Notes:\n- notes/plan.md"
 NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class FastClock:
-    """A clock on which time passes faster, so that a limit of ten seconds is reached in half a
-    second. Sockets, tools and the endpoint stay in real time."""
+    """A clock on which time passes faster, so that a limit of ten seconds is reached in little
+    more than one. Sockets, tools and the endpoint stay in real time."""
 
     def __init__(self, factor: float = FAST) -> None:
         self.factor = factor

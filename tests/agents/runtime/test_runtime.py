@@ -166,7 +166,8 @@ async def test_a_run_of_a_dead_process_is_settled_with_its_open_calls() -> None:
         expired = timezone.now() - timedelta(seconds=1)
         gone = AgentRun.objects.filter(pk=row.pk)
         await gone.aupdate(owner="elsewhere:1:x", lease_until=expired, fence=7)
-        assert await sync_to_async(sweep)(LEASE, lambda run_id: False) == 1
+        # The runtime that has lost it may come first.
+        await sync_to_async(sweep)(LEASE, lambda run_id: False)
         chunks = await followed(runtime, row.pk)
     assert isinstance(chunks[-1], Done)
     assert chunks[-1].termination_reason == "interrupted"
