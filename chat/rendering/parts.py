@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from django.template import Template
+from django.utils.html import format_html
 
 from agents.core.chunks import CallView, SystemMessage, ToolCalled, ToolResult
 from agents.core.sanitize import truncate
@@ -21,6 +22,8 @@ _NON_FINAL_NOTICES = frozenset(
 )
 """Notices of a run that goes on."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+_OWN_WORDS = re.compile(r"(?:`[^`]*`|[^`])*?[.:!?](?=\s)")
+"""The beginning of a notification, up to a stop outside of what it quotes."""
 _ENDINGS = {"cancelled": "Stopped", "failed": "The run failed"}
 ARGUMENT_CHARS = 80
 FOLD_ABOVE = 3
@@ -189,13 +192,28 @@ class NoticePart:
 
     @property
     def headline(self) -> str:
-        """What happened: the first sentence."""
-        return _SENTENCE.split(self.message, maxsplit=1)[0]
+        """What happened: the first sentence, of a notification what comes before the details."""
+        return self._mark_quotes(self._first)
 
     @property
     def rest(self) -> str:
         """What it means."""
-        return self.message[len(self.headline) :].strip()
+        return self._mark_quotes(self.message[len(self._first) :].strip())
+
+    @property
+    def _first(self) -> str:
+        if self.system_type != "notification":
+            return _SENTENCE.split(self.message, maxsplit=1)[0]
+        own = _OWN_WORDS.match(self.message)
+        return own[0] if own else self.message
+
+    def _mark_quotes(self, text: str) -> str:
+        """Show what a notification quotes as code. Others quote nothing: their words are ours."""
+        if self.system_type != "notification":
+            return text
+        pieces = text.split("`")
+        marks = ("<code>{}</code>" if number % 2 else "{}" for number in range(len(pieces)))
+        return format_html("".join(marks), *pieces)
 
     @property
     def is_final(self) -> bool:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from agents.core.chunks import Content, Done, OracleStreamChunk, Source, SourceRef, Thinking
 from agents.core.reasons import REASONS
 from chat.rendering import fragments
+from chat.rendering.parts import NoticePart
 from tests.agents.core.test_chunks import any_chunk
 from tests.chat.run_chunks import (
     a_run,
@@ -304,6 +305,39 @@ def test_the_notice_of_a_limit_says_itself_what_to_do(
     page = Followed()
     page.take(stamped([notice("It ended. Correct it, then continue.", system_type), done(reason)]))
     assert (REASONS.get(reason).remedy in words(page)) is is_said
+
+
+@pytest.mark.parametrize(
+    ("message", "headline", "rest"),
+    [
+        (
+            "`vault_read` failed: `There is no note 'Pump.md'. List the notes.` (3 times)",
+            "<code>vault_read</code> failed:",
+            "<code>There is no note &#x27;Pump.md&#x27;. List the notes.</code> (3 times)",
+        ),
+        (
+            "Failed calls (2): `a: b` failed: `No. Never.`; `c` failed: `<img>`",
+            "Failed calls (2):",
+            "<code>a: b</code> failed: <code>No. Never.</code>; "
+            "<code>c</code> failed: <code>&lt;img&gt;</code>",
+        ),
+        ("`Pump. A.md` has changed.", "<code>Pump. A.md</code> has changed.", ""),
+        ("It went well. {So} be it.", "It went well.", "{So} be it."),
+        ("Only this", "Only this", ""),
+    ],
+)
+def test_what_a_notification_quotes_stays_whole_and_is_shown_as_code(
+    message: str, headline: str, rest: str
+) -> None:
+    part = an_answer(stamped([notice(message, "notification")])).parts[0]
+    assert isinstance(part, NoticePart)
+    assert (part.headline, part.rest) == (headline, rest)
+
+
+def test_backticks_of_a_limits_notice_are_shown_as_they_are() -> None:
+    page = Followed()
+    page.take(stamped([notice("It repeats `<b>x</b> y`.", "loop_warning")]))
+    assert "It repeats `<b>x</b> y`." in " ".join(words(page).split())
 
 
 def test_a_run_that_was_stopped_offers_to_go_on_but_no_limit() -> None:
