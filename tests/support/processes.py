@@ -24,6 +24,9 @@ SHARE = 40
 
 ENOUGH = 2**30
 """So many are taken that no more are begun."""
+LOOK_AROUND_SECONDS = 0.5
+"""After such a silence the processes are looked at: what a test left running can hold the pipe of
+one that has died open."""
 
 Batch = list[pytest.Item]
 _fork = multiprocessing.get_context("fork")
@@ -75,11 +78,13 @@ class _Run:
         finally:
             self._taken.value = ENOUGH
             for part in parts:
+                part.results.close()  # nobody reads it, and to write into a full one takes for ever
+            for part in parts:
                 part.process.join()
 
     def _start(self, number: int) -> _Part:
         ours, theirs = _fork.Pipe(duplex=False)
-        process = _fork.Process(target=self._take_part, args=(number, theirs))
+        process = _fork.Process(target=self._take_part, args=(number, ours, theirs))
         process.start()
         theirs.close()
         return _Part(process, ours)
@@ -87,12 +92,16 @@ class _Run:
     def _listen(self, parts: "dict[Connection[Any, Any], _Part]") -> None:
         """Pass on what the processes report, until all of them have ended."""
         while parts:
-            for results in wait(list(parts)):
+            heard = wait(list(parts), LOOK_AROUND_SECONDS)
+            for results in heard:
                 assert isinstance(results, Connection)
                 try:
                     self._hear(parts[results], *results.recv())
                 except EOFError:
                     self._bury(parts.pop(results))
+            if not heard:
+                for part in [each for each in parts.values() if not each.process.is_alive()]:
+                    self._bury(parts.pop(part.results))
             if self._session.shouldfail or self._session.shouldstop:
                 self._taken.value = ENOUGH
         if self._session.shouldfail:
@@ -114,18 +123,22 @@ class _Run:
             hook.pytest_runtest_logfinish(nodeid=said[0], location=said[1])
 
     def _bury(self, part: _Part) -> None:
-        """A process that did not end by itself has failed, in the test that it ran."""
+        """A process that did not end by itself has failed, in the test that it ran. One that a
+        test ended says that all is well."""
         part.process.join()
-        if not (code := part.process.exitcode):
+        if not (code := part.process.exitcode) and part.running is None:
             return
         nodeid, location = part.running or ("the end of a process", ("", None, ""))
         text = f"its process ended with {code}; what else it had taken was not run"
         report = pytest.TestReport(nodeid, location, {}, "failed", text, "call")
         self._session.config.hook.pytest_runtest_logreport(report=report)
 
-    def _take_part(self, number: int, results: "Connection[Any, Any]") -> None:
+    def _take_part(
+        self, number: int, read_end: "Connection[Any, Any]", results: "Connection[Any, Any]"
+    ) -> None:
         """Run tests in this process, which ends without what the first one does at the end of a
         session."""
+        read_end.close()
         config = self._session.config
         _capture_apart(config)
         config.pluginmanager.unregister(name="terminalreporter")

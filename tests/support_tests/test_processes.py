@@ -1,12 +1,15 @@
 """Tests shared among processes."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.support.timing import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -40,6 +43,43 @@ def test_fails():
     assert 1 == 2
 def test_is_skipped(): pytest.skip("not here")
 """
+ORPHAN = """
+import os, signal, time
+
+def test_is_killed(pytestconfig):
+    if (left := os.fork()) == 0:
+        time.sleep(600)  # holds the pipe of its parent
+    (pytestconfig.rootpath / "left").write_text(str(left))
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+INTERRUPT = """
+import os, signal
+
+def test_says_much():
+    os.kill(os.getppid(), signal.SIGINT)
+    print("words " * 1_000_000)
+    assert 0
+
+def test_passes(): pass
+"""
+TELL_OF_FAILURE = """
+import os, pathlib
+
+HERE, FIRST = pathlib.Path(__file__).parent, os.getpid()
+
+def pytest_runtest_logreport(report):
+    if report.failed and os.getpid() == FIRST:
+        (HERE / "heard").touch()
+"""
+FIRST_FAILS = f"""
+import pytest
+
+def test_fails(): assert 0
+
+@pytest.mark.parametrize("number", range({TESTS}))
+def test_comes_later(number, pytestconfig):
+    while not (pytestconfig.rootpath / "heard").exists(): pass
+"""
 
 
 @pytest.fixture
@@ -49,16 +89,21 @@ def run(tmp_path: Path) -> Run:
     def run(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
         (tmp_path / "test_it.py").write_text(code)
         (tmp_path / "pytest.ini").write_text("[pytest]\n")
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "tests.support.processes", *arguments],
-            cwd=tmp_path,
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
-            | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        output = tmp_path / "output"
+        with output.open("w") as file:
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", "-p", "tests.support.processes", *arguments],
+                cwd=tmp_path,
+                env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+                | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+                stdout=file,  # not a pipe, which a process that is left would keep open
+                stderr=file,
+                text=True,
+                check=False,
+                timeout=PATIENCE,
+            )
+        done.stdout = output.read_text()
+        return done
 
     return run
 
@@ -86,15 +131,30 @@ def test_failures_and_skips_are_shown_as_if_one_process_ran_them(run: Run, tmp_p
     assert list(tmp_path.glob("tidied-*"))
 
 
-def test_a_process_that_dies_fails_the_test_that_it_ran(run: Run) -> None:
-    done = run("import os\ndef test_dies(): os._exit(3)\n", "--processes=2")
+@pytest.mark.parametrize("code", [3, 0])
+def test_a_process_that_ends_fails_the_test_that_it_ran(run: Run, code: int) -> None:
+    done = run(f"import os\ndef test_dies(): os._exit({code})\n", "--processes=2")
     assert done.returncode == 1
     assert "1 failed" in done.stdout
     assert "test_dies" in done.stdout
-    assert "its process ended with 3" in done.stdout
+    assert f"its process ended with {code}" in done.stdout
+
+
+def test_what_a_killed_process_leaves_running_is_not_waited_for(run: Run, tmp_path: Path) -> None:
+    done = run(ORPHAN, "--processes=2")
+    os.kill(int((tmp_path / "left").read_text()), signal.SIGKILL)
+    assert done.returncode == 1
+    assert "its process ended with -9" in done.stdout
+
+
+def test_an_interrupt_ends_processes_that_have_much_to_say(run: Run) -> None:
+    done = run(INTERRUPT, "--processes=2")
+    assert done.returncode == pytest.ExitCode.INTERRUPTED, done.stdout
 
 
 def test_after_the_first_failure_no_more_are_begun_if_asked(run: Run, tmp_path: Path) -> None:
-    done = run(f"def test_fails(): assert 0\n{MANY}", "--processes=2", "-x")
+    (tmp_path / "conftest.py").write_text(TELL_OF_FAILURE)
+    done = run(FIRST_FAILS, "--processes=2", "-x")
     assert done.returncode == 1
     assert "stopping after 1 failures" in done.stdout
+    assert f"{TESTS} passed" not in done.stdout
