@@ -8,11 +8,13 @@ from agents.vault.paths import NOTE_SUFFIX, make_key, validate_path
 
 _RESERVED = re.compile(r"[/#\[\]]")
 """A thread is exported as a file of its name, and cited as [thread:name#3]."""
+_DIRECTION_MARKS = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+"""They would turn around the text that a name stands in, and tell no name from another."""
 
 
 def validate_name(name: str) -> str:
     """Return a name as it is kept, without blanks around it, or raise ThreadNameRefused."""
-    plain = re.sub(" +", " ", name).strip()
+    plain = re.sub(" +", " ", _DIRECTION_MARKS.sub("", name)).strip()
     if not make_name_key(plain):
         raise ThreadNameRefused("A thread needs a name, such as power supply.")
     if len(plain) > MAX_THREAD_NAME_LENGTH:

@@ -1,5 +1,6 @@
 """Where what an answer cites is shown. Addresses hold names alone, so they stay the same."""
 
+import re
 from functools import lru_cache
 from uuid import UUID
 
@@ -15,6 +16,8 @@ NOTE_LINES = 5_000
 """Lines that the page of a note shows."""
 CODE_LINES = 400
 """Lines that the page of a file of code shows."""
+_NEVER_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Controls and marks of direction. Joined emoji and hard blanks are no less a name."""
 
 
 def source_linker(project_id: UUID) -> LinkResolver:
@@ -62,7 +65,7 @@ def link_code(project_id: UUID, path: str, line: int | None) -> str | None:
 
 
 def _link_line(project_id: UUID, page: str, path: str, line: int | None, shown: int) -> str | None:
-    if not path.isprintable() or {"", ".", ".."} & set(path.split("/")):
+    if _NEVER_IN_NAMES.search(path) or {"", ".", ".."} & set(path.split("/")):
         return None
     address = reverse(page, args=[project_id, path])
     if line and line > shown:
@@ -71,7 +74,7 @@ def _link_line(project_id: UUID, page: str, path: str, line: int | None, shown: 
 
 
 def link_entry(project_id: UUID, thread: str, number: int | None) -> str | None:
-    if not thread.strip(". ") or not thread.isprintable() or set("/#") & set(thread):
+    if not thread.strip(". ") or _NEVER_IN_NAMES.search(thread) or set("/#") & set(thread):
         return None
     address = reverse("thread", args=[project_id, thread])
     return f"{address}?entry={number}#entry-{number}" if number else address

@@ -48,6 +48,14 @@ def test_names_that_differ_in_case_alone_are_one_thread(project: Project, author
     assert list(Thread.objects.values_list("name", flat=True)) == ["Café"]
 
 
+def test_a_name_is_kept_without_marks_that_turn_the_text_around(
+    project: Project, author: Author
+) -> None:
+    names = ["\u202elive", "live", "\u2066live\u2069"]
+    assert [push(project, name, "x", author) for name in names] == [1, 2, 3]
+    assert list(Thread.objects.values_list("name", flat=True)) == ["live"]
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -25,7 +25,11 @@ def test_a_cited_entry_is_a_link_to_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a&b", "what?", "100 %", "名前", "a:3", "a b.md", "*x*", "<img src=x onerror=y>"]
+    "name",
+    [
+        *("a&b", "what?", "100 %", "名前", "a:3", "a b.md", "*x*", "<img src=x onerror=y>"),
+        *("👩\u200d💻 team", "10\u00a0km", "har\u00adbour"),
+    ],
 )
 def test_an_odd_name_is_linked_as_it_is(name: str) -> None:
     html = cite(f"[thread:{name}#2]")
