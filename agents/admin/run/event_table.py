@@ -97,6 +97,11 @@ def _describe_result(event: Event) -> str:
     return f"{'ok' if event.flag('ok') else 'failed'}, {event.number('duration_ms'):,} ms"
 
 
+def _describe_notice(event: Event) -> str:
+    kind, subscriber = event.text("system_type"), event.text("metadata", "subscriber")
+    return kind.replace("_", " ") + (f" ({subscriber})" if subscriber else "")
+
+
 def _describe_decision(event: Event) -> str:
     return "goes on" if event.flag("continue") else f"stops: {event.text('reason')}"
 
@@ -112,7 +117,7 @@ _DESCRIBE_BY_KIND: Mapping[str, Callable[[Event], str]] = {
     "tool_result": _describe_result,
     "kept_result": lambda e: f"{e.number('duration_ms'):,} ms",
     "decision": _describe_decision,
-    "system": lambda e: e.text("system_type").replace("_", " "),
+    "system": _describe_notice,
     "source": lambda e: e.text("source", "source_type"),
     "context_update": _describe_context,
     "event": lambda e: f"{e.text('name')} ({e.text('severity')}, {e.text('source')})",

@@ -84,9 +84,8 @@ def read_toml(text: str, schema: TomlTable, max_length: int = MAX_LENGTH) -> "To
 
 def _refuse_text(problem: PlacedProblem, schema: TomlTable) -> "TomlDocument":
     """Return a document of defaults, so that a reader can go on to its `check`."""
-    document = TomlDocument(None, [])
+    document = TomlDocument(None, [problem])
     document.values = _Checker(document).take_table((), {}, schema)
-    document.problems = [problem]
     return document
 
 
@@ -164,8 +163,8 @@ class TomlDocument:
         return 0
 
     def _note(self, offset: int, message: str) -> None:
-        place = self._places.locate(offset) if self._places else (1, 1)
-        self.problems.append(PlacedProblem(*place, message))
+        if self._places:  # of a text that could not be read, there is nothing else to tell
+            self.problems.append(PlacedProblem(*self._places.locate(offset), message))
 
 
 class _Checker:

@@ -166,7 +166,7 @@ def _collect(found: Iterable[T], kept: list[T], is_wanted: Callable[[T], bool]) 
 def _read_text(path: Path) -> str:
     """Return the text of a rule's file, no more of it than shows that it is too long."""
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:  # some editors begin it with a mark
             return file.read(MAX_RULE_LENGTH + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{path} cannot be read: {error}.") from None

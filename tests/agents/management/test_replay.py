@@ -341,6 +341,11 @@ def test_what_is_wrong_with_a_rule_is_told_line_by_line(rule: Path) -> None:
     assert places == ["3:11", "7:15"]
 
 
+def test_a_rule_may_begin_with_the_mark_that_some_editors_write(rule: Path) -> None:
+    rule.write_text(FOUR_LOOKS, encoding="utf-8-sig")
+    assert "0 runs tried. " in said("--rule", str(rule))
+
+
 @pytest.mark.parametrize("data", [None, b"\xff\xfe", b"x" * 10_000_000])
 def test_a_file_that_is_no_rule_is_one_clear_line(rule: Path, data: bytes | None) -> None:
     rule.unlink() if data is None else rule.write_bytes(data)

@@ -310,6 +310,13 @@ def test_what_no_other_chunk_shows_is_in_the_table_of_events_by_its_name_only() 
     assert SECRET not in text
 
 
+def test_a_notification_is_in_the_table_of_events_by_its_subscriber() -> None:
+    run = made(call("look", book=SECRET), say("So."))
+    text = page_of(run, auditor(), "?page=1").text()
+    assert "notification (tool-failures)" in text
+    assert SECRET not in text
+
+
 def test_a_run_of_many_events_is_paged_and_its_text_only_counted() -> None:
     run = made(say("word " * 450), token_budget=200_000)
     user = auditor()

@@ -134,6 +134,11 @@ def test_each_mistake_is_told_with_its_place(lines: dict[str, str], problem: str
     assert found.startswith(problem)
 
 
+@pytest.mark.parametrize("text", ["a = [", 'id = "\0"', write() + "#" * 5_000])
+def test_of_a_text_that_cannot_be_read_nothing_else_is_told(text: str) -> None:
+    assert len(find_problems(text)) == 1
+
+
 def test_a_sentence_has_only_fields_that_all_of_its_events_have() -> None:
     (found,) = find_problems(write(types='["tool.call.success", "tool.call.failure"]'))
     assert found.startswith("10:27: there is no field 'error'")
