@@ -12,7 +12,7 @@ from typing import Any
 from agents.core.chunks import ContextUpdate, OracleStreamChunk, Source, Turn
 from agents.core.config import LIMITS, AgentConfig
 from agents.core.control.event_stream import EventStream
-from agents.core.control.events import EVENT_TYPES, AgentEvent
+from agents.core.control.events import AgentEvent
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind, RecordKind
 
 RESULT_EVENTS = frozenset({"tool.call.success", "tool.call.failure", "tool.call.timeout"})
@@ -151,11 +151,10 @@ class Facts:
         payload = event.payload
         if event.name.startswith("tool.call."):
             payload = {**payload, "writes": self._background.writes(payload["tool"])}
-        is_own = event.name not in EVENT_TYPES
         return {
             "type": event.name,
-            "source": "rule" if is_own else event.source,
-            "severity": "info" if is_own else event.severity,
+            "source": event.source,
+            "severity": event.severity,
             "payload": payload,
         }
 

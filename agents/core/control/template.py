@@ -40,7 +40,7 @@ class Template:
         return "".join(
             part
             if isinstance(part, str)
-            else _format_value(values.get(part[0]), part[1], show_text or shorten)
+            else format_value(values.get(part[0]), part[1], show_text or shorten)
             for part in self._parts
         )
 
@@ -84,14 +84,23 @@ def _place_problem(text: str, offset: int, message: str) -> PlacedProblem:
     return PlacedProblem(before.count("\n") + 1, offset - before.rfind("\n"), message)
 
 
-def _format_value(value: Any, how: str, show_text: Callable[[str], str]) -> str:
+def format_value(value: Any, how: str, show_text: Callable[[str], str]) -> str:
+    """Return a value as a field shows it; `show_text` is asked for texts, lists and maps."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return format(value, how) if how else str(value)
+        return _format_number(value, how)
     return show_text(str(value))
+
+
+def _format_number(value: float, how: str) -> str:
+    """Return a number as it is wanted. Events that rules emit may hold one of any length."""
+    try:
+        return shorten(format(value, how))
+    except (OverflowError, ValueError):
+        return "a number of very many digits"
 
 
 def shorten(text: str) -> str:

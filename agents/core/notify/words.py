@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.core.control.events import EVENT_TYPES, AgentEvent
-from agents.core.control.template import Template
+from agents.core.control.template import Template, format_value
 from agents.core.notify.subscriber import PRIORITIES, Subscriber
 from agents.core.reasons import Severity
 from agents.core.sanitize import quote_as_data, truncate
@@ -128,14 +128,8 @@ def _write_sentence(template: Template, one: ToldEvent) -> str:
 
 def _write_row(columns: Sequence[str], one: ToldEvent) -> str:
     values = _quote_texts(one.event)
-    cells = [_write_cell(values.get(name)) for name in columns]
+    cells = [format_value(values.get(name), "", str) for name in columns]
     return ",".join([*cells, f"{one.times} times"] if one.times > 1 else cells)
-
-
-def _write_cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value is None else str(value)
 
 
 def _quote_texts(event: AgentEvent) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any, assert_never
 
 from agents.core.control import Unanswerable
 from agents.core.control.condition import FalsePart
-from agents.core.control.events import AgentEvent
+from agents.core.control.events import AgentEvent, EventType
 from agents.core.control.facts import OWN_PREFIX, Facts
 from agents.core.rules.rule import (
     AskAgain,
@@ -39,6 +39,8 @@ MAX_CHAIN = 3
 MAX_FAILURES = 3
 """After so many, a broken rule is off for the rest of the run."""
 MAX_STATE_KEYS = 50
+OWN_EVENT = EventType("info", "rule", {})
+"""What is known beforehand of an event that a rule emits."""
 _NO_STATES: Mapping[str, Mapping[str, Any]] = {}
 
 
@@ -238,7 +240,7 @@ def _emit_events(firing: Firing, event: AgentEvent) -> Iterable[tuple[AgentEvent
     for effect in firing.effects:
         if isinstance(effect.action, EmitEvent):
             about = effect.action
-            yield AgentEvent(about.event, event.seq, event.at, about.payload), chain
+            yield AgentEvent(about.event, event.seq, event.at, about.payload, OWN_EVENT), chain
 
 
 @lru_cache(maxsize=4_096)

@@ -19,7 +19,7 @@ from agents.core.chunks import (
     Turn,
 )
 from agents.core.config import AgentConfig
-from agents.core.control.events import AgentEvent
+from agents.core.control.events import AgentEvent, EventType
 from agents.core.control.facts import (
     HISTORY,
     PROJECT,
@@ -153,7 +153,7 @@ def test_sources_are_known_once_each_and_not_those_of_subagents() -> None:
 
 
 def test_an_event_of_a_rule_comes_from_a_rule() -> None:
-    event = AgentEvent("x.mine", 1, 0.0, {"count": 1})
+    event = AgentEvent("x.mine", 1, 0.0, {"count": 1}, EventType("info", "rule", {}))
     told = Facts(BACKGROUND).build_context(event)["event"]
     assert (told["source"], told["severity"], told["payload"]) == ("rule", "info", {"count": 1})
 

@@ -31,6 +31,14 @@ def test_numbers_have_formats() -> None:
     assert render("{size:g} {size:.1f} {size}", size=2.50) == "2.5 2.5 2.5"
 
 
+@pytest.mark.parametrize("how", ["", ":,", ":g", ":.1f"])
+@pytest.mark.parametrize("digits", [400, 5_000])
+def test_a_number_of_any_length_is_shown_within_the_length_of_a_field(
+    how: str, digits: int
+) -> None:
+    assert 0 < len(render(f"{{size{how}}}", size=10**digits)) <= 120
+
+
 def test_a_text_stays_on_its_line_and_within_its_length() -> None:
     assert render("{error}!", error="a\nb\r\n  c") == "a b c!"
     assert len(render("{error}", error="x" * 900)) == 120
