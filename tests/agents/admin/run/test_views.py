@@ -311,7 +311,7 @@ def test_what_no_other_chunk_shows_is_in_the_table_of_events_by_its_name_only() 
 
 
 def test_a_notification_is_in_the_table_of_events_by_its_subscriber() -> None:
-    run = made(call("look", book=SECRET), say("So."))
+    run = made(call("missing", page=SECRET), say("So."))
     text = page_of(run, auditor(), "?page=1").text()
     assert "notification (tool-failures)" in text
     assert SECRET not in text
