@@ -90,6 +90,19 @@ async def test_what_is_critical_is_told_at_once() -> None:
 
 
 @virtual_time
+async def test_calls_of_one_tool_that_fail_in_different_ways_are_all_told() -> None:
+    def read(path: str) -> ToolOutcome:
+        return ToolOutcome(ok=False, content=f"There is no note '{path}'.")
+
+    wanted = calls(*(Call("read", {"path": path}) for path in ("a.md", "b.md")), Call("nap", {}))
+    tools = FakeTools({"read": read, "nap": slow(30)})
+    chunks = await play(ScriptedModel([wanted, say("So.")]), tools, subscribers=SHIPPED)
+    ((_, words),) = told(chunks)
+    assert all(path in words for path in ("a.md", "b.md"))
+    assert "times" not in words
+
+
+@virtual_time
 async def test_the_same_is_told_again_only_after_its_time() -> None:
     words = subscribe(batching='key = "payload.tool"\nagain_after = 5', message="{tool}")
     steps = [calls(Call("fail", {"n": n}), Call("nap", {"n": n})) for n in range(4)]
