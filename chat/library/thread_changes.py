@@ -1,24 +1,16 @@
 """What people do to threads: write, take an answer over, archive, withdraw."""
 
-import re
 from dataclasses import replace
 
 from django.contrib.auth.models import User
 
 from agents.models import AgentRun, NoteVersion, Project, Thread, ThreadEntry
-from agents.models.threads import MAX_THREAD_NAME_LENGTH
 from agents.projects.errors import ProjectForbidden
 from agents.projects.queries import can_manage, can_write
 from agents.vault.author import Author
-from agents.vault.errors import ThreadNameRefused
-from agents.vault.thread_names import validate_name
 from agents.vault.threads import NewEntry, get_entry, push_entry, withdraw_entries
-from chat.conversations.titles import make_title
-from chat.models import Conversation
 
 DEFAULT_THREAD_NAME = "answers"
-_UNFIT_PATTERN = re.compile(r"""[/\\#\[\]:*?"<>|]+""")
-"""What a thread's name must not have, or a file's."""
 READ_ONLY_MESSAGE = "You may read this project, but not change it."
 NOT_YOURS_MESSAGE = "Only who wrote an entry, or an owner of the project, can withdraw it."
 
@@ -35,7 +27,7 @@ def choose_thread(user: User, run: AgentRun) -> str:
     """Return the name of the thread for an answer that shall go to none in particular.
 
     It is where the person last kept one: of this conversation, else of the project. Before there
-    is any, it is a new one with the name of the conversation.
+    is any, it is one that has nothing of the conversation in its name: everybody reads that.
     """
     kept = ThreadEntry.objects.filter(
         user=user,
@@ -47,18 +39,7 @@ def choose_thread(user: User, run: AgentRun) -> str:
     )
     names = kept.order_by("-id").values_list("thread__name", flat=True)
     here = names.filter(run__conversation_key=run.conversation_key).first()
-    return here or names.first() or _name_thread(run)
-
-
-def _name_thread(run: AgentRun) -> str:
-    """Return the title of the run's conversation as far as a thread can be named so."""
-    titles = Conversation.objects.filter(pk=run.conversation_key or run.pk).values_list("title")
-    title = next((title for (title,) in titles), "") or make_title(run.question)
-    plain = " ".join(_UNFIT_PATTERN.sub(" ", title).split()).strip(". ")
-    try:
-        return validate_name(plain[:MAX_THREAD_NAME_LENGTH].strip(". "))
-    except ThreadNameRefused:
-        return DEFAULT_THREAD_NAME
+    return here or names.first() or DEFAULT_THREAD_NAME
 
 
 def may_withdraw(user: User, entry: ThreadEntry, *, is_owner: bool) -> bool:
