@@ -194,7 +194,8 @@ class Tab:
     async def assert_as_reloaded(self) -> None:
         now = await self.chat.page(self.run)
         for name in SHOWN:
-            assert difference(self.dom.get(name), now.get(name)) == "", name
+            found = difference(self.dom.get(name), now.get(name))
+            assert not found, f"{name}: {found}"
 
 
 async def html_of(user: User, address: str) -> str:

@@ -8,6 +8,7 @@ import pytest
 
 from agents.core.messages import Finished, TextDelta
 from chat.live import broadcast, follower
+from chat.rendering import fragments
 from chat.rendering.answer import AnswerView
 from tests.chat.page_client import Chat, Tab, Valve
 from tests.support.script import say
@@ -161,7 +162,9 @@ async def test_the_last_page_that_leaves_ends_the_rendering() -> None:
 
 
 @pytest.mark.parametrize("name", ["open brackets", "headings", "table", "citations", "items"])
-async def test_a_dear_answer_is_live_what_it_is_on_a_reload(name: str) -> None:
+async def test_a_dear_answer_is_live_what_it_is_on_a_reload(name: str, monkeypatch: Patch) -> None:
+    """Whether the page is there before the answer ends or not: only what is opened is paged."""
+    monkeypatch.setattr(fragments, "PAGE_CHARS", 10**9)
     text = SHAPES[name](30_000)
     async with Chat([*(TextDelta(text[at : at + 700]) for at in range(0, 30_000, 700)),
                      Finished()]) as chat:  # fmt: skip
