@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
 
@@ -52,6 +53,8 @@ BUTTONS = {"/p/empty/settings/": "Create a link"}
 """What is pressed on a page before it is looked at."""
 PROJECTS = "from bench.page_projects import create; print(create())"
 WHAT_IF = "/admin/agents/agentrun/replay/?replay=1&max_iterations=2"
+RULE = '[rule]\nid = "x"\ntrigger = "on_turn_end"\n[[action]]\ntype = "stop"\nmessage = "No more."'
+WHAT_IF_RULE = f"/admin/agents/agentrun/replay/?replay=1&with_rule={quote(RULE)}"
 LIGHTHOUSE_PAGES = ("/new/", "/settings/")
 SIZES: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1280, "height": 800}},
@@ -68,8 +71,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     with run_site() as (browser, server, state, talk, run, invitation):
-        more = [talk, f"{talk}outline/", run, run.replace("change", "transcript"), WHAT_IF]
-        mine = [*PAGES, *BUTTONS, invitation, *more]
+        more = [talk, f"{talk}outline/", run, run.replace("change", "transcript")]
+        mine = [*PAGES, *BUTTONS, invitation, *more, WHAT_IF, WHAT_IF_RULE]
         guests = [*FOR_GUESTS, invitation]
         found = count_violations(browser, server, state, mine, guests, options.modules)
         low = count_low_scores(

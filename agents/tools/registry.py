@@ -27,3 +27,8 @@ def names() -> tuple[str, ...]:
 
 def get(name: str) -> Tool:
     return TOOLS.get(name)
+
+
+def tool_writes(name: str) -> bool:
+    """Return whether a tool changes anything; one that there is not does not."""
+    return name in TOOLS and TOOLS.get(name).writes

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from agents.core.chunks import CallView, SystemMessage, ToolCalled, ToolResult
 from agents.core.sanitize import truncate
 from agents.tools.librarian import DELEGATE_TOOL
-from agents.tools.registry import TOOLS
+from agents.tools.registry import tool_writes
 from agents.web.notice_levels import NoticeLevel, notice_level
 from chat.markdown import MarkdownStream
 from chat.rendering.card_templates import get_card_template, has_own_card
@@ -119,8 +119,7 @@ class ToolCard:
     @property
     def writes(self) -> bool:
         """Whether it may have changed something."""
-        can_write = self.name in TOOLS and TOOLS.get(self.name).writes
-        return can_write and self.status in ("done", "unknown")
+        return tool_writes(self.name) and self.status in ("done", "unknown")
 
     @classmethod
     def from_call(cls, element_id: str, number: int, chunk: ToolCalled) -> "ToolCard":

@@ -1,4 +1,5 @@
-"""What to try instead: other limits, another tree, other stuck rules. Empty means as recorded.
+"""What to try instead: other limits, another tree, other stuck rules; or a rule, by itself. Empty
+means as recorded.
 
 Fields and bounds come from the one definition of the limits; a form is read strictly, and what it
 cannot read is refused in words beside its field.
@@ -12,13 +13,20 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from agents.core.config import LIMITS
+from agents.core.control.problems import PlacedProblem
+from agents.core.control.toml import InvalidToml
 from agents.core.decisions import TREES, check_tree_name
 from agents.core.registry import NotRegistered
+from agents.core.rules.reader import MAX_RULE_LENGTH, read_rule
+from agents.core.rules.rule import Rule
+from agents.core.rules.vocabulary import is_own_event
 from agents.core.stuck import DEFAULT_STUCK_RULES, RULE_BOUNDS, StuckRules
+from agents.tools import registry
 from agents.web.form_fields import WholeNumberField
 
 TREE_PARAM = "with_tree"
 """Not `tree`: that is a filter of the list."""
+RULE_PARAM = "with_rule"
 SUBMIT_PARAM = "replay"
 STUCK_RULE_LABELS = {
     "identical": "Same calls, same results: iterations",
@@ -26,7 +34,7 @@ STUCK_RULE_LABELS = {
     "known": "Nothing but what is known: iterations",
 }
 MAX_INPUT_LENGTH = 200
-PARAM_NAMES = frozenset({*LIMITS, *STUCK_RULE_LABELS, TREE_PARAM, SUBMIT_PARAM, "run"})
+PARAM_NAMES = frozenset({*LIMITS, *STUCK_RULE_LABELS, TREE_PARAM, RULE_PARAM, SUBMIT_PARAM, "run"})
 """Parameters of the address that are not filters of the list."""
 
 
@@ -69,17 +77,63 @@ class TreeField(forms.ChoiceField):
             raise ValidationError(str(error), code="invalid_choice") from None
 
 
-class WhatIfForm(forms.Form):
-    """Every limit, a tree and every stuck rule."""
+class RuleField(forms.CharField):
+    """The text of a rule, or none. What is wrong with it is kept in `problems`, by place."""
 
-    def __init__(self, data: Mapping[str, str]) -> None:
+    def __init__(self) -> None:
+        super().__init__(required=False, strip=False)
+        self.problems: tuple[PlacedProblem, ...] = ()
+
+    def clean(self, value: Any) -> Rule | None:
+        if not str(value or "").strip():
+            return None
+        try:
+            return read_rule(str(value), tools=registry.names())
+        except InvalidToml as error:
+            self.problems = error.problems
+            raise ValidationError("This is not a rule.", code="invalid") from None
+
+    def bound_data(self, data: Any, initial: Any) -> str:
+        return str(data or "")[: MAX_RULE_LENGTH + 1]
+
+
+class WhatIfForm(forms.Form):
+    """Every limit, a tree and every stuck rule; or a rule."""
+
+    def __init__(self, data: Mapping[str, str], *, may_read: bool = False) -> None:
+        """`may_read`: whether the one who asks may read what was said in runs."""
         super().__init__(data, auto_id="%s")
         self.submitted = SUBMIT_PARAM in data
+        self._may_read = may_read
         for name in LIMITS:
             self.fields[name] = _build_limit_field(name)
         self.fields[TREE_PARAM] = TreeField()
         for name in STUCK_RULE_LABELS:
             self.fields[name] = _build_rule_field(name)
+        self.fields[RULE_PARAM] = RuleField()
+
+    def clean(self) -> None:
+        rule = self.cleaned_data.get(RULE_PARAM)
+        if rule is None:
+            return
+        if any(value not in (None, "", rule) for value in self.cleaned_data.values()):
+            self.add_error(RULE_PARAM, "A rule is tried by itself: leave the fields above empty.")
+        elif not self._may_read and (rule.reads_content or any(map(is_own_event, rule.events))):
+            self.add_error(
+                RULE_PARAM,
+                "This rule looks at what was said (errors, arguments, paths, sizes). "
+                "Only people who may open transcripts can try it here.",
+            )
+
+    @property
+    def rule(self) -> Rule | None:
+        found: Rule | None = self.cleaned_data[RULE_PARAM]
+        return found
+
+    @property
+    def rule_problems(self) -> tuple[PlacedProblem, ...]:
+        field = self.fields[RULE_PARAM]
+        return field.problems if isinstance(field, RuleField) else ()
 
     @property
     def limits(self) -> list[forms.BoundField]:

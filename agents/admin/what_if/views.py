@@ -1,5 +1,6 @@
-"""What if: the runs of a filter, or one, played again under other limits, another tree or other
-stuck rules. Nothing is changed and no model is asked; an address with a result can be passed on."""
+"""What if: the runs of a filter, or one, played again under other limits, another tree, other stuck
+rules, or a rule. Nothing is changed and no model is asked; an address with a result can be passed
+on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +12,17 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllow
 from django.template.response import TemplateResponse
 
 from agents.admin.filtered_list import InvalidFilter, build_filtered_list, get_filters
-from agents.admin.permissions import require_permissions
+from agents.admin.permissions import CONTENT_PERMISSION, require_permissions
 from agents.admin.run.lookup import parse_run_id
 from agents.admin.what_if.forms import PARAM_NAMES, WhatIfForm
 from agents.core.replay.engine import replay
 from agents.core.replay.result import Summary, Verdict, summarize
 from agents.models import AgentRun
 from agents.replay_source import load_recordings
+from agents.rule_trials import try_rule_on_runs
+from agents.tools import registry
 from agents.web.reason_labels import reason_label
+from agents.web.trial_report import build_report
 
 MAX_RUNS = 2_000
 """The newest ones of a filter."""
@@ -73,10 +77,10 @@ class WhatIfResult:
 
 
 def what_if(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
-    require_permissions(request)
+    user = require_permissions(request)
     if request.method not in ("GET", "HEAD"):
         return HttpResponseNotAllowed(["GET", "HEAD"])
-    form = WhatIfForm(request.GET.dict())
+    form = WhatIfForm(request.GET.dict(), may_read=user.has_perm(CONTENT_PERMISSION))
     context = {**admin_site.each_context(request), "title": "What if", "form": form}
     try:
         chosen = _select_runs(admin_site, request)
@@ -85,7 +89,11 @@ def what_if(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     context |= {"chosen": chosen, "max_runs": MAX_RUNS}
     if not form.is_valid():
         return _render_page(request, context, 422)
-    if form.submitted:
+    if form.submitted and (rule := form.rule) is not None:
+        oldest_first = chosen.keys[::-1]
+        trials = try_rule_on_runs(rule, oldest_first, writes=registry.tool_writes)
+        context["report"] = build_report(trials)
+    elif form.submitted:
         context["result"] = run_what_if(chosen.keys, form)
     return _render_page(request, context, 200)
 

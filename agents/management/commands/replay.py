@@ -125,7 +125,7 @@ class Command(BaseCommand):
             for problem in error.problems:
                 self.stderr.write(str(problem))
             raise CommandError(f"{options['rule']} is not a rule.") from None
-        trials = try_rule_on_runs(rule, _choose_runs(options), writes=_writes)
+        trials = try_rule_on_runs(rule, _choose_runs(options), writes=registry.tool_writes)
         if options["json"]:
             found = summarize_trials(self._write_json_lines(trials, serialize_trial))
             self.stdout.write(json.dumps(serialize_trial_summary(rule, found), ensure_ascii=False))
@@ -170,10 +170,6 @@ def _read_text(path: Path) -> str:
             return file.read(MAX_RULE_LENGTH + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise CommandError(f"{path} cannot be read: {error}.") from None
-
-
-def _writes(tool: str) -> bool:
-    return tool in registry.names() and registry.get(tool).writes
 
 
 def _get_effective_config(config: AgentConfig, tree: str) -> AgentConfig:

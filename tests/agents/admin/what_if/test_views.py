@@ -148,3 +148,66 @@ def test_it_only_reads(otto: User) -> None:
 
 def test_no_runs_are_no_trouble(otto: User) -> None:
     assert "For 0 runs" in asked(otto, replay="1", max_iterations="4").text()
+
+
+# -- a rule ---------------------------------------------------------------------------------------
+
+RULE = """[rule]
+id = "enough"
+trigger = "on_turn_end"
+once = true
+[condition]
+expression = "{condition}"
+[[action]]
+type = "stop"
+message = "{message}"
+"""
+
+
+def rule(condition: str = "history.calls.look >= 3", message: str = "Enough.") -> str:
+    return RULE.format(condition=condition, message=message)
+
+
+def test_a_rule_is_tried_on_the_runs_and_links_those_in_which_it_fires(otto: User) -> None:
+    run = long_run()
+    made(say("At once."))
+    page = asked(otto, replay="1", with_rule=rule())
+    assert "It would have fired in 1 of 2 runs" in page.text()
+    assert "It would have ended 1 run early, 1 of which completed." in page.text()
+    assert "1 time in all" in page.text()
+    assert "Iteration 3: stop: Enough." in page.text()
+    assert "1 run: history.calls.look >= 3" in page.text()
+    assert f"{LIST}{run.pk}/change/" in [at.get("href") for at in page.all("a")]
+
+
+def test_a_rule_that_cannot_be_read_is_refused_with_its_places(otto: User) -> None:
+    long_run()
+    text = rule("history.cals.look >= 3")
+    page = asked(otto, 422, replay="1", with_rule=text)
+    assert "Line 6, column 15: there is no 'cals' in history; did you mean 'calls'?" in page.text()
+    assert "would have fired" not in page.text()
+    (area,) = page.all("textarea")
+    assert area["aria-invalid"] == "true"
+
+
+def test_a_rule_is_tried_by_itself(otto: User) -> None:
+    page = asked(otto, 422, replay="1", with_rule=rule(), max_iterations="4")
+    assert "A rule is tried by itself" in page.text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        rule("any(t.error == 'x' for t in history.tools)"),
+        rule("history.calls.look >= 1").replace(
+            'trigger = "on_turn_end"', 'on = ["tool.call.pending", "x.mine"]'
+        ),
+    ],
+)
+def test_what_was_said_cannot_be_found_out_by_a_rule(otto: User, text: str) -> None:
+    """A payload that is open could be asked for anything, letter by letter."""
+    long_run()
+    page = asked(otto, 422, replay="1", with_rule=text)
+    assert "Only people who may open transcripts can try it here." in page.text()
+    reader = auditor("rita", "view_content")
+    assert "of 1 run" in asked(reader, replay="1", with_rule=text).text()
