@@ -5,6 +5,7 @@ agents.E002  a registered tree does not conform to the DecisionTree protocol
 agents.E003  ORACLE_DEFAULT_TREE names no tree that can be chosen
 agents.E004  the system prompt's template cannot be used
 agents.E005  the template of a tool's card cannot be used
+agents.W006  a file of the operator's with a rule or a subscriber cannot be read
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Warning, register
 from django.template import TemplateDoesNotExist, TemplateSyntaxError
 from django.template.loader import get_template
 
@@ -33,6 +34,7 @@ def register_all() -> None:
         check_default_tree,
         check_system_prompt,
         check_card_templates,
+        check_control_files,
     ):
         register(check, "agents")
 
@@ -76,6 +78,15 @@ def check_system_prompt(
     fault = find_template_fault()
     hint = "Fix the file in the folder templates of ORACLE_DATA_DIR, or remove it."
     return [Error(f"{TEMPLATE_NAME} {fault}.", hint=hint, id="agents.E004")] if fault else []
+
+
+def check_control_files(
+    app_configs: Sequence[AppConfig] | None, **kwargs: Any
+) -> list[CheckMessage]:
+    from agents.runtime import find_file_problems
+
+    hint = "Fix the file in ORACLE_DATA_DIR, or remove it; runs do without it meanwhile."
+    return [Warning(str(each), hint=hint, id="agents.W006") for each in find_file_problems()]
 
 
 def check_card_templates(

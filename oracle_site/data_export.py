@@ -36,6 +36,10 @@ def iter_document(user: User) -> Iterator[str]:
     yield from _iter_conversations(user)
     yield from _iter_list("runs", map(dump_json, data_export.iter_runs(user)))
     yield from _iter_list("entries", map(dump_json, data_export.iter_entries(user)))
+    yield from _iter_list("rules", map(dump_json, data_export.iter_rules(user)))
+    yield from _iter_list("switches", map(dump_json, data_export.iter_switches(user)))
+    yield from _iter_list("rule_states", map(dump_json, data_export.iter_rule_states(user)))
+    yield from _iter_list("reminders", map(dump_json, data_export.iter_reminders(user)))
     yield "\n}\n"
 
 

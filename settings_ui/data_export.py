@@ -5,8 +5,20 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db.models import Q
 
-from agents.models import ApiToken, Appearance, ModelSettings, SettingChange, ThreadEntry
+from agents.models import (
+    ApiToken,
+    Appearance,
+    ControlSwitch,
+    ModelSettings,
+    NotificationSettings,
+    Reminder,
+    RuleState,
+    SettingChange,
+    StoredRule,
+    ThreadEntry,
+)
 from agents.models.settings import UserAgentConfig, UserSettings
 from agents.projects.queries import projects_for, runs_for
 from agents.run_serializer import ENDING_FIELDS, TIME_FIELDS, TOKEN_FIELDS, serialize_run
@@ -17,6 +29,7 @@ SETTINGS_CLASSES: dict[str, type[UserSettings]] = {
     "agent": UserAgentConfig,
     "models": ModelSettings,
     "appearance": Appearance,
+    "notifications": NotificationSettings,
 }
 RUN_FIELDS = (
     "id", "conversation", "continued_from", "question", "answer", "explanation",
@@ -89,6 +102,47 @@ def iter_entries(user: User) -> Iterator[dict[str, Any]]:
     for batch in _iter_batches(list(own.values_list("pk", flat=True))):
         rows = own.filter(pk__in=batch).select_related("thread__project")
         yield from map(_serialize_entry, rows)
+
+
+def iter_rules(user: User) -> Iterator[dict[str, Any]]:
+    """Yield the rules that they wrote for their own runs."""
+    for row in StoredRule.objects.filter(user=user).order_by("pk"):
+        yield {
+            "name": row.name,
+            "mode": row.mode,
+            "text": row.text,
+            "changed_at": format_timestamp(row.changed_at),
+        }
+
+
+def iter_switches(user: User) -> Iterator[dict[str, Any]]:
+    for row in ControlSwitch.objects.filter(user=user).order_by("pk"):
+        yield {"kind": row.kind, "name": row.name, "mode": row.mode}
+
+
+def iter_rule_states(user: User) -> Iterator[dict[str, Any]]:
+    """Yield what rules remember of their runs."""
+    here = projects_for(user).values("pk")
+    own = RuleState.objects.filter(user=user, project__in=here).select_related("project")
+    for row in own.order_by("pk"):
+        yield {"project": row.project.name, "rule": row.rule, "key": row.key, "value": row.value}
+
+
+def iter_reminders(user: User) -> Iterator[dict[str, Any]]:
+    """Yield what runs kept for later ones, also what has been used."""
+    here = Q(project=None) | Q(project__in=projects_for(user).values("pk"))
+    own = Reminder.objects.filter(here, user=user).select_related("project")
+    for row in own.order_by("pk"):
+        yield {
+            "project": row.project.name if row.project else None,
+            "conversation": str(row.conversation_key) if row.conversation_key else None,
+            "text": row.text,
+            "category": row.category,
+            "priority": row.priority,
+            "kept_at": format_timestamp(row.kept_at),
+            "expires_at": format_timestamp(row.expires_at),
+            "used_at": format_timestamp(row.used_at),
+        }
 
 
 def _serialize_entry(row: ThreadEntry) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from django.dispatch import Signal
 from agents.audit.log import log_actions, log_details
 from agents.audit.signing import ERASABLE_TEXTS
 from agents.models.audit import AuditEntry
+from agents.models.control import Reminder
 from agents.models.runs import AgentRun, RunEvent
 
 BATCH_SIZE = 200
@@ -36,6 +37,7 @@ def erase(run_ids: Iterable[UUID], *, why: str, by: User | None = None) -> int:
             log_actions(AuditEntry.Verb.ERASE, found, by=by, why=why)
             RunEvent.objects.filter(run_id__in=found).exclude(content="").update(content="")
             AgentRun.objects.filter(pk__in=found).update(**dict.fromkeys(ERASABLE_TEXTS, ""))
+            Reminder.objects.filter(source_run_id__in=found).delete()  # their words are from there
             content_erased.send(sender=AgentRun, runs=found)
         count += len(found)
     return count

@@ -6,6 +6,15 @@ Bounds, defaults and help texts come from `agents.core.config`; the database hol
 from agents.models.api_tokens import ApiToken
 from agents.models.audit import AuditEntry
 from agents.models.code import CodeCheckout, CodeFile, CodeSymbol
+from agents.models.control import (
+    ControlMode,
+    ControlSwitch,
+    NotificationSettings,
+    Reminder,
+    RuleState,
+    StoredRule,
+    StoredSubscriber,
+)
 from agents.models.librarian import LibrarianSummary
 from agents.models.projects import Departure, Invitation, Membership, Project, SiteSettings
 from agents.models.runs import AgentRun, RunEvent, RunTool
@@ -31,6 +40,8 @@ __all__ = [
     "CodeCheckout",
     "CodeFile",
     "CodeSymbol",
+    "ControlMode",
+    "ControlSwitch",
     "Departure",
     "FolderImport",
     "Invitation",
@@ -42,13 +53,18 @@ __all__ = [
     "NoteLink",
     "NoteTag",
     "NoteVersion",
+    "NotificationSettings",
     "Project",
+    "Reminder",
+    "RuleState",
     "RunEvent",
     "RunTool",
     "SearchDocument",
     "SearchSection",
     "SettingChange",
     "SiteSettings",
+    "StoredRule",
+    "StoredSubscriber",
     "Thread",
     "ThreadEntry",
     "UserAgentConfig",

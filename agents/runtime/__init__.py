@@ -3,8 +3,19 @@
 Closing a tab, a socket or a reader does not end a run. Begin with `runtime.py`; `requests` is what
 a run is started with, `admission` creates its row, `factory` chooses its model and tools,
 `run_task` drives it, `endings` and `recovery` close it, `current` has the runtime of this process.
+`control` loads the rules and subscribers that it is held to, `site_files` those of the operator.
 """
 
+from agents.runtime.control import (
+    RuleEntry,
+    SubscriberEntry,
+    find_file_problems,
+    list_rules,
+    list_subscribers,
+    load_control,
+    parse_rule,
+    parse_subscriber,
+)
 from agents.runtime.current import apply_access_change, get_runtime, open_runtime
 from agents.runtime.factory import SiteRunFactory
 from agents.runtime.minimum_tokens import MinimumTokens, minimum_tokens_for
@@ -18,23 +29,33 @@ from agents.runtime.requests import (
     TooManyRuns,
 )
 from agents.runtime.runtime import Runtime
+from agents.runtime.site_files import FileProblem
 from agents.runtime.system_prompt import TEMPLATE_NAME, find_template_fault
 
 __all__ = [
     "TEMPLATE_NAME",
     "Attach",
     "ConversationBusy",
+    "FileProblem",
     "MinimumTokens",
     "ProjectClosed",
+    "RuleEntry",
     "RunFactory",
     "RunRefused",
     "RunRequest",
     "Runtime",
     "SiteRunFactory",
+    "SubscriberEntry",
     "TooManyRuns",
     "apply_access_change",
+    "find_file_problems",
     "find_template_fault",
     "get_runtime",
+    "list_rules",
+    "list_subscribers",
+    "load_control",
     "minimum_tokens_for",
     "open_runtime",
+    "parse_rule",
+    "parse_subscriber",
 ]

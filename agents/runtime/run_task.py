@@ -10,9 +10,8 @@ from agents.core.cancellation import Cancellation
 from agents.core.chunks import Done, OracleStreamChunk
 from agents.core.control.observers import ObservedRun, build_observation, list_observers
 from agents.core.decisions import TreeGuard
-from agents.core.loop import ConversationInput, run
+from agents.core.loop import PLAIN, Control, ConversationInput, run
 from agents.core.messages import Message
-from agents.core.notify.shipped import SHIPPED
 from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.run_record import RunRecord
 from agents.core.state import AgentState
@@ -33,6 +32,7 @@ class RunInputs:
     tools: ToolRunner
     system_prompt: str
     history: list[Message]
+    control: Control = PLAIN
 
 
 @dataclass(eq=False)
@@ -96,7 +96,7 @@ class RunTask:
             tools=setting.tools,
             clock=self.clock,
             cancellation=self.cancellation,
-            subscribers=SHIPPED,
+            control=setting.control,
         )
 
     def _store(self, writer: Writer, chunk: OracleStreamChunk) -> None:

@@ -33,6 +33,7 @@ from agents.ledger import (
 )
 from agents.models import AgentRun
 from agents.runtime.admission import create_run
+from agents.runtime.control import load_control
 from agents.runtime.recovery import process_owner_id, sweep
 from agents.runtime.requests import Attach, RunFactory, RunRefused, RunRequest
 from agents.runtime.run_task import RunInputs, RunTask
@@ -177,9 +178,9 @@ class Runtime:
             replayed = (*replayed, request.continued_from)
         tools = self._factory.tools(request, model, row.pk)
         system = self._factory.system_prompt(request)
-        return row, RunInputs(
-            request, guard, model, tools, system, context_messages.build_messages(replayed)
-        )
+        messages = context_messages.build_messages(replayed)
+        control = load_control(request.user, request.project, request.conversation_key)
+        return row, RunInputs(request, guard, model, tools, system, messages, control)
 
     async def cancel(self, run_id: UUID, note: str = "") -> bool:
         """Ask for a run to be stopped, whichever process has it. False if it has ended.

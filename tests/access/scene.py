@@ -47,8 +47,9 @@ NAMES = {HARBOUR: "nmharbour", QUARRY: "nmquarry"}
 PLACES = ("owner", "member", "reader")
 PEOPLE = (*PLACES, "former", "outsider")
 OWN_TABLES = {
-    "agents.ApiToken", "agents.Appearance", "agents.AuditEntry", "agents.Departure",
-    "agents.ModelSettings", "agents.SettingChange", "agents.SiteSettings",
+    "agents.ApiToken", "agents.Appearance", "agents.AuditEntry", "agents.ControlSwitch",
+    "agents.Departure", "agents.ModelSettings", "agents.NotificationSettings",
+    "agents.SettingChange", "agents.SiteSettings", "agents.StoredSubscriber",
     "agents.UserAgentConfig", "chat.SignInCount", "chat.TrialWrite",
 }  # fmt: skip
 """Rows of persons and of the site, not of a project."""

@@ -8,10 +8,10 @@ from textwrap import dedent
 from typing import Any, Protocol
 
 import pytest
-from django.core.checks import run_checks
+from django.core.checks import ERROR, run_checks
 from pytest_django import Settings
 
-from agents.checks import find_fault
+from agents.checks import check_control_files, find_fault
 from agents.core.config import AgentConfig
 from agents.core.decisions.protocol import TREES
 from agents.core.registry import RegistrationError
@@ -200,3 +200,18 @@ def test_bad_trees_are_named_with_what_is_wrong_and_without_a_traceback(
     assert "lacks should_continue, on_turn_start, on_tool_result" in done.stderr
     assert "HINT:" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_broken_file_of_the_operators_is_told_with_its_place(
+    tmp_path: Path, settings: Settings
+) -> None:
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "stop.toml").write_text('[rule]\nid = "stop"\ntriger = "on_turn_end"\n')
+    (tmp_path / "subscribers").mkdir()
+    (tmp_path / "subscribers" / "ends.toml").write_text("[subscriber\n")
+    found = check_control_files(None)
+    told = [message.msg for message in found]
+    assert any(text.startswith("rules/stop.toml:3:1: ") for text in told)
+    assert any(text.startswith("subscribers/ends.toml:1:") for text in told)
+    assert not any(message.is_serious(ERROR) for message in found), "the site starts all the same"

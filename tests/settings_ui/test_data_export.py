@@ -7,9 +7,19 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import AsyncClient
+from django.utils import timezone
 
 from agents.endpoints.encryption import encrypt
-from agents.models import ApiToken, Membership, ModelSettings, SettingChange
+from agents.models import (
+    ApiToken,
+    ControlSwitch,
+    Membership,
+    ModelSettings,
+    Reminder,
+    RuleState,
+    SettingChange,
+    StoredRule,
+)
 from agents.settings_service import update_limits
 from agents.vault.author import Author
 from agents.vault.threads import NewEntry, push_entry, withdraw_entries
@@ -19,6 +29,10 @@ from settings_ui import data_export
 from tests.agents.models.factories import run_of
 from tests.chat.factories import Talk, grown
 
+EMPTY_LISTS = (
+    "changes", "tokens", "conversations", "runs", "entries",
+    "rules", "switches", "rule_states", "reminders",
+)  # fmt: skip
 SECRET = "sk-very-secret-0123"
 
 
@@ -70,7 +84,7 @@ def test_others_are_not_in_it() -> None:
 @pytest.mark.django_db
 def test_somebody_without_anything_gets_a_proper_file() -> None:
     found = json.loads("".join(iter_document(User.objects.create_user("new"))))
-    for name in ("changes", "tokens", "conversations", "runs", "entries"):
+    for name in EMPTY_LISTS:
         assert found[name] == []
 
 
@@ -108,3 +122,26 @@ def test_a_deleted_conversation_is_left_out() -> None:
 def test_nothing_that_a_form_may_not_change_is_taken_for_a_setting() -> None:
     about = data_export.serialize_profile(User.objects.create_user("ada"))
     assert {"sealed_key", "key_hint"} & set(about["settings"]["models"]) == set()
+
+
+@pytest.mark.django_db
+def test_own_rules_switches_and_what_was_kept_are_in_it_and_nobody_elses() -> None:
+    talk, other = Talk("Why?"), User.objects.create_user("eve")
+    for user in (talk.user, other):
+        name = user.username
+        StoredRule.objects.create(level="own", user=user, name=f"{name}-rule", text="[rule]")
+        ControlSwitch.objects.create(user=user, kind="rule", name=f"{name}-switch", mode="off")
+        RuleState.objects.create(
+            user=user, project=talk.project, rule="own:x", key=f"{name}-key", value=[1]
+        )
+        Reminder.objects.create(
+            user=user, project=talk.project, text=f"{name}-words", expires_at=timezone.now()
+        )
+    text = "".join(iter_document(talk.user))
+    found, name = json.loads(text), talk.user.username
+    assert [each["name"] for each in found["rules"]] == [f"{name}-rule"]
+    assert [each["name"] for each in found["switches"]] == [f"{name}-switch"]
+    assert [each["key"] for each in found["rule_states"]] == [f"{name}-key"]
+    assert [each["text"] for each in found["reminders"]] == [f"{name}-words"]
+    assert "eve-" not in text
+    assert found["settings"]["notifications"] == {"keeps_reminders": False}

@@ -30,7 +30,7 @@ from agents.core.config import LIMITS, AgentConfig
 from agents.core.control.observers import Observer
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.decisions.trees.quick import QuickTree
-from agents.core.loop import ConversationInput, run
+from agents.core.loop import Control, ConversationInput, run
 from agents.core.messages import TokenUsage, ToolCall, ToolOutcome, ToolSchema
 from agents.core.notify import Subscriber
 from agents.core.ports import ToolContext, ToolRunner
@@ -366,6 +366,7 @@ async def play(
     kept: list[OracleStreamChunk] | None = None,
     observer: Observer | None = None,
     subscribers: Sequence[Subscriber] = (),
+    control: Control | None = None,
 ) -> Verdict:
     """Play a scenario and judge it. Whoever wants the chunks gives a list to keep them in."""
     scenario = Scenario.of(seed)
@@ -397,7 +398,7 @@ async def play(
                     clock=clock,
                     cancellation=cancellation,
                     observer=observer,
-                    subscribers=subscribers,
+                    control=control or Control(subscribers=tuple(subscribers)),
                 ):
                     chunks.append(chunk)
                     if scenario.reader_pauses:

@@ -3,10 +3,12 @@
 `run` decides at each checkpoint (`decisions.checkpoint`), begins a turn (`turn`), which asks the
 model (`model_call`), plans what it called (`tool_plan`) and runs it (`tool_calls`), and folds the
 turn into the state. `context` is the run's working memory, `inbox` where it waits, `prompt` what
-the model reads, `explanation` what stands under an answer that a limit cut.
+the model reads, `explanation` what stands under an answer that a limit cut, `control` what people
+have switched on for the run.
 """
 
 from agents.core.loop.context import GRACE_SECONDS, MinimumBudgets, minimum_budgets
+from agents.core.loop.control import PLAIN, Control, KeptReminder
 from agents.core.loop.prompt import MAX_NOTES_LISTED, MAX_THREADS_LISTED, bound_names
 from agents.core.loop.run import ConversationInput, run
 from agents.core.loop.tool_plan import PlannedCall, assistant_message
@@ -15,7 +17,10 @@ __all__ = [
     "GRACE_SECONDS",
     "MAX_NOTES_LISTED",
     "MAX_THREADS_LISTED",
+    "PLAIN",
+    "Control",
     "ConversationInput",
+    "KeptReminder",
     "MinimumBudgets",
     "PlannedCall",
     "assistant_message",

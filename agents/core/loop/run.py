@@ -20,11 +20,12 @@ from agents.core.decisions.guard import TreeGuard
 from agents.core.decisions.notices import attribute_to_tree, limit_notice
 from agents.core.decisions.protocol import DecisionTree
 from agents.core.loop.context import GRACE_SECONDS, WRAP_UP_NOTE_CHARS, RunContext
+from agents.core.loop.control import PLAIN, Control
 from agents.core.loop.explanation import build_explanation
 from agents.core.loop.prompt import Prompt
 from agents.core.loop.turn import TurnInProgress, abort_turn, begin_turn, run_turn
 from agents.core.messages import Message, ModelError
-from agents.core.notify import NotificationBus, Subscriber
+from agents.core.notify import NotificationBus
 from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.reasons import INSIDE_LIMIT, REASONS, Outcome
 from agents.core.state import AgentState, Notice
@@ -65,20 +66,20 @@ async def run(
     deadline: float | None = None,
     grace: float = GRACE_SECONDS,
     observer: Observer | None = None,
-    subscribers: Sequence[Subscriber] = (),
+    control: Control = PLAIN,
 ) -> AsyncGenerator[OracleStreamChunk, None]:
     """Yield a run's chunks, the last of them `done`.
 
     `deadline` (monotonic) and `state.token_limit` can only shorten what the configuration allows:
     they are a subagent's share. A tree that is guarded already is used as it is. `grace` is how
     long a cancelled tool is waited for. `observer` is handed every event, before its chunk;
-    `subscribers` speak besides those of the loop's own notices.
+    `control` has the subscribers that speak besides the loop's own notices, and the rules.
     """
     guard = tree if isinstance(tree, TreeGuard) else TreeGuard(tree, state.config)
     ctx = RunContext(
         state, guard, model, tools, clock, cancellation or Cancellation(), deadline, grace
     )
-    ctx.bus = NotificationBus(subscribers)
+    ctx.bus = NotificationBus(control.subscribers)
     loop = _Loop(ctx, conversation)
     own = [] if ctx.bus.is_idle else [("notifications", ctx.take_event)]
     observe = build_observation([*own, *name_observer(observer)], conversation.context_id or "")

@@ -84,6 +84,7 @@ _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _OWN_EVENT = re.compile(r"x(\.[a-z][a-z0-9_]*)+")
 _CONTENT = re.compile(r"\b(size|error|arguments|sources|action|path)\b")
 """Names of what erasure takes."""
+_NOTES = re.compile(r"\bnote_count\b")
 
 
 def read_rule(text: str, tools: Collection[str] | None = None) -> Rule:
@@ -133,7 +134,8 @@ class _RuleReader:
             mode=about["mode"],
             condition=condition,
             actions=tuple(action for action in actions if action is not None),
-            reads_content=self._reads_content(),
+            reads_content=self._names_any(_CONTENT),
+            reads_notes=self._names_any(_NOTES),
         )
 
     # -- what it listens to -----------------------------------------------------------------------
@@ -242,9 +244,9 @@ class _RuleReader:
             self._document.refuse((*path, "type"), text)
         return self._build(AskAgain, path)
 
-    def _reads_content(self) -> bool:
+    def _names_any(self, names: re.Pattern[str]) -> bool:
         values = self._document.values
         texts = [values["condition"]["expression"] or ""]
         for action in values["action"]:
             texts += [action["expression"] or "", action["message"] or ""]
-        return any(map(_CONTENT.search, texts))
+        return any(map(names.search, texts))

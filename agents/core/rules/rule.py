@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from agents.core.control import Expression
 from agents.core.control.condition import Condition
@@ -12,6 +12,8 @@ from agents.core.control.template import Template
 MAX_VALUE_LENGTH = 2_048
 """Of a value that a rule remembers or tells, as JSON."""
 RuleMode = Literal["on", "off", "shadow"]
+RuleLevel = Literal["shipped", "site", "project", "own"]
+LEVELS: tuple[RuleLevel, ...] = get_args(RuleLevel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +96,17 @@ class Rule:
     mode: RuleMode = "on"
     condition: Condition | None = None
     actions: tuple[RuleAction, ...]
+    level: RuleLevel = "shipped"
+    """Who wrote it, and for whom: its text does not say."""
     reads_content: bool = False
     """Whether it looks at what erasure takes: texts, arguments, sizes, sources."""
+    reads_notes: bool = False
+    """Whether it looks at how many notes the project has."""
+
+    @property
+    def key(self) -> str:
+        """Tell it from rules of other levels with the same id."""
+        return f"{self.level}:{self.id}"
 
 
 def encode_value(value: Any) -> str:

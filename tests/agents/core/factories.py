@@ -20,7 +20,7 @@ from agents.core.config import AgentConfig
 from agents.core.control.observers import Observer
 from agents.core.decisions.protocol import DecisionTree
 from agents.core.decisions.trees.default import DefaultDecisionTree
-from agents.core.loop import ConversationInput, run
+from agents.core.loop import Control, ConversationInput, run
 from agents.core.messages import Message, ModelRequest
 from agents.core.notify import Subscriber
 from agents.core.ports import ChatModel, ToolRunner
@@ -64,6 +64,7 @@ async def play(
     deadline: float | None = None,
     observer: Observer | None = None,
     subscribers: Sequence[Subscriber] = (),
+    control: Control | None = None,
 ) -> list[OracleStreamChunk]:
     """Every chunk of one run. Its last one is the only `done`."""
     state = state or fresh(config)
@@ -81,7 +82,7 @@ async def play(
             cancellation=cancellation,
             deadline=deadline,
             observer=observer,
-            subscribers=subscribers,
+            control=control or Control(subscribers=tuple(subscribers)),
         )
     ]
     assert [chunk for chunk in chunks if isinstance(chunk, Done)] == chunks[-1:]

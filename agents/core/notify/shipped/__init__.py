@@ -1,6 +1,7 @@
 """The subscribers that come with Oracle: one file each. The core ones cannot be switched off."""
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 
 from agents.core.control.kinds import NUMBER, TEXT, ValueKind
@@ -33,9 +34,13 @@ LOOP_SUBSCRIBERS = (
 OTHER_SUBSCRIBERS = ("tool-failures", "subagent-failed", "source-stale")
 
 
+@cache
+def read_shipped_text(name: str) -> str:
+    return resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
+
+
 def _load(name: str, fields: Mapping[str, ValueKind] | None = None) -> Subscriber:
-    text = resources.files(__package__).joinpath(f"{name}.toml").read_text("utf-8")
-    return read_subscriber(text, may_be_core=True, fields=fields)
+    return read_subscriber(read_shipped_text(name), may_be_core=True, fields=fields)
 
 
 LOOP: Mapping[str, Subscriber] = {name: _load(name, LOOP_FIELDS) for name in LOOP_SUBSCRIBERS}

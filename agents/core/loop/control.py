@@ -1,0 +1,43 @@
+"""What a run is held to and what is said of it, as it was when the run began."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.core.notify import Subscriber
+from agents.core.rules.rule import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReminder:
+    """Words that an earlier run has kept for this one."""
+
+    id: int
+    text: str
+    category: str = ""
+    priority: str = "normal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """Subscribers and rules of one run, with what they know from runs before.
+
+    Nothing in it changes while the run goes on, whatever is edited meanwhile.
+    """
+
+    subscribers: tuple[Subscriber, ...] = ()
+    """Those that speak besides the loop's own notices, which nothing switches off."""
+    rules: tuple[Rule, ...] = ()
+    states: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What rules remember from earlier runs, by their keys."""
+    reminders: tuple[KeptReminder, ...] = ()
+    keeps_reminders: bool = False
+    """Whether the run may keep words for a later one."""
+    note_count: int = 0
+    """Of the project, if a rule asks for it."""
+    digest: str = ""
+    """Of all texts and modes: two runs with the same one were held to the same."""
+
+
+PLAIN = Control()
+"""The loop's own notices, and nothing else."""

@@ -1,0 +1,227 @@
+"""What a run is held to: subscribers, rules of all levels, switches, and what is remembered.
+
+One loader for runs and pages. Rows are read for every run, so that several hosts agree; texts are
+parsed once.
+"""
+
+import hashlib
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, cast
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import Case, IntegerField, Q, Value, When
+from django.utils import timezone
+
+from agents.core.control.toml import InvalidToml
+from agents.core.loop import Control, KeptReminder
+from agents.core.notify import Subscriber, read_subscriber
+from agents.core.notify.shipped import LOOP, SHIPPED, read_shipped_text
+from agents.core.rules.reader import read_rule
+from agents.core.rules.rule import Rule, RuleLevel, RuleMode
+from agents.core.rules.shipped import read_shipped_texts
+from agents.models import (
+    ControlSwitch,
+    Note,
+    NotificationSettings,
+    Project,
+    Reminder,
+    RuleState,
+    StoredRule,
+    StoredSubscriber,
+)
+from agents.runtime.site_files import FileProblem, SiteFolder
+
+logger = logging.getLogger(__name__)
+MAX_REMINDERS = 5
+"""That a run is told."""
+RULE_FILES = SiteFolder("rules", read_rule)
+SUBSCRIBER_FILES = SiteFolder("subscribers", read_subscriber)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleEntry:
+    """A rule with the mode that is in force for somebody, and where it comes from."""
+
+    rule: Rule
+    text: str
+    file: str = ""
+    """If it is a file of the operator's; pages only show it."""
+    row: StoredRule | None = None
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether those whose runs it holds for cannot switch it off."""
+        return self.rule.level in ("site", "project")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscriberEntry:
+    """A subscriber, whether it speaks in somebody's runs, and where it comes from."""
+
+    subscriber: Subscriber
+    text: str
+    is_on: bool = True
+    file: str = ""
+    row: StoredSubscriber | None = None
+
+    @property
+    def is_locked(self) -> bool:
+        return self.subscriber.core
+
+
+def load_control(user: User, project: Project, conversation_key: UUID | None = None) -> Control:
+    """Return what a run that begins now is held to."""
+    rules, subscribers = list_rules(user, project), list_subscribers(user)
+    rules = [entry for entry in rules if entry.rule.mode != "off"]
+    subscribers = [
+        entry for entry in subscribers if entry.is_on and not entry.subscriber.is_said_by_loop
+    ]
+    keeps = NotificationSettings.objects.filter(user=user, keeps_reminders=True).exists()
+    return Control(
+        subscribers=tuple(entry.subscriber for entry in subscribers),
+        rules=tuple(entry.rule for entry in rules),
+        states=_load_states(user, project, {entry.rule.key for entry in rules}),
+        reminders=tuple(_list_reminders(user, project, conversation_key)) if keeps else (),
+        keeps_reminders=keeps,
+        note_count=_count_notes(project) if any(each.rule.reads_notes for each in rules) else 0,
+        digest=_build_digest(rules, subscribers),
+    )
+
+
+# -- rules ----------------------------------------------------------------------------------------
+
+
+def list_rules(user: User, project: Project | None) -> list[RuleEntry]:
+    """Return the rules that hold for somebody's runs in a project, also those that are off."""
+    switches = _load_switches(user, ControlSwitch.Kind.RULE)
+    found = {}
+    for entry in _iter_rules(user, project):
+        if entry.rule.key in found:
+            logger.warning("there are two rules %s; the first one holds", entry.rule.key)
+            continue
+        mode = switches.get(entry.rule.id) if entry.rule.level == "shipped" else None
+        found[entry.rule.key] = _with_mode(entry, mode) if mode else entry
+    return list(found.values())
+
+
+def _iter_rules(user: User, project: Project | None) -> Iterator[RuleEntry]:
+    for text in read_shipped_texts():
+        yield RuleEntry(rule=parse_rule(text), text=text)
+    for file in RULE_FILES.load():
+        rule = replace(file.value, level="site")
+        yield RuleEntry(rule=rule, text=file.text, file=file.path)
+    holds = Q(level="site") | Q(level="own", user=user)
+    if project is not None:
+        holds |= Q(level="project", project=project)
+    for row in StoredRule.objects.filter(holds).select_related("changed_by"):
+        try:
+            rule = parse_rule(row.text)
+        except InvalidToml as error:  # an earlier version of Oracle took it
+            logger.warning("the %s rule %s is left out: %s", row.level, row.name, error)
+            continue
+        level, mode = cast(RuleLevel, row.level), cast(RuleMode, row.mode)
+        yield RuleEntry(rule=replace(rule, level=level, mode=mode), text=row.text, row=row)
+
+
+def _with_mode(entry: RuleEntry, mode: str) -> RuleEntry:
+    return replace(entry, rule=replace(entry.rule, mode=cast(RuleMode, mode)))
+
+
+@lru_cache(maxsize=2_048)
+def parse_rule(text: str) -> Rule:
+    """Read a rule, or raise InvalidToml. What was read once is kept."""
+    return read_rule(text)
+
+
+# -- subscribers ----------------------------------------------------------------------------------
+
+
+def list_subscribers(user: User | None) -> list[SubscriberEntry]:
+    """Return all subscribers, as they are switched for somebody."""
+    switches = _load_switches(user, ControlSwitch.Kind.SUBSCRIBER) if user else {}
+    found: dict[str, SubscriberEntry] = {}
+    for entry in _iter_subscribers():
+        name = entry.subscriber.id
+        if name in found:
+            logger.warning("there are two subscribers %s; the first one speaks", name)
+        elif name in switches and not entry.is_locked:
+            found[name] = replace(entry, is_on=switches[name] == "on" and entry.is_on)
+        else:
+            found[name] = entry
+    return list(found.values())
+
+
+def _iter_subscribers() -> Iterator[SubscriberEntry]:
+    for subscriber in (*LOOP.values(), *SHIPPED):
+        yield SubscriberEntry(subscriber=subscriber, text=read_shipped_text(subscriber.id))
+    for file in SUBSCRIBER_FILES.load():
+        yield SubscriberEntry(subscriber=file.value, text=file.text, file=file.path)
+    for row in StoredSubscriber.objects.select_related("changed_by"):
+        try:
+            subscriber = parse_subscriber(row.text)
+        except InvalidToml as error:
+            logger.warning("the subscriber %s is left out: %s", row.name, error)
+            continue
+        yield SubscriberEntry(subscriber=subscriber, text=row.text, is_on=row.is_on, row=row)
+
+
+@lru_cache(maxsize=512)
+def parse_subscriber(text: str) -> Subscriber:
+    """Read a subscriber, or raise InvalidToml. What was read once is kept."""
+    return read_subscriber(text)
+
+
+# -- what is known from before --------------------------------------------------------------------
+
+
+def _load_switches(user: User, kind: str) -> dict[str, str]:
+    found = ControlSwitch.objects.filter(user=user, kind=kind)
+    return dict(found.values_list("name", "mode"))
+
+
+def _load_states(user: User, project: Project, keys: set[str]) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    rows = RuleState.objects.filter(user=user, project=project, rule__in=keys)
+    for rule, key, value in rows.values_list("rule", "key", "value"):
+        found.setdefault(rule, {})[key] = value
+    return found
+
+
+def _list_reminders(
+    user: User, project: Project, conversation_key: UUID | None
+) -> list[KeptReminder]:
+    here = Q(conversation_key=None) | Q(conversation_key=conversation_key)
+    waiting = Reminder.objects.filter(
+        here,
+        Q(project=None) | Q(project=project),
+        user=user,
+        used_by=None,
+        used_at=None,
+        expires_at__gt=timezone.now(),
+    )
+    ranks = [When(priority=name, then=Value(at)) for at, name in enumerate(Reminder.Priority)]
+    rank = Case(*ranks, default=Value(len(ranks)), output_field=IntegerField())
+    rows = waiting.order_by(rank, "kept_at", "pk")[:MAX_REMINDERS]
+    return [KeptReminder(row.pk, row.text, row.category, row.priority) for row in rows]
+
+
+def _count_notes(project: Project) -> int:
+    return Note.objects.filter(project=project, deleted_at__isnull=True).count()
+
+
+def _build_digest(rules: list[RuleEntry], subscribers: list[SubscriberEntry]) -> str:
+    known = hashlib.sha256()
+    for entry in rules:
+        known.update(f"{entry.rule.key} {entry.rule.mode} {entry.text}\0".encode())
+    for one in subscribers:
+        known.update(f"{one.subscriber.id} {one.text}\0".encode())
+    return known.hexdigest()[:16]
+
+
+def find_file_problems() -> list[FileProblem]:
+    """Return what is wrong with the operator's files, each with its place."""
+    return [*RULE_FILES.find_problems(), *SUBSCRIBER_FILES.find_problems()]
