@@ -13,6 +13,7 @@ from typing import Any
 from django.apps import AppConfig
 from django.utils.module_loading import module_has_submodule
 
+from agents.core.behaviours.words import WORDS
 from agents.core.control.observers import OBSERVERS
 from agents.core.decisions.protocol import TREES
 from agents.core.reasons import REASONS
@@ -62,6 +63,13 @@ EXTENSION_POINTS = (
         "Who hears what happens: a function with `@observer(name)`, handed the events of all runs.",
         OBSERVERS,
         "agents.core.control.observers",
+    ),
+    ExtensionPoint(
+        "behaviour_words",
+        "What behaviours may name: functions with `@action(name)` and `@condition(name)`, classes "
+        "with `@decorator(name)`.",
+        WORDS,
+        "agents.core.behaviours.builtin",
     ),
 )
 

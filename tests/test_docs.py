@@ -5,6 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from agents.core.behaviours import sexp
+from agents.core.behaviours.blackboard import KIND_NAMES, MAX_BOARD_BYTES, MAX_VALUE_BYTES
+from agents.core.behaviours.reader import MAX_KEYS, TREE_KEYWORDS
+from agents.core.behaviours.shipped import BEHAVIOUR_NAMES, load_shipped_texts
+from agents.core.behaviours.signatures import MAX_NODES, NODE_KINDS
+from agents.core.behaviours.values import FACTS, READS
+from agents.core.behaviours.words import WORDS
 from agents.core.chunks import OracleStreamChunk
 from agents.core.config import LIMITS
 from agents.core.control.events import EVENT_TYPES
@@ -141,6 +148,62 @@ def test_the_bounds_of_rules_are_documented() -> None:
         engine.MAX_FAILURES,
     ]
     assert re.findall(r"\d[\d,]*", page) == [f"{bound:,}" for bound in bounds]
+
+
+def test_every_node_keyword_and_word_of_behaviours_is_documented() -> None:
+    page = (DOCS / "behaviours.md").read_text()
+    nodes, keywords, words, shipped = (
+        page.split(f"\n## {title}\n")[1].split("\n## ")[0]
+        for title in ("Nodes", "Keywords", "Words", "Shipped behaviours")
+    )
+    assert [(row[0], row[2]) for row in read_rows(nodes, 3)] == [
+        (f"`{name}`", kind.about) for name, kind in NODE_KINDS.items()
+    ]
+    assert read_rows(keywords, 3) == [
+        (f"`{name}`", f"`:{option}`", about.about)
+        for name, kind in NODE_KINDS.items()
+        for option, about in kind.options.items()
+    ]
+    assert read_rows(words, 4) == [
+        (
+            f"`{word.name}`",
+            word.type,
+            ", ".join(f"`:{one.replace('_', '-')}`" for one in word.parameters),
+            word.about,
+        )
+        for _, word in WORDS
+    ]
+    assert [name for name, _ in read_rows(shipped, 2)] == [f"`{name}`" for name in BEHAVIOUR_NAMES]
+
+
+def test_every_keyword_and_value_of_a_behaviours_file_is_documented() -> None:
+    page = (DOCS / "behaviours.md").read_text()
+    written = page.split("## Writing one")[1].split("### The blackboard")[0]
+    assert [name for name, _ in read_rows(written, 2)] == [f"`:{name}`" for name in TREE_KEYWORDS]
+    values = page.split("### Values")[1].split("### ")[0]
+    assert [read for read in READS if f"`({read} " in values] == list(READS)
+    assert [fact for fact in FACTS if f"`{fact}`" in values] == list(FACTS)
+    board = page.split("### The blackboard")[1].split("### ")[0]
+    assert [kind for kind in KIND_NAMES if f"`{kind}`" in board] == list(KIND_NAMES)
+
+
+def test_the_example_of_a_behaviour_is_the_shipped_one() -> None:
+    example = (DOCS / "behaviours.md").read_text().split("```lisp\n")[1].split("```")[0]
+    assert example == load_shipped_texts()["plan-then-do"]
+
+
+def test_the_bounds_of_behaviours_are_documented() -> None:
+    page = (DOCS / "behaviours.md").read_text().split("## Bounds")[1]
+    bounds = [
+        sexp.MAX_LENGTH,
+        sexp.MAX_DEPTH,
+        MAX_NODES,
+        MAX_KEYS,
+        sexp.MAX_PROBLEMS,
+        MAX_VALUE_BYTES,
+        MAX_BOARD_BYTES,
+    ]
+    assert re.findall(r"\d[\d,]*\d", page) == [f"{bound:,}" for bound in bounds]
 
 
 def test_every_cause_of_an_endpoints_failure_is_documented() -> None:

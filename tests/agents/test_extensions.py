@@ -174,6 +174,13 @@ PACKAGE = {
         def tell(event, run):
             print(f"observed {event.name} of {run.user_id}", file=sys.stderr)
     """,
+    "behaviour_words": """
+        from agents.core.behaviours.words import condition
+
+        @condition("is-loud?")
+        def is_loud(run):
+            return True
+    """,
 }
 
 

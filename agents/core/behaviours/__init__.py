@@ -1,0 +1,21 @@
+"""Behaviours: what a run does next, as data. Pure.
+
+`sexp` reads brackets and words with their places, `reader` makes a behaviour of them and finds all
+mistakes: `nodes` by the `signatures` of their kinds and by their `placement`, the `parts` and
+`options` of each, `values` and `ports`. `words` are the actions, conditions and decorators that
+packages register, `builtin` Oracle's own; `blackboard` is what a behaviour remembers, `drawing`
+shows it, and `shipped` are those that come with Oracle.
+"""
+
+from agents.core.behaviours.behaviour import Behaviour, BehaviourNode
+from agents.core.behaviours.reader import read_behaviour
+from agents.core.behaviours.sexp import InvalidBehaviour
+from agents.core.behaviours.vocabulary import BehaviourVocabulary
+
+__all__ = [
+    "Behaviour",
+    "BehaviourNode",
+    "BehaviourVocabulary",
+    "InvalidBehaviour",
+    "read_behaviour",
+]

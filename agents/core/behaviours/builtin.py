@@ -1,0 +1,132 @@
+"""Oracle's own words: the parts of a turn, and what repeats a node or holds it back."""
+
+from collections.abc import AsyncIterable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from agents.core.behaviours.words import action, condition, decorator
+from agents.core.chunks import OracleStreamChunk
+from agents.core.control.condition import Condition
+
+MAX_TIMES = 20
+MAX_SECONDS = 3_600
+
+
+class TurnParts(Protocol):
+    """The parts of a turn, in their order, and what is known between them."""
+
+    def fill_prompt(self) -> None: ...
+    def has_calls(self) -> bool: ...
+    def plan_calls(self) -> Iterable[OracleStreamChunk]: ...
+    def run_calls(self) -> AsyncIterable[OracleStreamChunk]: ...
+    def deliver_results(self) -> Iterable[OracleStreamChunk]: ...
+    def keep_answer(self) -> None: ...
+    def holds(self, condition: Condition) -> bool: ...
+
+
+# -- actions and conditions -----------------------------------------------------------------------
+
+
+@action("oracle.fill_prompt")
+def fill_prompt(run: TurnParts) -> None:
+    """Put together what the model reads: system prompt, history, question and tools."""
+    run.fill_prompt()
+
+
+@condition("has-tool-calls?")
+def has_tool_calls(run: TurnParts) -> bool:
+    """Hold if the model's answer calls tools."""
+    return run.has_calls()
+
+
+@action("tools.plan")
+def plan_calls(run: TurnParts) -> Iterable[OracleStreamChunk]:
+    """Show the calls of an answer, and refuse those that may not run."""
+    return run.plan_calls()
+
+
+@action("tools.execute")
+def run_calls(run: TurnParts) -> AsyncIterable[OracleStreamChunk]:
+    """Run a call that was planned."""
+    return run.run_calls()
+
+
+@action("tools.hand_over")
+def deliver_results(run: TurnParts) -> Iterable[OracleStreamChunk]:
+    """Put what the calls came to into the conversation."""
+    return run.deliver_results()
+
+
+@action("oracle.keep_answer")
+def keep_answer(run: TurnParts) -> None:
+    """Put the model's words into the conversation."""
+    run.keep_answer()
+
+
+# -- decorators -----------------------------------------------------------------------------------
+
+
+@decorator("budget-check")
+@dataclass(slots=True)
+class BudgetCheck:
+    """Ask before its node whether the run may go on, and fold the turn after it; never succeeds.
+
+    Whatever a behaviour says, a run ends at a checkpoint. So whoever drives it does the work.
+    """
+
+
+@decorator("retry")
+@dataclass(slots=True)
+class Retry:
+    """Visit its node again after a failure, so many times in all."""
+
+    times: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.times <= MAX_TIMES:
+            raise ValueError(f":times is a number from 1 to {MAX_TIMES}")
+
+    def leave(self, run: TurnParts, succeeded: bool) -> bool | None:
+        self.times -= 1
+        return succeeded if succeeded or self.times < 1 else None
+
+
+@decorator("timeout")
+@dataclass(slots=True)
+class Timeout:
+    """Give its node no more than so many seconds, and never more than the run has left."""
+
+    seconds: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.seconds <= MAX_SECONDS:
+            raise ValueError(f":seconds is a number up to {MAX_SECONDS:,}")
+
+
+@decorator("invert")
+@dataclass(slots=True)
+class Invert:
+    """Succeed where its node fails, and fail where it succeeds."""
+
+    def leave(self, run: TurnParts, succeeded: bool) -> bool | None:
+        return not succeeded
+
+
+@decorator("always-succeed")
+@dataclass(slots=True)
+class AlwaysSucceed:
+    """Succeed, whatever its node does."""
+
+    def leave(self, run: TurnParts, succeeded: bool) -> bool | None:
+        return True
+
+
+@decorator("guard")
+@dataclass(slots=True)
+class Guard:
+    """Visit its node only if a condition holds, and else fail."""
+
+    when: Condition
+
+    def enter(self, run: TurnParts) -> bool | None:
+        return None if run.holds(self.when) else False

@@ -1,0 +1,16 @@
+(tree "ask-first"
+  :description "Says what it would change and waits for a yes before it writes."
+  :blackboard-schema {:changes ""}
+
+  (sequence
+    (repeater :until-success :max-iterations 6
+      (turn :interim "Changes" :tools :reading :into :changes
+            :say "Look first. Then list the changes you would make, one a line, or write: none."))
+    (selector
+      (sequence
+        (condition "lower(text(changes)) == \"none\"")
+        (turn :tools :none :say "Nothing needs to change. Answer."))
+      (sequence
+        (approve "May I do this?\n{changes}")
+        (repeater :until-success
+          (turn :say "The user agreed to your list. Do that and nothing else, then say what you did."))))))
