@@ -10,6 +10,10 @@ from django.contrib.auth.models import User
 from tests.support.reader_questions import ask_reader, judge, open_vaults, read_questions, score
 
 
+REPORTED = "newcomer"
+"""Questions asked once and reported as they came out: no bound holds for them."""
+
+
 @sync_to_async
 def make_projects(place: Path) -> dict[str, UUID]:
     return open_vaults(place, User.objects.create_user("ada").pk)
@@ -19,7 +23,7 @@ def make_projects(place: Path) -> dict[str, UUID]:
 @pytest.mark.django_db(transaction=True)
 async def test_the_reader_answers_well_and_invents_little(tmp_path: Path) -> None:
     projects = await make_projects(tmp_path)
-    asked = [question for question in read_questions() if question.vault in projects]
+    asked = [q for q in read_questions() if q.vault in projects and q.half != REPORTED]
     found = score([judge(q, await ask_reader(projects[q.vault], q)) for q in asked])
     assert found.right >= 0.85
     assert found.wrong <= 0.05
@@ -30,4 +34,5 @@ def test_the_questions_are_enough_of_each_sort() -> None:
     questions = read_questions()
     assert len(questions) >= 60
     assert sum(question.absent for question in questions) >= 12
-    assert {question.half for question in questions} == {"tuning", "held-out", "fresh", "unseen"}
+    halves = {question.half for question in questions}
+    assert halves == {"tuning", "held-out", "fresh", "unseen", REPORTED}
