@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from agents.core.answer_sources import AnswerSources
-from agents.core.chunks import Content, SystemMessage, Turn, kinds_read_by
+from agents.core.chunks import Content, SystemMessage, kinds_read_by
 from agents.core.run_record import RunRecord
 from agents.ledger import load_chunks_of_runs
 from agents.models import AgentRun
@@ -13,8 +13,10 @@ from chat.models import Exchange
 from chat.rendering.limit_notices import drop_replaced
 
 BATCH_SIZE = 20
+_CLOSING_NOTICES = ("limit_reached", "cancelled")
+"""Notices that are told last, after the answer."""
 _ACTIVE_KINDS = kinds_read_by("export")
-_EVENT_KINDS = tuple(kind for kind in _ACTIVE_KINDS if kind not in (Turn.type, Content.type))
+_EVENT_KINDS = tuple(kind for kind in _ACTIVE_KINDS if kind != Content.type)
 """Of a run that has ended, the answer is on its row."""
 
 
@@ -33,6 +35,12 @@ class ExportedExchange:
     @property
     def notices(self) -> list[SystemMessage]:
         return drop_replaced(self.record.notices)
+
+    def is_closing(self, notice: SystemMessage) -> bool:
+        """Return whether it belongs behind the answer: by its kind, or told after the last turn."""
+        turns = self.record.turns
+        late = bool(turns) and notice.seq > turns[-1].seq
+        return late or notice.system_type in _CLOSING_NOTICES
 
     @property
     def answer(self) -> str:

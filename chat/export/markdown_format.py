@@ -18,9 +18,6 @@ from chat.export.markdown_escape import (
 )
 from chat.models import Conversation
 
-_FINAL_NOTICES = ("limit_reached", "cancelled")
-"""Notices that are told last, after the answer."""
-
 
 def markdown_document(conversation: Conversation) -> Iterator[str]:
     """Yield pieces of the document, one for each exchange."""
@@ -37,15 +34,9 @@ def _format_exchange(entry: ExportedExchange) -> Iterator[str]:
     yield format_quote(run.question)
     for call_id, call in record.calls.items():
         yield _format_call(call, record.results.get(call_id))
-    yield from (
-        _format_notice(notice)
-        for notice in entry.notices
-        if notice.system_type not in _FINAL_NOTICES
-    )
+    yield from (_format_notice(notice) for notice in entry.notices if not entry.is_closing(notice))
     yield contain_markdown(entry.answer)
-    yield from (
-        _format_notice(notice) for notice in entry.notices if notice.system_type in _FINAL_NOTICES
-    )
+    yield from (_format_notice(notice) for notice in entry.notices if entry.is_closing(notice))
     yield format_quote(run.explanation) if run.explanation else ""
     if run.error and run.outcome != Outcome.CANCELLED:  # a notice has told of that
         yield format_quote(f"**Error:** {escape_markdown(run.error)}")

@@ -3,11 +3,12 @@
 import pytest
 from markdown_it import MarkdownIt
 
+from agents.core.chunks import SystemMessage, Turn
 from agents.models import AgentRun
 from chat.conversations import commands, tree
 from chat.export import markdown_document
 from tests.chat.export.factories import half_written, limited
-from tests.chat.factories import Talk
+from tests.chat.factories import Talk, said
 
 pytestmark = pytest.mark.django_db
 
@@ -115,3 +116,34 @@ def test_no_text_can_swallow_what_comes_after_it(text: str) -> None:
     found = headings(exported(talk))
     assert [heading.split(". ")[0] for heading in found] == ["1", "2", "3"]
     assert found[-1] == "3. The end?"
+
+
+def test_a_notice_stands_before_or_behind_the_answer_as_it_was_told() -> None:
+    talk = Talk()
+    exchange = talk.ask("Which gauges?", outcome="completed", reason="completed", answer="Three.")
+    said(
+        exchange,
+        [
+            Turn(seq=1, at=1.0, number=1, phase="start"),
+            notification(2, "One failed."),
+            Turn(seq=3, at=1.0, number=1, phase="end"),
+            notification(4, "One is stale."),
+            Turn(seq=5, at=2.0, number=2, phase="start"),
+            Turn(seq=6, at=2.0, number=2, phase="end"),
+            notification(7, "All is said."),
+        ],
+    )
+    document = exported(talk)
+    places = [document.index(t) for t in ("One failed", "One is stale", "Three.", "All is said")]
+    assert places == sorted(places)
+
+
+def notification(seq: int, text: str) -> SystemMessage:
+    return SystemMessage(
+        seq=seq,
+        at=float(seq),
+        system_type="notification",
+        system_message=text,
+        severity="info",
+        metadata={},
+    )
