@@ -81,8 +81,9 @@ attack: $(READY) ## attack a fresh server, and measure another person: make atta
 bench: $(READY) ## measure, and print the figures as ratios
 	$(PY) -m bench $(ARGS)
 
-screenshots: $(READY) ## take the pictures of the README from the real application
+screenshots: $(READY) ## take the pictures and the transcript of the README from the real application
 	$(PY) -m bench.screenshots
+	$(PY) -m bench.transcript
 
 docs: $(READY) ## rewrite the generated pages of docs/
 	$(PY) -m agents.tools.reference > docs/tools.md

@@ -56,7 +56,8 @@ def main() -> int:
         "bench.retrieval",
     ):
         subprocess.run([sys.executable, "-m", name], cwd=ROOT, check=False)
-    subprocess.run([sys.executable, "-m", "bench.search", "--postgresql"], cwd=ROOT, check=False)
+    for module in ("bench.search", "bench.vault"):
+        subprocess.run([sys.executable, "-m", module, "--postgresql"], cwd=ROOT, check=False)
     report_stuck_rules()
     return 0
 

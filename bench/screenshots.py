@@ -17,9 +17,10 @@ from tests.support.server import Server, free_port, manage, prepare, serving
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "images"
 MAX_BYTES = 150_000
+_DESKTOP = {"viewport": {"width": 1200, "height": 980}, "device_scale_factor": 0.9}
 PICTURES: dict[str, dict[str, Any]] = {
-    "chat": {"viewport": {"width": 1200, "height": 840}},
-    "chat-dark": {"viewport": {"width": 1200, "height": 840}, "color_scheme": "dark"},
+    "chat": _DESKTOP,
+    "chat-dark": {**_DESKTOP, "color_scheme": "dark"},
     "chat-phone": {
         "viewport": {"width": 390, "height": 780},
         "device_scale_factor": 1.5,
@@ -68,8 +69,7 @@ def take_pictures(browser: Browser, server: Server, site: Path) -> None:
         shown = context.new_page()
         shown.goto(page.url)
         shown.wait_for_selector("#connection[data-state=open]")
-        if "is_mobile" in options:  # a phone is too small for question and answer
-            shown.locator("article").last.evaluate("e => e.scrollIntoView()")
+        shown.locator("article").last.evaluate("e => e.scrollIntoView()")  # from the question on
         shown.screenshot(path=FOLDER / f"{name}.png", animations="disabled")
     take_audit_picture(browser, page)
     take_library_picture(browser, page)

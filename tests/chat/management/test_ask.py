@@ -12,6 +12,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
+from bench import transcript
 from tests.support.commands import Site
 from tests.support.runs import served
 from tests.support.script import Fault, Script, call, say, when_tool_free
@@ -57,6 +58,21 @@ def test_a_run_is_named_at_the_end_so_that_it_can_be_continued(
     with pytest.raises(SystemExit) as left:
         call_command("ask", "--continue", run_id, "And how many days per week?")
     assert left.value.code == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_readme_shows_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        call_command("ask", *transcript.OPTIONS, "--", transcript.QUESTION)
+    printed = transcript.format_transcript(capsys.readouterr().out)
+    shown = transcript.README.read_text(encoding="utf-8").split(transcript.BEGIN)[1]
+    assert without_measures(shown.split(transcript.END)[0]) == without_measures(printed)
+
+
+def without_measures(text: str) -> list[str]:
+    """The lines but for results, which come in any order, and without tokens and seconds."""
+    kept = [line for line in text.splitlines() if not line.startswith("  ok after")]
+    return [re.sub(r"[\d.,]+ of (?=50,000|120)", "", line) for line in kept]
 
 
 @pytest.mark.parametrize(
