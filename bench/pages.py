@@ -44,7 +44,8 @@ PAGES = (
     "/library/own/threads/deep/", "/library/own/notes/Deep.md",
     "/projects/", "/projects/deleted/", "/p/tidewatch/settings/", "/p/past/settings/",
     "/p/none/settings/",
-    "/settings/", "/settings/models/", "/settings/appearance/", "/settings/data/",
+    "/settings/", "/settings/models/", "/settings/rules/", "/settings/rules/new/",
+    "/settings/rules/shipped:slow-tool/", "/settings/appearance/", "/settings/data/",
     "/settings/tokens/", "/settings/changes/", "/usage/",
     "/admin/", "/admin/agents/agentrun/", "/admin/agents/auditentry/",
 )  # fmt: skip

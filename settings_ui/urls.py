@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from settings_ui.views import agent, appearance, changes, data, models, tokens
+from settings_ui.views import agent, appearance, changes, data, models, rules, tokens
 
 urlpatterns = [
     path("", agent.agent, name="settings"),
@@ -14,6 +14,13 @@ urlpatterns = [
     path("tokens/", tokens.page, name="tokens"),
     path("tokens/<int:number>/revoke/", tokens.revoke, name="revoke-token"),
     path("changes/", changes.page, name="setting-changes"),
+    path("rules/", rules.page, name="rules"),
+    path("rules/new/", rules.new, name="rule-new"),
+    path("rules/check/", rules.check, name="rule-check"),
+    path("rules/try/", rules.attempt, name="rule-try"),
+    path("rules/<str:rule_id>/", rules.rule, name="rule"),
+    path("rules/<str:rule_id>/switch/", rules.switch, name="rule-switch"),
+    path("rules/<str:rule_id>/delete/", rules.delete, name="rule-delete"),
     path("models/", models.page, name="settings-models"),
     path("models/key/", models.key, name="model-key"),
     path("models/list/", models.model_list, name="model-list"),

@@ -32,6 +32,12 @@ def projects_for(user: User) -> QuerySet[Project]:
     return Project.objects.filter(deleted_at__isnull=True, memberships__user=user)
 
 
+def managed_projects_for(user: User) -> QuerySet[Project]:
+    """Return the projects of which a person is an owner, archived ones included."""
+    owned = Project.objects.filter(memberships__user=user, memberships__role=Role.OWNER)
+    return owned.filter(deleted_at__isnull=True)
+
+
 def deleted_projects_for(user: User) -> QuerySet[Project]:
     """Return the deleted projects that a person may restore, those deleted last first."""
     owned = Project.objects.filter(memberships__user=user, memberships__role=Role.OWNER)

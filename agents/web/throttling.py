@@ -1,4 +1,4 @@
-"""Rate limits: a token bucket, and a fixed window per person for outbound requests.
+"""Rate limits: a token bucket, and a fixed window per person for what is dear.
 
 The bucket counts in this process. The window counts in Django's cache: by default each process
 counts for itself, which is enough here.
@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 
 WINDOW_SECONDS = 60
-MAX_PER_MINUTE = {"test": 10, "list": 20, "resolve": 30}
+MAX_PER_MINUTE = {"test": 10, "list": 20, "resolve": 30, "try": 20}
 
 
 class TokenBucket:

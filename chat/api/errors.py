@@ -14,6 +14,7 @@ from django.http import HttpResponse, JsonResponse
 
 from agents.code.service import CodeError
 from agents.core.config import LIMITS, ConfigError
+from agents.core.control.toml import InvalidToml
 from agents.endpoints.model_settings import UnusableConfigError
 from agents.projects.errors import (
     InvalidName,
@@ -21,6 +22,7 @@ from agents.projects.errors import (
     ProjectNotFound,
     ProjectRefused,
 )
+from agents.rule_service import RuleConflict, RuleLocked, RuleNotFound, RuleRefused
 from agents.runtime import ConversationBusy, ProjectClosed, RunRefused, TooManyRuns
 from agents.vault.errors import (
     ThreadArchived,
@@ -82,13 +84,11 @@ def error_for(error: Exception, loc: Location) -> ApiError:
     match error:
         case ApiError():
             return error
-        case NotFoundForUser():
-            return api_error(404, loc, str(error), "not_found")
-        case ProjectNotFound():
+        case NotFoundForUser() | ProjectNotFound() | RuleNotFound():
             return api_error(404, loc, str(error), "not_found")
         case CodeError():  # a file, folder, language or name that cannot be there
             return api_error(404, ("query",), str(error), "not_found")
-        case ProjectForbidden():
+        case ProjectForbidden() | RuleLocked():
             return api_error(403, loc, str(error), "forbidden")
         case ThreadUnavailable() | ThreadNameRefused():
             return api_error(404, loc, str(error), "not_found")
@@ -100,6 +100,13 @@ def error_for(error: Exception, loc: Location) -> ApiError:
             return api_error(422, ("body", "name"), str(error), "value_error")
         case InvalidAction() | ConversationBusy() | ProjectClosed() | ProjectRefused():
             return api_error(409, loc, str(error), "conflict")
+        case RuleRefused():
+            return api_error(409, ("body",), str(error), "conflict")
+        case RuleConflict(row=row):
+            present = {"version": row.version, "text": row.text}
+            return api_error(409, ("body", "version"), str(error), "conflict", context=present)
+        case InvalidToml():
+            return ApiError(409, list(_rule_details(error)))
         case TooManyRuns():
             return api_error(
                 429, ("body",), str(error), "too_many_runs", headers={"Retry-After": "5"}
@@ -120,6 +127,14 @@ def error_for(error: Exception, loc: Location) -> ApiError:
         case _:
             logger.error("an API request failed", exc_info=error)
             return api_error(500, (), SERVER_ERROR_MESSAGE, "server_error")
+
+
+def _rule_details(error: InvalidToml) -> Iterable[ErrorDetail]:
+    """Tell where a text is wrong. Its form is that of the document, so this is no 422."""
+    for problem in error.problems:
+        yield ErrorDetail(
+            ("body", "text", problem.line, problem.column), problem.message, "not_a_rule"
+        )
 
 
 def unavailable_error(msg: str) -> ApiError:

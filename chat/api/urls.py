@@ -7,7 +7,17 @@ from itertools import groupby
 from django.http import HttpResponse
 from django.urls import URLPattern, path, re_path
 
-from chat.api import code, conversations, members, model_settings, projects, runs, settings, threads
+from chat.api import (
+    code,
+    conversations,
+    members,
+    model_settings,
+    projects,
+    rules,
+    runs,
+    settings,
+    threads,
+)
 from chat.api.framework import Endpoint, build_view, endpoint, not_found
 from chat.api.openapi import build_document
 from chat.api.parsing import JSON
@@ -66,6 +76,14 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     settings.reset_config,
     model_settings.show_models,
     model_settings.change_model_settings,
+    rules.list_rules,
+    rules.add_rule,
+    rules.find_rule_problems,
+    rules.try_rule,
+    rules.show_rule,
+    rules.replace_rule,
+    rules.set_rule_mode,
+    rules.remove_rule,
     describe,
 )
 

@@ -1,4 +1,4 @@
-"""One's own runs: the list, and the way from one of them to its answer."""
+"""One's own runs: the list, the way from one of them to its answer, and what rules did in it."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET
 from agents.core.reasons import get_reason
 from agents.models import AgentRun
 from agents.projects.queries import runs_for
+from agents.rule_log import load_rule_log
 from agents.web.requests import get_user
 from chat.markdown import RenderBudget
 from chat.markdown import render as markdown
@@ -85,3 +86,15 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     context = {"line": RunRow(found), "blocks": markdown(said, budget=budget), "deleted": deleted}
     quota.add_cost(budget.spent)
     return render(request, "chat/pages/run.html", context)
+
+
+@never_cache
+@login_required
+@require_GET
+def run_rules(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Show which rules fired in a run, why others did not, and who said what to whom."""
+    found = runs_for(get_user(request)).filter(pk=run_id).first()
+    if found is None:
+        raise Http404("You have no such run.")
+    context = {"line": RunRow(found), "rules": load_rule_log(found.pk), "may_read": True}
+    return render(request, "chat/pages/run_rules.html", context)

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from django.urls import URLResolver, get_resolver
 
-from tests.access.scene import PEOPLE, PLACES, Scene
+from tests.access.scene import PEOPLE, PLACES, RULE, Scene
 
 
 class Access(StrEnum):
@@ -69,6 +69,13 @@ ADDRESSES: dict[str, Address] = {
     "settings/tokens/": _get(Access.OWN),
     "settings/tokens/<int:number>/revoke/": _post(Access.OWN),
     "settings/changes/": _get(Access.OWN),
+    "settings/rules/": _get(Access.OWN),
+    "settings/rules/new/": _post(Access.MANAGE, text=RULE, **{"for": "project:harbour"}),
+    "settings/rules/check/": _post(Access.OWN, text="x"),
+    "settings/rules/try/": _post(Access.OWN, text="x"),
+    "settings/rules/<str:rule_id>/": _get(Access.READ),
+    "settings/rules/<str:rule_id>/switch/": _post(Access.MANAGE, mode="off"),
+    "settings/rules/<str:rule_id>/delete/": _post(Access.MANAGE),
     "settings/models/": _get(Access.OWN),
     "settings/models/key/": _get(Access.OWN),
     "settings/models/list/": _get(Access.OWN),
@@ -87,6 +94,7 @@ ADDRESSES: dict[str, Address] = {
     "runs/<uuid:run_id>/": _get(Access.AUTHOR),
     "runs/<uuid:run_id>/calls/<int:number>/": _get(Access.AUTHOR),
     "runs/<uuid:run_id>/changes/": _get(Access.AUTHOR),
+    "runs/<uuid:run_id>/rules/": _get(Access.AUTHOR),
     "runs/<uuid:run_id>/undo/": _post(Access.AUTHOR),
     "runs/<uuid:run_id>/keep/": _post(Access.AUTHOR, name="power", text="x", kind="thought"),
     "runs/<uuid:run_id>/rest/<int:part>/<int:block>/": _get(Access.AUTHOR),
@@ -193,6 +201,7 @@ def get_values(scene: Scene, who: str, route: str) -> dict[str, str]:
         "uuid:conversation_id": talk.conversation_id,
         "uuid:exchange_id": talk.pk,
         "uuid:run_id": talk.run_id,
+        "str:rule_id": scene.rule.pk,
         "uuid:project_id": scene.project.pk,
         "int:note_id": scene.trashed.pk,
         "int:file_id": scene.trashed_file.pk,

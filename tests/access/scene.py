@@ -22,11 +22,13 @@ from agents.models import (
     Membership,
     Note,
     Project,
+    StoredRule,
     Thread,
 )
 from agents.models.api_tokens import Scope
 from agents.projects.invitations import create_invitation
 from agents.projects.members import remove_member
+from agents.rule_service import create_rule
 from agents.vault.attachments import add_attachment, delete_attachment
 from agents.vault.author import Author
 from agents.vault.notes import create_note, delete_note, save_note
@@ -65,6 +67,15 @@ TABLES = {
 """How the project of a row is found where it does not say so itself."""
 
 
+RULE = """[rule]
+id = "by-them"
+trigger = "on_turn_end"
+[[action]]
+type = "log"
+message = "Noted."
+"""
+
+
 class Scene:
     """The harbour has an owner, a member, a reader and one who was removed. The outsider owns the
     quarry; the guest is only there to be removed."""
@@ -75,6 +86,7 @@ class Scene:
         self.code_file: CodeFile
         self.checkout: CodeCheckout
         self.trashed_file: Attachment
+        self.rule: StoredRule
         self.quarry, _, _ = self._make_project(QUARRY, "quarry", "outsider")
         self.project, self.note, self.trashed = self._make_project(HARBOUR, "harbour", "owner")
         for name, role in (("member", Role.MEMBER), ("reader", Role.READER)):
@@ -133,6 +145,8 @@ class Scene:
         delete_attachment(self.trashed_file)
         self._fill_threads(project, word, author)
         self._fill_code(project, word)
+        text = RULE.replace("by-them", f"of-{word}").replace("Noted", word)
+        self.rule = create_rule(self.users[owner], text, level="project", project_id=project.pk)
         return project, note, trashed
 
     def _fill_threads(self, project: Project, word: str, author: Author) -> None:

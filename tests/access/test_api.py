@@ -12,7 +12,7 @@ from chat.api.framework import Endpoint
 from chat.api.urls import ENDPOINTS
 from tests.access.addresses import CLOSED, STATES, Access, fill, get_values, list_routes, people_in
 from tests.access.responses import REFUSED, expect, may_change, read
-from tests.access.scene import Scene
+from tests.access.scene import RULE, Scene
 from tests.chat.factories import browser
 
 
@@ -76,6 +76,17 @@ CALLS: dict[str, list[Call]] = {
     "reset_config": [Call(Access.OWN)],
     "show_models": [Call(Access.OWN)],
     "change_model_settings": [Call(Access.OWN)],
+    "list_rules": [Call(Access.OWN)],
+    "add_rule": [
+        Call(Access.OWN, {"text": RULE}),
+        Call(Access.MANAGE, {"text": RULE, "level": "project", "project": "{project}"}),
+    ],
+    "find_rule_problems": [Call(Access.OWN, {"text": RULE})],
+    "try_rule": [Call(Access.OWN, {"text": RULE, "days": 30})],
+    "show_rule": [Call(Access.READ)],
+    "replace_rule": [Call(Access.MANAGE, {"text": RULE, "version": 1})],
+    "set_rule_mode": [Call(Access.MANAGE, {"mode": "off"})],
+    "remove_rule": [Call(Access.MANAGE)],
     "describe": [Call(Access.PUBLIC)],
 }
 

@@ -39,6 +39,7 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "slow readers": (sockets.slow_readers, 30),
     "bodies": (pages.bodies, 8),
     "parameters": (pages.parameters, 10),
+    "rules": (pages.rules, 10),
     "code": (imports.code, 1),
     "clock": (faults.clock, 1),
     "full disk": (faults.full_disk, 1),

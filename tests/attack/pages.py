@@ -89,6 +89,28 @@ async def bodies(scene: Scene) -> None:
         await scene.together(act, most=8)
 
 
+async def rules(scene: Scene) -> None:
+    """Texts that are no rules, or dear ones, checked, tried and stored by many at once."""
+    rule = '[rule]\nid = "{}"\ntrigger = "on_turn_end"\n[condition]\nexpression = "{}"\n'
+    rule += '[[action]]\ntype = "stop"\nmessage = "x"\n'
+    dear = "all(a.size >= 0 for a in history.tools) and " * 9 + "true"
+    texts = ["", "[" * 4_000, "x" * 100_000, "\x00", rule.format("a" * 60, "(" * 400)]
+    texts += [rule.format("mine", each) for each in (dear, "9 ** 9 ** 9", "turn.__class__")]
+    names = ["shipped:slow-tool", "0", "file:x", "x" * 2_000, "%2e%2e", "a%00b", "9" * 40]
+    async with scene.target.client(scene.mallory) as http:
+
+        async def act() -> None:
+            text, name = scene.rng.choice(texts), scene.rng.choice(names)
+            sent = {"text": text, "days": "30", "version": "1", "mode": "off"}
+            places = ["new/", "check/", "try/", f"{name}/", f"{name}/switch/", f"{name}/delete/"]
+            place = f"/settings/rules/{scene.rng.choice(places)}"
+            for answer in (await http.post(place, data=sent), await http.get("/settings/rules/")):
+                if answer.status_code >= 500:
+                    scene.broken.append(f"{answer.url} is answered with {answer.status_code}")
+
+        await scene.together(act)
+
+
 async def _get(http: httpx.AsyncClient, path: str) -> None:
     await http.get(path)
 

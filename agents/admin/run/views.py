@@ -30,6 +30,7 @@ from agents.admin.run.lookup import UnreadableRun, run_or_404
 from agents.admin.run.timeline import build_timeline
 from agents.ledger import query_events
 from agents.models import AgentRun
+from agents.rule_log import load_rule_log
 from agents.web.limit_levels import AMBER_PERCENT, RED_PERCENT
 
 TEMPLATE_FOLDER = "admin/agents/run"
@@ -122,6 +123,7 @@ def page_context(run: AgentRun, request: HttpRequest, user: User) -> dict[str, A
         "timeline": build_timeline(history, began, ended or timezone.now().timestamp()),
         "trace": build_trace(history, began),
         "hints": _load_hints(run, history, may_read=user.has_perm(CONTENT_PERMISSION)),
+        "rules": load_rule_log(run.pk),
         "record": record,
         "events": build_event_page(run.pk, record, run.last_seq, asked.get("page", ""), began),
         "seal": get_integrity_status(run, entries, asked="check" in asked),

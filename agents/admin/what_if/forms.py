@@ -19,7 +19,7 @@ from agents.core.decisions import TREES, check_tree_name
 from agents.core.registry import NotRegistered
 from agents.core.rules.reader import MAX_RULE_LENGTH, read_rule
 from agents.core.rules.rule import Rule
-from agents.core.rules.vocabulary import is_own_event
+from agents.core.rules.vocabulary import is_own_event, match_events
 from agents.core.stuck import DEFAULT_STUCK_RULES, RULE_BOUNDS, StuckRules
 from agents.tools import registry
 from agents.web.form_fields import WholeNumberField
@@ -118,7 +118,7 @@ class WhatIfForm(forms.Form):
             return
         if any(value not in (None, "", rule) for value in self.cleaned_data.values()):
             self.add_error(RULE_PARAM, "A rule is tried by itself: leave the fields above empty.")
-        elif not self._may_read and (rule.reads_content or any(map(is_own_event, rule.events))):
+        elif not self._may_read and _reads_words(rule):
             self.add_error(
                 RULE_PARAM,
                 "This rule looks at what was said (errors, arguments, paths, sizes). "
@@ -164,6 +164,13 @@ class WhatIfForm(forms.Form):
         """Return what was filled in of these fields, once the form is valid."""
         values = {name: self.cleaned_data[name] for name in names}
         return {name: value for name, value in values.items() if value not in (None, "")}
+
+
+def _reads_words(rule: Rule) -> bool:
+    """Return whether a rule looks, or could look, at what people, models and tools wrote."""
+    heard = [name for pattern in rule.events for name in match_events(pattern)]
+    has_notes = any(name.startswith("agent.self.") for name in heard)
+    return rule.reads_content or has_notes or any(map(is_own_event, rule.events))
 
 
 def _build_limit_field(name: str) -> TriedNumberField:

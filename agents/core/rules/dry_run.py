@@ -175,7 +175,10 @@ def summarize_trials(trials: Iterable[RuleTrial]) -> TrialSummary:
         if trial.why_unknown:
             unknown[trial.why_unknown] += 1
     return TrialSummary(
-        **{name: sums[name] for name in ("runs", "fired", "firings", "stopped", "cut", "failed")},
+        **{
+            name: int(sums[name])
+            for name in ("runs", "fired", "firings", "stopped", "cut", "failed")
+        },
         turns=dict(sorted(turns.items())),
         words=dict(words.most_common()),
         problems=dict(problems.most_common()),

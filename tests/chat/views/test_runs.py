@@ -12,6 +12,8 @@ from django.template.loader import render_to_string
 from django.test import Client, RequestFactory
 from django.utils import timezone
 
+from agents.audit.event_codec import encode_chunk
+from agents.core.chunks import EventRecord
 from agents.core.reasons import REASONS
 from agents.models import AgentRun, Membership, Project
 from chat.conversations import commands
@@ -223,3 +225,29 @@ def test_collected_hostile_text_stays_text(name: str, every: int) -> None:
     lines = (PAYLOADS / name).read_text(encoding="utf-8", errors="replace").splitlines()
     for line in list(filter(str.strip, lines))[::every]:
         assert_stays_text(line, plain)
+
+
+# -- rules ----------------------------------------------------------------------------------------
+
+
+def test_the_page_of_a_runs_rules_says_which_fired_and_is_ones_own(ada: User) -> None:
+    run = run_of(ada)
+    payload = {"rule": "own:enough", "turn": 2, "event": "turn.end", "mode": "shadow"}
+    fired = EventRecord(
+        seq=1,
+        at=1.0,
+        name="rule.fired",
+        severity="debug",
+        source="rule",
+        payload=payload,
+        texts={"name": "<b>Enough", "effects": ["stop: Enough."]},
+    )
+    encode_chunk(fired).build_event(run.pk).save()
+    client = Client()
+    client.force_login(ada)
+    html = client.get(f"/runs/{run.pk}/rules/", secure=True).content.decode()
+    assert problems(html) == []
+    text = Page(html).text()
+    assert "<b>Enough own:enough 2 turn.end Shadow: only recorded. stop: Enough." in text
+    client.force_login(User.objects.create_user("eve"))
+    assert client.get(f"/runs/{run.pk}/rules/", secure=True).status_code == 404

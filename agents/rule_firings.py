@@ -1,0 +1,64 @@
+"""In which of somebody's runs rules have fired lately."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import TextField
+from django.db.models.functions import Cast
+from django.utils import timezone
+
+from agents.ledger import query_events
+from agents.projects.queries import runs_for
+
+FIRING_DAYS = 30
+MAX_RUNS = 500
+"""The newest ones that are looked at."""
+MAX_LINKS = 5
+
+
+@dataclass(slots=True)
+class RuleFirings:
+    """How often a rule has fired, and in which runs, the newest first."""
+
+    runs: Counter[UUID] = field(default_factory=Counter)
+    shadow: int = 0
+    """How many of the firings were only recorded."""
+
+    @property
+    def count(self) -> int:
+        return self.runs.total()
+
+    @property
+    def newest(self) -> list[UUID]:
+        return list(self.runs)[:MAX_LINKS]
+
+
+def find_firings(user: User) -> Mapping[str, RuleFirings]:
+    """Return the firings of the last thirty days in a person's own runs, by the rules' keys."""
+    begin = timezone.now() - timedelta(days=FIRING_DAYS)
+    recent = runs_for(user).filter(started_at__gte=begin).order_by("-started_at", "pk")
+    ids = list(recent.values_list("pk", flat=True)[:MAX_RUNS])
+    events = query_events(ids).filter(kind="event")
+    named = events.annotate(data_text=Cast("data", TextField())).filter(
+        data_text__contains='"rule.fired"'
+    )
+    order = {run_id: at for at, run_id in enumerate(ids)}
+    rows = sorted(named.values_list("run_id", "data"), key=lambda row: order[row[0]])
+    found: dict[str, RuleFirings] = {}
+    for run_id, data in rows:
+        _count(found, run_id, data)
+    return found
+
+
+def _count(found: dict[str, RuleFirings], run_id: UUID, data: Any) -> None:
+    payload = data.get("payload") if isinstance(data, dict) else None
+    if not isinstance(payload, dict) or data.get("name") != "rule.fired":
+        return
+    firings = found.setdefault(str(payload.get("rule", "")), RuleFirings())
+    firings.runs[run_id] += 1
+    firings.shadow += payload.get("mode") == "shadow"

@@ -1,0 +1,303 @@
+"""Rules as people see and change them: who may, what is refused, and that nothing is lost when two
+change one at once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import cast
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from agents.audit.log import log_action
+from agents.core.control.toml import InvalidToml
+from agents.core.rules.reader import read_rule
+from agents.core.rules.rule import Rule, RuleLevel, RuleMode
+from agents.core.sanitize import replace_unstorable
+from agents.models import AuditEntry, ControlMode, ControlSwitch, Project, SettingChange, StoredRule
+from agents.projects.errors import ProjectRefused
+from agents.projects.queries import (
+    ARCHIVED_MESSAGE,
+    Role,
+    get_project,
+    managed_projects_for,
+    projects_for,
+)
+from agents.runtime import list_rules, parse_rule
+from agents.tools import registry
+
+MAX_STORED_RULES = 30
+"""That one person, one project or the site can have: a run is held to 100 in all."""
+RULE_CHANGE = "rule"
+"""What the list of changed settings calls it."""
+Level = StoredRule.Level
+SITE_LOCK = "It is the site's: only staff can change or switch it."
+FILE_LOCK = "It is a file of the operator's, which pages only show."
+
+
+class RuleError(Exception):
+    """The message is for the person who asked."""
+
+
+class RuleNotFound(RuleError):
+    """There is no such rule for this person."""
+
+
+class RuleLocked(RuleError):
+    """It is there, and they may not do this."""
+
+
+class RuleRefused(RuleError):
+    """Not so, or not now: the message says what to do."""
+
+
+class RuleConflict(RuleError):
+    """It was changed since it was read; `row` is what it is now."""
+
+    def __init__(self, row: StoredRule) -> None:
+        super().__init__(
+            f"{row.name} was changed elsewhere: it is at version {row.version} now. "
+            "Nothing was stored."
+        )
+        self.row = row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRule:
+    """A rule as somebody sees it. One that can no longer be read has a text, and no `rule`."""
+
+    id: str
+    """The number of its row, `shipped:NAME` or `file:NAME`."""
+    name: str
+    level: RuleLevel
+    mode: RuleMode
+    text: str
+    rule: Rule | None
+    row: StoredRule | None = None
+    file: str = ""
+    lock: str = ""
+    """Why this person cannot change or switch it; empty if they can."""
+
+    @property
+    def key(self) -> str:
+        """What a run's record calls it."""
+        return f"{self.level}:{self.name}"
+
+    @property
+    def title(self) -> str:
+        return self.rule.name if self.rule else self.name
+
+    @property
+    def can_edit(self) -> bool:
+        return self.row is not None and not self.lock
+
+    @property
+    def can_switch(self) -> bool:
+        return not self.lock
+
+    @property
+    def project(self) -> Project | None:
+        return self.row.project if self.row else None
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def list_rules_for(user: User) -> list[ListedRule]:
+    """Return all rules that can hold for a person's runs, in any of their projects."""
+    files = [entry for entry in list_rules(user, None) if entry.row is None]
+    found = [
+        ListedRule(
+            id=f"{'file' if entry.file else 'shipped'}:{entry.rule.id}",
+            name=entry.rule.id,
+            level=entry.rule.level,
+            mode=entry.rule.mode,
+            text=entry.text,
+            rule=entry.rule,
+            file=entry.file,
+            lock=FILE_LOCK if entry.file else "",
+        )
+        for entry in files
+    ]
+    return [*found, *_list_rows(user)]
+
+
+def get_rule(user: User, rule_id: str) -> ListedRule:
+    for listed in list_rules_for(user):
+        if listed.id == rule_id:
+            return listed
+    raise RuleNotFound("There is no such rule, or it is not yours to see.")
+
+
+def check_rule(text: str) -> Rule:
+    """Read a text that somebody writes. Raises InvalidToml with all problems."""
+    return read_rule(text, tools=registry.names())
+
+
+def can_write_site_rules(user: User) -> bool:
+    return user.is_staff and user.has_perm("agents.change_storedrule")
+
+
+def _list_rows(user: User) -> Iterator[ListedRule]:
+    mine = managed_projects_for(user).values_list("pk", flat=True)
+    managed, is_site_author = set(mine), can_write_site_rules(user)
+    seen = Q(level=Level.SITE) | Q(user=user) | Q(project__in=projects_for(user).values("pk"))
+    for row in StoredRule.objects.filter(seen).select_related("project", "changed_by"):
+        try:
+            rule = parse_rule(row.text)
+        except InvalidToml:  # an earlier version of Oracle took it
+            rule = None
+        level, mode = cast(RuleLevel, row.level), cast(RuleMode, row.mode)
+        yield ListedRule(
+            id=str(row.pk),
+            name=row.name,
+            level=level,
+            mode=mode,
+            text=row.text,
+            rule=rule and replace(rule, level=level, mode=mode),
+            row=row,
+            lock=_explain_lock(row, managed, is_site_author=is_site_author),
+        )
+
+
+def _explain_lock(row: StoredRule, managed: set[UUID], *, is_site_author: bool) -> str:
+    if row.level == Level.SITE and not is_site_author:
+        return SITE_LOCK
+    if row.project is None:
+        return ""
+    if row.project_id not in managed:
+        return f"It is the project's: only an owner of {row.project.name} can change or switch it."
+    return ARCHIVED_MESSAGE if row.project.is_archived else ""
+
+
+# -- changing -------------------------------------------------------------------------------------
+
+
+def create_rule(
+    user: User, text: str, *, level: str = Level.OWN, project_id: UUID | str | None = None
+) -> StoredRule:
+    """Store a new rule, which is on unless its text says otherwise. Raises InvalidToml."""
+    owner = _find_owner(user, level, project_id)
+    text = _clean(text)
+    rule = check_rule(text)
+    if StoredRule.objects.filter(**owner).count() >= MAX_STORED_RULES:
+        raise RuleRefused(f"There are {MAX_STORED_RULES} rules here already. Delete one first.")
+    try:
+        with transaction.atomic():
+            row = StoredRule.objects.create(
+                **owner, name=rule.id, text=text, mode=rule.mode, changed_by=user
+            )
+            _record(user, row, "", f"{row.name}: {row.mode}")
+    except IntegrityError:
+        raise _taken(rule.id) from None
+    return row
+
+
+def change_rule(user: User, listed: ListedRule, text: str, version: int | None) -> StoredRule:
+    """Store another text for a rule; its mode stays. `version` is the one that the person saw."""
+    row = _require_row(listed)
+    text = _clean(text)
+    rule = check_rule(text)
+    values = {"name": rule.id, "text": text, "changed_by": user}
+    try:
+        return _update(user, row, version, f"{rule.id}: changed", **values)
+    except IntegrityError:
+        raise _taken(rule.id) from None
+
+
+def switch_rule(user: User, listed: ListedRule, mode: str) -> ListedRule:
+    """Switch a rule on, off or to shadow, for the runs that begin from now on."""
+    if mode not in ControlMode.values:
+        raise RuleRefused(f"A rule is {', '.join(ControlMode.values)}.")
+    _require_unlocked(listed)
+    if listed.row is not None:
+        row = _update(user, listed.row, None, f"{listed.name}: {mode}", mode=mode)
+    else:
+        row = None
+        _switch_shipped(user, listed, mode)
+    rule = listed.rule and replace(listed.rule, mode=cast(RuleMode, mode))
+    return replace(listed, mode=cast(RuleMode, mode), rule=rule, row=row)
+
+
+def delete_rule(user: User, listed: ListedRule) -> None:
+    row = _require_row(listed)
+    with transaction.atomic():
+        _record(user, row, f"{row.name}: {row.mode}", "")
+        StoredRule.objects.filter(pk=row.pk).delete()
+
+
+def _find_owner(user: User, level: str, project_id: UUID | str | None) -> dict[str, object]:
+    """Return the columns that say whose a rule is, or refuse it."""
+    if level == Level.SITE:
+        if not can_write_site_rules(user):
+            raise RuleLocked("Only staff can write rules for the whole site.")
+        return {"level": level}
+    if level == Level.OWN:
+        return {"level": level, "user": user}
+    if project_id is None:
+        raise RuleRefused("Say which project the rule is for.")
+    project = get_project(user, project_id, at_least=Role.OWNER)
+    if project.is_archived:
+        raise ProjectRefused(ARCHIVED_MESSAGE)
+    return {"level": level, "project": project}
+
+
+def _clean(text: str) -> str:
+    return replace_unstorable(text.replace("\r\n", "\n"))
+
+
+def _require_unlocked(listed: ListedRule) -> None:
+    if listed.lock == ARCHIVED_MESSAGE:
+        raise RuleRefused(listed.lock)
+    if listed.lock:
+        raise RuleLocked(listed.lock)
+
+
+def _require_row(listed: ListedRule) -> StoredRule:
+    _require_unlocked(listed)
+    if listed.row is None:
+        raise RuleLocked("It comes with Oracle: it can be switched, not changed.")
+    return listed.row
+
+
+def _update(
+    user: User, row: StoredRule, version: int | None, said: str, **values: object
+) -> StoredRule:
+    """Change a row if it is still the version that was seen; None: whatever it is."""
+    with transaction.atomic():
+        found = StoredRule.objects.filter(pk=row.pk)
+        same = found if version is None else found.filter(version=version)
+        now = timezone.now()
+        if not same.update(version=F("version") + 1, changed_at=now, **values):
+            present = found.first()
+            raise RuleConflict(present) if present else RuleNotFound("It has been deleted.")
+        _record(user, row, f"{row.name}: {row.mode}", said)
+    return found.select_related("project", "changed_by").get()
+
+
+@transaction.atomic
+def _switch_shipped(user: User, listed: ListedRule, mode: str) -> None:
+    chosen = {"mode": mode, "changed_at": timezone.now()}
+    ControlSwitch.objects.update_or_create(
+        user=user, kind=ControlSwitch.Kind.RULE, name=listed.name, defaults=chosen
+    )
+    old, new = f"{listed.name}: {listed.mode}", f"{listed.name}: {mode}"
+    SettingChange.objects.create(user=user, by=user, name=RULE_CHANGE, old=old, new=new)
+
+
+def _record(user: User, row: StoredRule, old: str, new: str) -> None:
+    """Record who did what: one's own among one's settings, others' in the audit."""
+    if row.level == Level.OWN:
+        SettingChange.objects.create(user=user, by=user, name=RULE_CHANGE, old=old, new=new)
+        return
+    if row.project_id is None:
+        log_action(AuditEntry.Verb.SITE, by=user, did="rule", old=old, new=new)
+        return
+    project = str(row.project_id)
+    log_action(AuditEntry.Verb.PROJECT, by=user, did="rule", project=project, old=old, new=new)
+
+
+def _taken(name: str) -> RuleRefused:
+    return RuleRefused(f"There is already a rule {name} here. Give it another id.")

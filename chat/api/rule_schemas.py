@@ -1,0 +1,121 @@
+"""Rules, their problems and their trials, as they go in and out."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from agents.core.rules.reader import MAX_RULE_LENGTH
+from chat.api.schemas import Schema
+
+MAX_VERSION = 2**31 - 1
+EXAMPLE = (
+    '[rule]\nid = "stop-after-five"\ntrigger = "on_turn_end"\n\n[condition]\n'
+    "expression = 'history.calls.vault_search >= 5'\n\n[[action]]\n"
+    'type = "stop"\nmessage = "It has searched five times."\n'
+)
+RuleText = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_RULE_LENGTH,
+        description="TOML, as docs/rules.md has it. 409: it is not a rule; `detail` says where.",
+        examples=[EXAMPLE],
+    ),
+]
+Mode = Annotated[
+    Literal["on", "shadow", "off"],
+    Field(description="In shadow it is recorded that it would have fired, and nothing else."),
+]
+
+
+class RuleView(Schema):
+    id: str = Field(description="The number of a stored one; `shipped:NAME`, `file:NAME`.")
+    name: str = Field(description="The id that its text gives it.")
+    title: str
+    description: str
+    level: Literal["shipped", "site", "project", "own"]
+    project_id: UUID | None = Field(description="Whose runs it holds for, if it is a project's.")
+    mode: Mode
+    trigger: str = Field(description="The hook. Empty: it has events instead.")
+    events: list[str]
+    text: str
+    version: int | None = Field(description="Of a stored one; it grows with each change.")
+    changed_at: datetime | None
+    lock: str = Field(description="Why you cannot change or switch it. Empty: you can.")
+    can_edit: bool
+
+
+class RuleFiringsView(Schema):
+    days: int
+    count: int
+    shadow: int = Field(description="How many of these were only recorded.")
+    runs: list[UUID] = Field(description="In which of your runs, the newest first.")
+
+
+class RuleDetail(RuleView):
+    firings: RuleFiringsView
+
+
+class RuleList(Schema):
+    rules: list[RuleView]
+
+
+class NewRule(Schema):
+    text: RuleText
+    level: Literal["own", "project", "site"] = "own"
+    project: UUID | None = Field(None, description="For the level `project`.")
+
+
+class RuleChange(Schema):
+    text: RuleText
+    version: int = Field(ge=1, le=MAX_VERSION, description="The one that you saw; else 409.")
+
+
+class RuleSwitch(Schema):
+    mode: Mode
+
+
+class RuleCheck(Schema):
+    text: str = Field(max_length=4 * MAX_RULE_LENGTH, examples=[EXAMPLE])
+
+
+class RuleProblem(Schema):
+    line: int
+    column: int
+    message: str
+
+
+class RuleProblems(Schema):
+    problems: list[RuleProblem] = Field(description="None: it is a rule.")
+
+
+class RuleAttempt(Schema):
+    text: RuleText
+    days: Literal[7, 30] = Field(7, description="Of your own runs.")
+
+
+class TriedFiring(Schema):
+    turn: int
+    words: str
+
+
+class TriedRun(Schema):
+    id: UUID
+    outcome: str
+    firings: list[TriedFiring]
+    ends_early: bool
+    was_cut: bool = Field(description="Whether it completed, and would have been ended early.")
+
+
+class RuleTrialView(Schema):
+    runs: int
+    fired: int = Field(description="Runs in which it would have fired.")
+    firings: int
+    stopped: int = Field(description="Runs that it would have ended early.")
+    cut: int = Field(description="Those of them that completed.")
+    failed: int = Field(description="Runs in which it could not say whether it fires.")
+    why_not: dict[str, int] = Field(description="Parts that did not hold, by number of runs.")
+    unknown: dict[str, int]
+    listed: list[TriedRun] = Field(description="The newest in which it would have fired.")

@@ -1,0 +1,247 @@
+"""Rules of people, projects and the site: who sees, changes and switches them."""
+
+import pytest
+from django.contrib.auth.models import Permission, User
+
+from agents.core.control.toml import InvalidToml
+from agents.models import (
+    AuditEntry,
+    ControlSwitch,
+    Membership,
+    Project,
+    SettingChange,
+    StoredRule,
+)
+from agents.projects.errors import ProjectForbidden, ProjectNotFound, ProjectRefused
+from agents.projects.services import archive_project
+from agents.rule_service import (
+    MAX_STORED_RULES,
+    ListedRule,
+    RuleConflict,
+    RuleLocked,
+    RuleNotFound,
+    RuleRefused,
+    change_rule,
+    create_rule,
+    delete_rule,
+    get_rule,
+    list_rules_for,
+    switch_rule,
+)
+from agents.runtime import list_rules
+from tests.agents.models.factories import ada as make_ada
+
+pytestmark = pytest.mark.django_db
+
+RULE = """[rule]
+id = "{name}"
+trigger = "on_turn_end"
+[condition]
+expression = "history.calls.vault_search >= 5"
+[[action]]
+type = "stop"
+message = "Enough."
+"""
+
+
+def write(name: str = "mine") -> str:
+    return RULE.format(name=name)
+
+
+@pytest.fixture
+def ada() -> User:
+    return make_ada()
+
+
+@pytest.fixture
+def bob() -> User:
+    return User.objects.create_user("bob")
+
+
+@pytest.fixture
+def project(ada: User, bob: User) -> Project:
+    made = Project.objects.create(name="Harbour", slug="harbour")
+    Membership.objects.create(project=made, user=ada, role=Membership.Role.OWNER)
+    Membership.objects.create(project=made, user=bob, role=Membership.Role.MEMBER)
+    return made
+
+
+@pytest.fixture
+def staff() -> User:
+    user = User.objects.create_user("sue", is_staff=True)
+    user.user_permissions.add(Permission.objects.get(codename="change_storedrule"))
+    return User.objects.get(pk=user.pk)
+
+
+def find(user: User, name: str) -> ListedRule:
+    (found,) = [listed for listed in list_rules_for(user) if listed.name == name]
+    return found
+
+
+def names(user: User) -> set[str]:
+    return {listed.name for listed in list_rules_for(user)}
+
+
+# -- who sees what --------------------------------------------------------------------------------
+
+
+def test_own_rules_are_seen_by_nobody_else(ada: User, bob: User) -> None:
+    row = create_rule(ada, write())
+    assert "mine" in names(ada)
+    assert "mine" not in names(bob)
+    with pytest.raises(RuleNotFound):
+        get_rule(bob, str(row.pk))
+
+
+def test_a_projects_rule_is_seen_by_its_members_and_changed_by_its_owners(
+    ada: User, bob: User, project: Project
+) -> None:
+    create_rule(ada, write("ours"), level="project", project_id="harbour")
+    assert find(ada, "ours").can_edit
+    seen = find(bob, "ours")
+    assert (seen.can_edit, seen.can_switch) == (False, False)
+    assert seen.lock == ("It is the project's: only an owner of Harbour can change or switch it.")
+    for attempt in (
+        lambda: change_rule(bob, seen, write("ours"), 1),
+        lambda: switch_rule(bob, seen, "off"),
+        lambda: delete_rule(bob, seen),
+    ):
+        with pytest.raises(RuleLocked):
+            attempt()
+    assert StoredRule.objects.get().mode == "on"
+    Membership.objects.filter(user=bob).delete()
+    assert "ours" not in names(bob)
+
+
+def test_only_owners_of_a_project_that_is_open_write_its_rules(
+    ada: User, bob: User, project: Project
+) -> None:
+    with pytest.raises(ProjectForbidden):
+        create_rule(bob, write(), level="project", project_id=project.pk)
+    with pytest.raises(ProjectNotFound):
+        create_rule(
+            User.objects.create_user("eve"), write(), level="project", project_id=project.pk
+        )
+    with pytest.raises(RuleRefused):
+        create_rule(ada, write(), level="project")
+    create_rule(ada, write("ours"), level="project", project_id=project.pk)
+    archive_project(project, by=ada)
+    with pytest.raises(ProjectRefused):
+        create_rule(ada, write("more"), level="project", project_id=project.pk)
+    assert "archived" in find(ada, "ours").lock
+
+
+def test_the_sites_rules_are_for_staff_with_the_permission(ada: User, staff: User) -> None:
+    plain = User.objects.create_user("otto", is_staff=True)
+    for user in (ada, plain):
+        with pytest.raises(RuleLocked):
+            create_rule(user, write(), level="site")
+    create_rule(staff, write("all"), level="site")
+    assert find(staff, "all").can_edit
+    assert find(ada, "all").lock.startswith("It is the site's")
+    entry = AuditEntry.objects.get(verb="site")
+    assert (entry.by, entry.detail["new"]) == (staff, "all: on")
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def test_a_text_that_is_no_rule_is_not_stored(ada: User) -> None:
+    for text in ("", "[rule", write().replace("history", "histroy"), write() * 30):
+        with pytest.raises(InvalidToml):
+            create_rule(ada, text)
+    assert not StoredRule.objects.exists()
+
+
+def test_a_tool_that_there_is_not_cannot_be_withheld(ada: User) -> None:
+    text = write().replace('"stop"\nmessage = "Enough."', '"withhold"\ntool = "vault_serch"')
+    with pytest.raises(InvalidToml, match="did you mean 'vault_search'"):
+        create_rule(ada, text)
+
+
+def test_an_id_is_taken_once_and_its_loss_is_told(ada: User, bob: User) -> None:
+    create_rule(ada, write())
+    with pytest.raises(RuleRefused, match="already a rule mine"):
+        create_rule(ada, write())
+    create_rule(bob, write())
+    create_rule(ada, write("other"))
+    with pytest.raises(RuleRefused):
+        change_rule(ada, find(ada, "other"), write("mine"), 1)
+
+
+def test_there_are_only_so_many(ada: User) -> None:
+    for number in range(MAX_STORED_RULES):
+        create_rule(ada, write(f"rule-{number}"))
+    with pytest.raises(RuleRefused, match="Delete one first"):
+        create_rule(ada, write("one-more"))
+
+
+def test_what_a_database_cannot_keep_is_replaced(ada: User) -> None:
+    row = create_rule(ada, write().replace("Enough.", "En\ud800ough.").replace("\n", "\r\n"))
+    assert "\r" not in row.text
+    assert "En�ough." in row.text
+
+
+def test_two_tabs_cannot_overwrite_each_other(ada: User) -> None:
+    create_rule(ada, write())
+    seen_by_both = find(ada, "mine")
+    first = change_rule(ada, seen_by_both, write().replace("5", "6"), 1)
+    assert first.version == 2
+    with pytest.raises(RuleConflict) as told:
+        change_rule(ada, seen_by_both, write().replace("5", "7"), 1)
+    assert told.value.row.text == first.text
+    assert StoredRule.objects.get().text == first.text
+    delete_rule(ada, find(ada, "mine"))
+    with pytest.raises(RuleNotFound):
+        change_rule(ada, seen_by_both, write(), 2)
+
+
+def test_a_change_keeps_the_mode_and_is_recorded(ada: User) -> None:
+    create_rule(ada, write())
+    switch_rule(ada, find(ada, "mine"), "shadow")
+    row = change_rule(ada, find(ada, "mine"), write("renamed"), None)
+    assert (row.mode, row.name) == ("shadow", "renamed")
+    delete_rule(ada, find(ada, "renamed"))
+    told = [(each.old, each.new) for each in SettingChange.objects.order_by("pk")]
+    assert told == [
+        ("", "mine: on"),
+        ("mine: on", "mine: shadow"),
+        ("mine: shadow", "renamed: changed"),
+        ("renamed: shadow", ""),
+    ]
+
+
+# -- switching ------------------------------------------------------------------------------------
+
+
+def test_shipped_rules_are_switched_for_oneself_and_not_changed(ada: User, bob: User) -> None:
+    slow = find(ada, "slow-tool")
+    switch_rule(ada, slow, "off")
+    assert (find(ada, "slow-tool").mode, find(bob, "slow-tool").mode) == ("off", "on")
+    switch_rule(ada, slow, "shadow")
+    assert ControlSwitch.objects.get().mode == "shadow"
+    with pytest.raises(RuleLocked, match="comes with Oracle"):
+        change_rule(ada, slow, write(), None)
+    with pytest.raises(RuleLocked):
+        delete_rule(ada, slow)
+
+
+def test_runs_are_held_to_what_is_switched(ada: User, project: Project) -> None:
+    create_rule(ada, write())
+    create_rule(ada, write("ours"), level="project", project_id=project.pk)
+    switch_rule(ada, find(ada, "mine"), "shadow")
+    modes = {entry.rule.id: entry.rule.mode for entry in list_rules(ada, project)}
+    assert (modes["mine"], modes["ours"]) == ("shadow", "on")
+
+
+def test_a_mode_that_there_is_not_is_refused(ada: User) -> None:
+    with pytest.raises(RuleRefused, match="on, shadow, off"):
+        switch_rule(ada, find(ada, "slow-tool"), "maybe")
+
+
+def test_a_rule_that_is_no_longer_understood_can_be_seen_changed_and_deleted(ada: User) -> None:
+    create_rule(ada, write())
+    StoredRule.objects.update(text="[rule]\nid = 'mine'\nnew_key = 1")
+    broken = find(ada, "mine")
+    assert (broken.rule, broken.title, broken.can_edit) == (None, "mine", True)
+    assert change_rule(ada, broken, write(), 1).version == 2
