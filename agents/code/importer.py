@@ -218,11 +218,12 @@ class _CodeImport:
         batch, self._batch, self._batch_bytes = self._batch, [], 0
         if not batch:
             return
-        for change in batch:
-            change.file = look_at(change.path, change.data)
-            parse_file(change.file, change.data, self._parser)
-            prepare_text(self._project_id, change)
-        with transaction.atomic():
+        with pause_collector():
+            for change in batch:
+                change.file = look_at(change.path, change.data)
+                parse_file(change.file, change.data, self._parser)
+                prepare_text(self._project_id, change)
+        with pause_collector(), transaction.atomic():
             self._check_can_write()
             write_files(self._project_id, batch)
         for change in batch:

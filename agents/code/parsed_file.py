@@ -19,6 +19,8 @@ _GENERATED_PATTERN = re.compile(
 )
 _GENERATED_START = 1_000
 _LFS_START = b"version https://git-lfs.github.com/spec/"
+_MAX_LFS_BYTES = 1023
+"""What is longer begins like a pointer to a large file, and is none."""
 
 Reading = CodeFile.Reading
 
@@ -80,7 +82,7 @@ def parse_file(file: ParsedFile, data: bytes, parser: ParserProcess) -> None:
 
 def _decode(data: bytes) -> tuple[str, str]:
     """Return the text of a file, or why there is none."""
-    if data.startswith(_LFS_START):
+    if len(data) <= _MAX_LFS_BYTES and data.startswith(_LFS_START):
         return "", "a Git LFS pointer; what it points at is not here"
     if len(data) > MAX_TEXT_BYTES:
         return "", f"larger than {MAX_TEXT_BYTES // 1024:,} KB"

@@ -29,6 +29,15 @@ class CapturedDefinition(NamedTuple):
     container: str
 
 
+class _Qualifiers(dict[bytes, bytes]):
+    """What stands before a name as it is told: names with their dot, or the dot alone."""
+
+    def __missing__(self, text: bytes) -> bytes:
+        is_named = len(text) <= MAX_QUALIFIER_BYTES and _QUALIFIER_PATTERN.fullmatch(text)
+        told = self[text] = text + b"." if is_named else b"."
+        return told
+
+
 class Captures:
     def __init__(self, source: bytes, matches: Iterable[tuple[int, dict[str, list[Node]]]]) -> None:
         self.source = source
@@ -37,21 +46,22 @@ class Captures:
         self._scopes: list[Span] = []
         self._locals: list[tuple[int, bytes]] = []
         self._ignored: set[int] = set()
-        self._references: dict[int, tuple[int, bytes]]
-        """Where names end that are used, and what stands before them, by where they begin."""
-        plain: list[Node] = []
-        qualified: dict[int, tuple[int, bytes]] = {}
+        self._qualifiers: dict[int, bytes] = {}
+        """What stands before names that are used, by where they begin."""
+        used: list[Node] = []
+        known = _Qualifiers()
         for _, captures in matches:
-            if "reference" not in captures:
+            nodes = captures.get("reference")
+            if nodes is None:
                 self._add(captures)
-            elif "qualifier" in captures:
-                node = captures["reference"][0]
-                text = self._read_qualifier(captures["qualifier"][0])
-                qualified[node.start_byte] = (node.end_byte, text)
-            else:
-                plain.append(captures["reference"][0])
-        self._references = {node.start_byte: (node.end_byte, b"") for node in plain}
-        self._references.update(qualified)
+                continue
+            used += nodes
+            if "qualifier" in captures:
+                node = captures["qualifier"][0]
+                text = source[node.start_byte : node.end_byte]
+                self._qualifiers[nodes[0].start_byte] = known[text]
+        self._references = {node.start_byte: node.end_byte for node in used}
+        """Where names end that are used, by where they begin."""
 
     @cached_property
     def _line_ends(self) -> list[int]:
@@ -70,22 +80,21 @@ class Captures:
 
     def _add(self, captures: dict[str, list[Node]]) -> None:
         for capture, (node, *_) in captures.items():
-            match capture:
-                case "local":
-                    name = self.source[node.start_byte : node.end_byte]
-                    self._locals.append((node.start_byte, name))
-                case "scope":
-                    self._scopes.append(Span(node.start_byte, node.end_byte))
-                case "name":
-                    continue
-                case "ignored":
-                    self._ignored.add(node.start_byte)
-                case "import":
-                    self.imports.append(node)
-                case "container.scope":
-                    self._add_definition("container", node, captures)
-                case _ if capture.startswith("definition."):
-                    self._add_definition(capture.removeprefix("definition."), node, captures)
+            if capture == "name":
+                continue
+            if capture == "local":
+                start = node.start_byte
+                self._locals.append((start, self.source[start : node.end_byte]))
+            elif capture.startswith("definition."):
+                self._add_definition(capture[len("definition.") :], node, captures)
+            elif capture == "ignored":
+                self._ignored.add(node.start_byte)
+            elif capture == "scope":
+                self._scopes.append(Span(node.start_byte, node.end_byte))
+            elif capture == "import":
+                self.imports.append(node)
+            elif capture == "container.scope":
+                self._add_definition("container", node, captures)
 
     def _add_definition(self, kind: str, node: Node, captures: dict[str, list[Node]]) -> None:
         name = captures["name"][0]
@@ -95,22 +104,17 @@ class Captures:
             CapturedDefinition(node.start_byte, node.end_byte, kind, name, node, held)
         )
 
-    def _read_qualifier(self, node: Node) -> bytes:
-        """Return the names before a name with their dot, or the dot alone behind anything else."""
-        start, end = node.start_byte, node.end_byte
-        text = self.source[start:end] if end - start <= MAX_QUALIFIER_BYTES else b""
-        return text + b"." if _QUALIFIER_PATTERN.fullmatch(text) else b"."
-
     def collect_references(self) -> dict[str, list[int]]:
         """Return the lines of each name that is used, but for names of the functions around it."""
         ignored = self._ignored | {each.name.start_byte for each in self.definitions}
         ignored.update(self._list_imported())
         is_local, source, line_ends = self.local_names.has, self.source, self._line_ends
+        references, qualifiers = self._references, self._qualifiers
         lines: dict[bytes, list[int]] = {}
         line = 1
-        for start in sorted(self._references.keys() - ignored):
-            end, qualifier = self._references[start]
-            name = source[start:end]
+        for start in sorted(references.keys() - ignored):
+            name = source[start : references[start]]
+            qualifier = qualifiers.get(start, b"")
             if not qualifier and is_local(start, name):
                 continue
             while line_ends[line - 1] < start:

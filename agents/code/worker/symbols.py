@@ -37,6 +37,9 @@ class _Holder(NamedTuple):
     kind: str = ""
 
 
+_NOTHING = _Holder()
+
+
 def list_symbols(found: Captures) -> Iterator[Symbol]:
     """Return the definitions of a file, outer ones before those in them."""
     around: list[_Holder] = []
@@ -45,7 +48,7 @@ def list_symbols(found: Captures) -> Iterator[Symbol]:
     for each in sorted(found.definitions, key=_get_order):
         while around and around[-1].end <= each.start:
             around.pop()
-        holder = around[-1] if around else _Holder()
+        holder = around[-1] if around else _NOTHING
         kind = _specify_kind(each, holder, found)
         if kind is None or each.name.start_byte in seen or each.start in imported:
             continue
@@ -93,9 +96,9 @@ def _specify_kind(definition: CapturedDefinition, holder: _Holder, found: Captur
         return "method" if is_member and holder.kind != "module" else "function"
     if definition.kind not in _ASSIGNED_KINDS:
         return definition.kind
-    if found.local_names.find_scope_start(definition.start) > holder.start:
-        return None
     if holder.kind in _FUNCTIONS:
+        return None
+    if found.local_names.find_scope_start(definition.start) > holder.start:
         return None
     if definition.kind != "variable":
         return _ASSIGNED_KINDS[definition.kind]

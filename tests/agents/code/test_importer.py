@@ -81,6 +81,19 @@ def test_what_is_not_code_is_listed_with_a_reason(read_in: ReadIn, folder: Path)
     assert len(paths()) == 8
 
 
+def test_a_git_lfs_pointer_is_a_name_until_the_file_itself_is_there(read_in: ReadIn) -> None:
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 21\n"
+    why = "a Git LFS pointer; what it points at is not here"
+    report = read_in({"model.py": pointer, "plain.py": "def read_gauge(): ...\n"})
+    assert (report.created, report.listed) == (2, [SkippedFile("model.py", why)])
+    assert read_in().listed == [SkippedFile("model.py", why)]
+    report = read_in({"model.py": "def measure(): ...\n"})
+    assert (report.updated, report.parsed, report.listed) == (1, 2, [])
+    report = read_in({"model.py": pointer})
+    assert (report.updated, report.listed) == (1, [SkippedFile("model.py", why)])
+    assert list(CodeSymbol.objects.values_list("name", flat=True)) == ["read_gauge"]
+
+
 @pytest.mark.parametrize(
     ("text", "reading"),
     [
