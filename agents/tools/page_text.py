@@ -7,14 +7,19 @@ are possessive (they never go back), and what was looked for in vain is not look
 
 import html
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
-from urllib.parse import urldefrag, urljoin
+import time
+from dataclasses import dataclass
 
-MAX_LINKS = 200
+from agents.tools.page_blocks import Block, Link, Links
+
 MAX_BLOCKS = 20_000
 """Paragraphs, items and rows: many more than anybody is shown."""
+MAX_TAGS = 100_000
+MAX_CHARS = 400_000
+"""Of text. What comes behind either is left out, and the page says so."""
+SLICE_TAGS = 200
+PAUSE = 0.0005
+"""Seconds after each slice of a page, in which others have their turn: Python runs one thread."""
 _TAG = re.compile(
     r"""<(?P<close>/?)(?P<name>[a-zA-Z][^\s/>]*+)"""
     r"""(?P<attributes>(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+)>"""
@@ -56,6 +61,8 @@ class PageText:
     title: str
     text: str
     links: tuple[str, ...] = ()
+    is_cut: bool = False
+    """Whether it goes on behind what was read."""
 
 
 def extract_page(source: str, url: str) -> PageText:
@@ -68,61 +75,6 @@ def extract_page(source: str, url: str) -> PageText:
     return scanner.build_page(url)
 
 
-class _Link(NamedTuple):
-    """Stands behind the words of a link until links are numbered."""
-
-    href: str
-
-
-@dataclass(slots=True)
-class _Block:
-    """Text between two line breaks of a page."""
-
-    level: int
-    prefix: str = ""
-    group: int = 0
-    """The list or table that it is an item or a row of: no empty line is between those."""
-    is_code: bool = False
-    pieces: list[str | _Link] = field(default_factory=list)
-    has_text: bool = False
-
-    def add(self, text: str) -> None:
-        self.pieces.append(text)
-        self.has_text = self.has_text or not text.isspace()
-
-    def render(self, links: "_Links") -> str:
-        text = "".join(
-            piece if isinstance(piece, str) else links.mark(piece.href) for piece in self.pieces
-        )
-        if self.is_code:
-            return "```\n" + text.strip("\n") + "\n```"
-        lines = (" ".join(line.split()) for line in text.split("\n"))
-        return self.prefix + "\n".join(filter(None, lines))
-
-
-class _Links:
-    """Numbers links in the order in which they come, each address once."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._numbers: dict[str, int] = {}
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers)
-
-    def mark(self, href: str) -> str:
-        """Return the mark that stands behind the words of a link; empty if it has none."""
-        try:
-            address = urldefrag(urljoin(self._url, href.strip()))[0]
-        except ValueError:
-            return ""
-        if not address.startswith(("http://", "https://")) or address == self._url:
-            return ""
-        if len(self._numbers) >= MAX_LINKS and address not in self._numbers:
-            return ""
-        return f" [{self._numbers.setdefault(address, len(self._numbers) + 1)}]"
-
-
 class _Scanner:
     """Goes through a page once. What is open is counted, not kept as a tree."""
 
@@ -132,6 +84,8 @@ class _Scanner:
         self._unclosed: set[str] = set()
         """Elements of which one has no end: none of that name is looked for again."""
         self._position = 0
+        self._room = MAX_CHARS
+        self._is_cut = False
         self._title = ""
         self._mains = self._articles = self._pres = 0
         self._lists: list[int] = []
@@ -140,8 +94,8 @@ class _Scanner:
         self._is_row = False
         self._is_cell_empty = True
         self._href = ""
-        self._block = _Block(0)
-        self._blocks: list[_Block] = []
+        self._block = Block(0)
+        self._blocks: list[Block] = []
 
     @property
     def has_text(self) -> bool:
@@ -150,34 +104,45 @@ class _Scanner:
     def build_page(self, url: str) -> PageText:
         blocks = [block for block in (*self._blocks, self._block) if block.has_text]
         best = max((block.level for block in blocks), default=0)
-        links, parts, last = _Links(url), list[str](), _Block(0)
+        links, parts, last = Links(url), list[str](), Block(0)
         for block in blocks:
             if block.level == best:
                 is_next = 0 != block.group == last.group
                 parts += ["\n" if is_next else "\n\n", block.render(links)]
                 last = block
-        return PageText(self._title, "".join(parts[1:]), tuple(links))
+        return PageText(self._title, "".join(parts[1:]), tuple(links), self._is_cut)
 
     def scan(self) -> None:
         source = self._source
-        while (start := source.find("<", self._position)) >= 0:
-            self._add_text(self._position, start)
-            following = source[start + 1 : start + 2]
-            if len(self._blocks) >= MAX_BLOCKS:
+        for number in range(1, MAX_TAGS + 1):
+            start = source.find("<", self._position)
+            self._add_text(self._position, start if start >= 0 else len(source))
+            if start < 0:
                 return
-            if (tag := _TAG.match(source, start)) is not None:
-                self._position = tag.end()
-                self._apply_tag(tag)
-            elif source.startswith("<!--", start):
-                self._skip_to("-->", start + len("<!--"))
-            elif following in ("!", "?", "/"):
-                self._skip_to(">", start + 1)
-            elif following.isalpha():
-                return  # cut off in the middle of a tag
-            else:
-                self._position = start + 1
-                self._block.add("<")
-        self._add_text(self._position, len(source))
+            if self._room <= 0 or len(self._blocks) >= MAX_BLOCKS:
+                break
+            if not self._scan_tag(start):
+                return
+            if not number % SLICE_TAGS:
+                time.sleep(PAUSE)
+        self._is_cut = True
+
+    def _scan_tag(self, start: int) -> bool:
+        """Go on behind a tag or what looks like one; return whether there can be more."""
+        source, following = self._source, self._source[start + 1 : start + 2]
+        if (tag := _TAG.match(source, start)) is not None:
+            self._position = tag.end()
+            self._apply_tag(tag)
+        elif source.startswith("<!--", start):
+            self._skip_to("-->", start + len("<!--"))
+        elif following in ("!", "?", "/"):
+            self._skip_to(">", start + 1)
+        elif following.isalpha():
+            return False  # cut off in the middle of a tag
+        else:
+            self._position = start + 1
+            self._block.add("<")
+        return True
 
     def _skip_to(self, end: str, start: int) -> None:
         found = self._source.find(end, start)
@@ -185,7 +150,9 @@ class _Scanner:
 
     def _add_text(self, start: int, end: int) -> None:
         if start < end:
-            text = _decode_entities(self._source[start:end])
+            self._is_cut = self._is_cut or end - start > self._room
+            text = _decode_entities(self._source[start : min(end, start + self._room)])
+            self._room = max(0, self._room - (end - start))
             self._is_cell_empty = self._is_cell_empty and text.isspace()
             self._block.add(text if self._pres else _SPACES.sub(" ", text))
 
@@ -251,7 +218,7 @@ class _Scanner:
 
     def _end(self, name: str) -> None:
         if name == "a" and self._href:
-            self._block.pieces.append(_Link(self._href))
+            self._block.pieces.append(Link(self._href))
             self._href = ""
         elif name == "pre":
             self._pres = max(0, self._pres - 1)
@@ -282,7 +249,7 @@ class _Scanner:
             if last.has_text:
                 self._blocks.append(last)
             level = _MAIN if self._mains else _ARTICLE if self._articles else 0
-            self._block = _Block(level, prefix, group, is_code)
+            self._block = Block(level, prefix, group, is_code)
 
     def _take_bullet(self) -> str:
         indent = "  " * min(_MAX_INDENT, max(0, len(self._lists) - 1))

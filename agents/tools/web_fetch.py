@@ -1,7 +1,7 @@
 """The tool `web_fetch`: a page of the web, as text that is clearly quoted."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -13,7 +13,7 @@ from agents.core.sanitize import truncate
 from agents.core.tokens import CHARS_PER_TOKEN
 from agents.tools.blocking import THREADS
 from agents.tools.definition import ToolFailed, ToolOutput
-from agents.tools.page_text import PageText, extract_page
+from agents.tools.page_text import MAX_CHARS, PageText, extract_page
 from agents.tools.registry import tool
 from agents.tools.web_pages import FetchedPage, WebPages
 
@@ -54,11 +54,12 @@ def read_page(fetched: FetchedPage) -> PageText:
     """Return title and text of a page, whatever kind of text it is."""
     if fetched.is_html:
         page = extract_page(fetched.text, fetched.url)
-        return PageText(truncate(_clean(page.title), MAX_TITLE), _clean(page.text), page.links)
-    text = _clean(fetched.text)
+        title = truncate(_clean(page.title), MAX_TITLE)
+        return replace(page, title=title, text=_clean(page.text))
+    text = _clean(fetched.text[:MAX_CHARS])
     first = text.partition("\n")[0]
     title = first.lstrip("# ").strip() if first.startswith("# ") else ""
-    return PageText(truncate(title, MAX_TITLE), text)
+    return PageText(truncate(title, MAX_TITLE), text, is_cut=len(fetched.text) > MAX_CHARS)
 
 
 def _clean(text: str) -> str:
@@ -79,8 +80,8 @@ def format_page(url: str, page: PageText, max_tokens: int) -> str:
     lines = [f"{_URL}{url}", f"{_TITLE}{page.title}", WARNING, quoted]
     if links:
         lines += [_LINKS, *links]
-    if shown < len(page.text):
-        lines.append(_describe_rest(len(page.text), shown, max_tokens))
+    if shown < len(page.text) or page.is_cut:
+        lines.append(_describe_rest(page, shown, max_tokens))
     return "\n".join(lines)
 
 
@@ -109,11 +110,18 @@ def _list_links(page: PageText, quoted: str, room: int) -> list[str]:
     return listed
 
 
-def _describe_rest(length: int, shown: int, max_tokens: int) -> str:
+def _describe_rest(page: PageText, shown: int, max_tokens: int) -> str:
+    length, parts = len(page.text), list[str]()
+    if shown < length:
+        parts.append(f"the last {length - shown:,} of {length:,} characters of the page")
+    if page.is_cut:
+        parts.append("what comes behind these, as the page is too long to be read to its end")
     more = (
-        f" For more, ask with max_tokens up to {MAX_TOKENS:,}." if max_tokens < MAX_TOKENS else ""
+        f" For more, ask with max_tokens up to {MAX_TOKENS:,}."
+        if shown < length and max_tokens < MAX_TOKENS
+        else ""
     )
-    return f"{_REST}the last {length - shown:,} of {length:,} characters of the page.{more}"
+    return f"{_REST}{', and '.join(parts)}.{more}"
 
 
 # -- as people read it ----------------------------------------------------------------------------

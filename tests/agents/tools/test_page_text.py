@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from agents.tools.page_text import MAX_LINKS, extract_page
+from agents.tools import page_text
+from agents.tools.page_blocks import MAX_LINKS
+from agents.tools.page_text import extract_page
 from tests.support.timing import least_cpu_seconds
 
 URL = "https://docs.example/guide/tides.html"
@@ -115,6 +117,36 @@ def test_only_links_into_the_web_are_numbered_and_each_address_once() -> None:
 def test_of_very_many_links_only_the_first_are_numbered() -> None:
     source = "".join(f"<a href='/{number}'>x</a> " for number in range(MAX_LINKS + 50))
     assert len(extract_page(source, URL).links) == MAX_LINKS
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("<p>one" * 4, "one\n\none"),
+        ("<b>on</b>e " + "x" * 200, "one " + "x" * 16),
+        ("x" * 200, "x" * 20),
+        ("<p>" + "x" * 20 + "<p>y", "x" * 20),
+    ],
+)
+def test_a_page_of_very_much_is_read_up_to_a_bound_and_says_so(
+    source: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_text, "MAX_TAGS", 3)
+    monkeypatch.setattr(page_text, "MAX_CHARS", 20)
+    page = extract_page(source, URL)
+    assert (page.text, page.is_cut) == (text, True)
+
+
+def test_a_page_that_is_read_to_its_end_is_not_cut() -> None:
+    assert not extract_page(PAGE, URL).is_cut
+
+
+def test_others_have_their_turn_while_a_long_page_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("agents.tools.page_text.time.sleep", pauses.append)
+    extract_page("<div>" * 10 * page_text.SLICE_TAGS, URL)
+    assert len(pauses) >= 10
+    assert min(pauses) > 0
 
 
 ATOMS = [

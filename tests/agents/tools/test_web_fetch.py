@@ -84,6 +84,16 @@ async def test_one_long_word_is_cut_too() -> None:
     assert len(outcome.content) < 1_000
 
 
+@pytest.mark.parametrize("kind", ["text/html", "text/plain"])
+async def test_a_page_too_long_to_be_read_to_its_end_says_so(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agents.tools.page_text.MAX_CHARS", 50)
+    monkeypatch.setattr("agents.tools.web_fetch.MAX_CHARS", 50)
+    outcome, _ = await fetch(page("word " * 99, kind))
+    assert outcome.content.split("\n")[-1].startswith("Left out: what comes behind these")
+
+
 async def test_plain_text_markdown_and_json_are_quoted_as_they_are() -> None:
     outcome, _ = await fetch(page("# Plan\n\n<b> stays\n", "text/markdown"))
     assert "Title: Plan" in outcome.content
