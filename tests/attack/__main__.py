@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 
-from tests.attack import faults, imports, pages, sign_ins, sockets
+from tests.attack import faults, imports, pages, sign_ins, sockets, web
 from tests.attack.scene import Attack, Scene
 from tests.attack.table import Row, Times, judge, lines
 from tests.attack.target import PASSWORD, Somebody, Target, open_target
@@ -41,6 +41,7 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "parameters": (pages.parameters, 10),
     "rules": (pages.rules, 10),
     "code": (imports.code, 1),
+    "web pages": (web.web, 3),
     "clock": (faults.clock, 1),
     "full disk": (faults.full_disk, 1),
     "locked": (faults.locked, 1),

@@ -1,8 +1,9 @@
-"""Ways to make links and to turn the clock of a server process. For tests only."""
+"""Ways to make links, turn the clock and read pages in a server process. For tests only."""
 
 import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -10,7 +11,14 @@ from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
+from agents.llm import build_policy
+from agents.tools.blocking import THREADS
+from agents.tools.definition import ToolFailed, ToolRefused
+from agents.tools.web_fetch import read_page
+from agents.tools.web_hosts import WebHosts
+from agents.tools.web_pages import WebPages
 from chat.accounts.links import LinkTokens, build_sign_in_link
+from tests.support.web_server import HOST
 
 _true_now: Callable[[], datetime] = timezone.now
 _true_link_now = LinkTokens._now
@@ -41,3 +49,23 @@ def link(request: HttpRequest) -> JsonResponse:
     """{name}: a link that signs somebody in."""
     user = User.objects.get(username=json.loads(request.body)["name"])
     return JsonResponse({"link": build_sign_in_link(user, "")})
+
+
+@csrf_exempt
+async def fetch(request: HttpRequest) -> JsonResponse:
+    """{port, path, seconds}: whether a page of a server on loopback is read, as a tool reads it."""
+    asked: dict[str, Any] = json.loads(request.body)
+    origin = f"{HOST}:{asked['port']}"
+    pages = WebPages(
+        WebHosts.parse(HOST), build_policy("yes", (origin,)), _resolve_to_loopback, asked["seconds"]
+    )
+    try:
+        page = await pages.fetch(f"http://{origin}{asked['path']}")
+        await THREADS.run(partial(read_page, page))
+    except (ToolFailed, ToolRefused) as error:
+        return JsonResponse({"read": False, "why": str(error)})
+    return JsonResponse({"read": True})
+
+
+async def _resolve_to_loopback(host: str, port: int) -> list[str]:
+    return ["127.0.0.1"]

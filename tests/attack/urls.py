@@ -14,5 +14,6 @@ urlpatterns = [
     path("door/change", doors_of_browsers.change),
     path("door/link", backdoors.link),
     path("door/clock", backdoors.clock),
+    path("door/fetch", backdoors.fetch),
     path("", include("oracle_site.urls")),
 ]
