@@ -9,6 +9,7 @@ import httpx
 from agents.code.listing import has_code
 from agents.code.project_code import ProjectCode
 from agents.code.service import Code
+from agents.core.control.event_stream import SELF_NOTE_TOOL
 from agents.core.ports import ChatModel, Service, ToolRunner
 from agents.endpoints.selection import NO_MODEL_CHOSEN, build_model, model_name, select_endpoint
 from agents.llm import EndpointNotAllowed, NotFound, OfflineModel, UnavailableModel, WrongAddress
@@ -21,6 +22,7 @@ from agents.tools.definition import Tool
 from agents.tools.delegating_runner import DelegatingRunner
 from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import DELEGATE_TOOL, INDEX_TOOL, Librarian
+from agents.tools.self_notes import NoteCount
 from agents.tools.summary_cache import SummaryCache
 from agents.tools.web_hosts import WebHosts, WebNotAllowed
 from agents.tools.web_pages import WebPages
@@ -90,7 +92,11 @@ def _get_model_settings(request: RunRequest) -> ModelSettings:
 
 def build_world(project_id: UUID, author: Author) -> list[Service]:
     """Return what the tools of a run work on; code and web pages where there are any."""
-    world: list[Service] = [ProjectNotes(project_id, author), ProjectThreads(project_id, author)]
+    world: list[Service] = [
+        ProjectNotes(project_id, author),
+        ProjectThreads(project_id, author),
+        NoteCount(),
+    ]
     if has_code(project_id):
         world.append(ProjectCode(project_id, author.user_id))
     if web := _load_web_pages():
@@ -111,11 +117,14 @@ def _load_web_pages() -> WebPages | None:
 def offered_tools(chosen: ModelSettings, world: Sequence[Service], *, writing: bool) -> list[Tool]:
     """Return the tools of somebody's runs. The embedded model and readers' runs only read."""
     may_write = writing and not chosen.is_embedded
-    return [tool for tool in _list_tools(world) if may_write or not tool.writes]
+    useless = {SELF_NOTE_TOOL} if chosen.is_embedded else set()
+    return [t for t in _list_tools(world) if (may_write or not t.writes) and t.name not in useless]
 
 
 def _reading_tools(world: Sequence[Service]) -> list[Tool]:
-    return [t for t in _list_tools(world) if t.name != DELEGATE_TOOL and not t.writes]
+    """Return the tools of a librarian: it starts no other, and its notes would be nobody's."""
+    others = (DELEGATE_TOOL, SELF_NOTE_TOOL)
+    return [t for t in _list_tools(world) if t.name not in others and not t.writes]
 
 
 def _list_tools(world: Sequence[Service]) -> list[Tool]:

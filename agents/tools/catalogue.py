@@ -4,6 +4,7 @@
 from agents.tools import (
     librarian,
     builtin,
+    self_notes,
     vault,
     threads,
     code,
@@ -13,4 +14,4 @@ from agents.tools import (
 # isort: on
 from agents.tools.registry import TOOLS
 
-__all__ = ["TOOLS", "builtin", "code", "librarian", "threads", "vault", "web_fetch"]
+__all__ = ["TOOLS", "builtin", "code", "librarian", "self_notes", "threads", "vault", "web_fetch"]

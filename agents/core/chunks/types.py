@@ -209,13 +209,15 @@ class Decision(BaseChunk):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hint(BaseChunk):
-    """The exact words added to what the model is sent; for the audit."""
+    """The exact words added to what the model is sent; for the audit. `events` are those that
+    subscribers told with it, by the numbers of the chunks that record them."""
 
     type: ClassVar[str] = "hint"
     traits: ClassVar[ChunkTraits] = ChunkTraits(
         label="Hint to the model", words=("text",), read_by=("transcript", "audit"), urgent=False
     )
     text: str
+    events: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

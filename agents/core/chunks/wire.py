@@ -12,6 +12,7 @@ from typing import Any
 from agents.core.chunks.types import (
     CHUNK_TYPES,
     EventRecord,
+    Hint,
     OracleStreamChunk,
     Source,
     ToolCalled,
@@ -35,6 +36,7 @@ _OPTIONAL_FIELDS = frozenset({"heading", "end_line"})
 """Fields of nested values that are left out where they are empty: they came later than others."""
 _LATER_FIELDS: dict[type[Any], tuple[str, ...]] = {
     EventRecord: ("texts",),
+    Hint: ("events",),
     ToolResult: ("given", "unfinished", "cause"),
 }
 OPTIONAL_FIELDS: Mapping[type[Any], frozenset[str]] = {
@@ -71,7 +73,7 @@ def from_dict(data: Mapping[str, Any]) -> OracleStreamChunk | None:
         values[name] = _build_nested(nested, values[name])
     if "checks" in values:
         values["checks"] = tuple(_build_nested(Check, check) for check in values["checks"])
-    for name in ("tools", "also_triggered"):
+    for name in ("tools", "also_triggered", "events"):
         if name in values:
             values[name] = tuple(values[name])
     chunk: OracleStreamChunk = cls(**values)

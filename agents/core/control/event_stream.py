@@ -15,10 +15,12 @@ from agents.core.chunks import (
     ToolResult,
     Turn,
 )
-from agents.core.control.events import EVENT_TYPES, AgentEvent, EventType
+from agents.core.control.events import EVENT_TYPES, MAX_NOTE_LENGTH, AgentEvent, EventType
 
 MAX_ERROR_LENGTH = 500
 SUBAGENT_TOOLS = frozenset({"delegate_librarian"})
+SELF_NOTE_TOOL, SELF_NOTE = "notify_self", "agent.self.notify"
+"""The tool whose results are notes of a model to itself, and the event that each is."""
 Named = tuple[str, Mapping[str, Any]]
 """An event's name, and what it tells."""
 
@@ -95,7 +97,22 @@ class EventStream:
             events.append(
                 ("subagent.complete", about) if is_complete else ("subagent.failed", failure)
             )
+        if call.name == SELF_NOTE_TOOL and chunk.ok:
+            events.append((SELF_NOTE, _read_note(call)))
         return events
+
+
+def _read_note(call: CallView) -> dict[str, Any]:
+    """Return what a model has told itself. Where it was erased, its texts are empty."""
+    given = call.arguments if isinstance(call.arguments, Mapping) else {}
+    return {
+        "id": call.id,
+        "message": str(given.get("message", ""))[:MAX_NOTE_LENGTH],
+        "category": str(given.get("category", "")),
+        "priority": str(given.get("priority", "normal")),
+        "when": str(given.get("when", "next_turn")),
+        "keep": given.get("keep") is True,
+    }
 
 
 def _read_record(chunk: EventRecord) -> AgentEvent:

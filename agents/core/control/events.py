@@ -23,6 +23,8 @@ class EventField:
     trusted: bool = False
     """Whether its words are ours. What people, models and tools wrote is data: it is quoted to a
     model, and it is what erasure empties."""
+    max_length: int = 120
+    """Characters of it that are quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,13 @@ def _text(example: str) -> EventField:
     return EventField(TEXT, example)
 
 
+MAX_NOTE_LENGTH = 300
+"""Characters of a note that a model writes to itself."""
+_NOTE = {
+    "message": EventField(TEXT, "Check the valves, too.", max_length=MAX_NOTE_LENGTH),
+    "category": _text("follow-up"),
+    "priority": _text("normal"),
+}
 _CALL = {"id": _text("call-1"), "tool": _text("vault_read")}
 _ASKED = {**_CALL, "arguments": EventField(ANY, {"path": "Pumps.md"})}
 _RESULT = {**_CALL, "duration_ms": _number(120), "size": _number(4_200)}
@@ -151,12 +160,21 @@ EVENT_TYPES: Mapping[str, EventType] = {
         },
     ),
     "agent.error.streak": EventType("error", "loop", _LIMIT),
+    "agent.self.notify": EventType(
+        "info",
+        "model",
+        {"id": _text("call-1"), **_NOTE, "when": _text("next_turn"), "keep": _truth(False)},
+    ),
+    "agent.self.remind": EventType("info", "model", {"reminder": _number(7), **_NOTE}),
     "source.stale": EventType("warning", "tool", {**_CALL, "path": _text("Pumps.md")}),
     "subagent.complete": EventType("info", "tool", _RESULT),
     "subagent.failed": EventType("error", "tool", _FAILURE),
     "provider.retry": EventType("info", "model", {"attempt": _number(2), "wait": _number(0.5)}),
     "provider.failed": EventType(
         "error", "model", {"cause": _word("rate_limited"), "error": _text("Try again later.")}
+    ),
+    "notification.dropped": EventType(
+        "info", "loop", {"count": _number(2), "cause": _word("hints")}
     ),
     "session.end": EventType(
         "info",

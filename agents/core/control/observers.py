@@ -58,16 +58,18 @@ def name_observer(own: Observer | None) -> list[NamedObserver]:
 
 
 def build_observation(
-    observers: Sequence[NamedObserver], run_id: str = ""
+    observers: Sequence[NamedObserver],
+    run_id: str = "",
+    read: Callable[[OracleStreamChunk], list[AgentEvent]] | None = None,
 ) -> Callable[[OracleStreamChunk], None]:
-    """Return what hands observers the events of each chunk of one run. One that raises is named in
-    the log; it changes neither the run nor what others are handed."""
+    """Return what hands observers the events of each chunk of one run, as `read` finds them. One
+    that raises is named in the log; it changes neither the run nor what others are handed."""
     if not observers:
         return _ignore
-    stream = EventStream()
+    find_events = read or EventStream().feed
 
     def observe(chunk: OracleStreamChunk) -> None:
-        for event in stream.feed(chunk):
+        for event in find_events(chunk):
             for name, hand in observers:
                 try:
                     hand(event)

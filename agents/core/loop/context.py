@@ -22,8 +22,7 @@ from agents.core.loop.prompt import Prompt
 from agents.core.loop.tool_plan import CallIds
 from agents.core.messages import ToolSchema
 from agents.core.notify import InjectionPoint, NotificationBus
-from agents.core.notify.hints import HintLine
-from agents.core.notify.words import Notification
+from agents.core.notify.hints import HintLine, build_hint
 from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.state import AgentState, Notice
 from agents.core.tokens import (
@@ -34,13 +33,11 @@ from agents.core.tokens import (
     TokenBudget,
     forecast_further_turn,
     schema_chars,
-    truncate_middle,
 )
 
 C = TypeVar("C")
 WRAP_UP_NOTE_CHARS = 600
 """Room for what is put into the conversation before a last answer."""
-HINT_CHARS = 500
 GRACE_SECONDS = 0.2
 """How long a cancelled tool is waited for."""
 CONTEXT_STEP = 500
@@ -157,7 +154,7 @@ class RunContext:
                 return
             self.state = replace(self.state, fired=self.state.fired | {notice.key})
         if notice.hint:
-            self.hints.append(_build_hint(notice))
+            self.hints.append(build_hint(notice))
         if notice.message:
             yield self.emit(
                 SystemMessage,
@@ -191,6 +188,14 @@ class RunContext:
         """Give what subscribers still have to say to the user, because the run ends."""
         for notice in self.bus.flush(self.clock.monotonic()):
             yield from self.tell(notice)
+        yield from self.record_dropped()
+
+    def record_dropped(self, hints: int = 0) -> Iterator[OracleStreamChunk]:
+        """Record what was to be told and is not: hints without room, events without a place."""
+        if hints:
+            yield self.emit_event("notification.dropped", count=hints, cause="hints")
+        if events := self.bus.pop_dropped():
+            yield self.emit_event("notification.dropped", count=events, cause="queue")
 
     def context_update(self) -> Iterator[OracleStreamChunk]:
         """Show how full the context is: at first, and when that has changed enough to be seen."""
@@ -310,10 +315,3 @@ class RunContext:
             and self.budget.has_room_for(self.prompt.chars + WRAP_UP_NOTE_CHARS)
             and not self.is_past(self.deadline - self.grace)
         )
-
-
-def _build_hint(notice: Notice) -> HintLine:
-    """Return what the model is told. Only what subscribers say can be less than core."""
-    if isinstance(notice, Notification):
-        return HintLine(notice.hint, notice.core, notice.rank)
-    return HintLine(truncate_middle(notice.hint, HINT_CHARS))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Check, Decision, Done, Error, OracleStreamChunk
+from agents.core.control.facts import Facts, RunBackground
 from agents.core.control.observers import Observer, build_observation, name_observer
 from agents.core.decisions.checkpoint import WRAP_UP, decide, wrap_up_reason
 from agents.core.decisions.endings import measure_conditions
@@ -79,10 +80,21 @@ async def run(
     ctx = RunContext(
         state, guard, model, tools, clock, cancellation or Cancellation(), deadline, grace
     )
-    ctx.bus = NotificationBus(control.subscribers)
+    facts = Facts(
+        RunBackground(
+            config=guard.config,
+            user_id=state.user_id,
+            project_id=state.project_id,
+            note_count=control.note_count,
+            writes=tools.writes,
+        )
+    )
+    ctx.bus = NotificationBus(control.subscribers, facts)
     loop = _Loop(ctx, conversation)
     own = [] if ctx.bus.is_idle else [("notifications", ctx.take_event)]
-    observe = build_observation([*own, *name_observer(observer)], conversation.context_id or "")
+    observe = build_observation(
+        [*own, *name_observer(observer)], conversation.context_id or "", facts.feed
+    )
     shown = 0
     try:
         try:

@@ -12,7 +12,7 @@ from agents.core.loop.model_call import ModelReply, call_model, charge
 from agents.core.loop.prompt import EMPTY_NOTE, GO_ON_NOTE, wrap_up_note
 from agents.core.loop.tool_calls import ToolBatch, finish_pending_calls, run_tool_calls
 from agents.core.loop.tool_plan import all_calls_failed, count_trailing_errors
-from agents.core.notify.hints import HintLine, fit_hints
+from agents.core.notify.hints import FittedHints, HintLine, fit_hints
 from agents.core.reasons import INSIDE_LIMIT
 from agents.core.sanitize import is_blank
 from agents.core.state import merge_usage_source
@@ -37,24 +37,27 @@ def begin_turn(ctx: RunContext, wrap_up: str | None) -> Iterator[OracleStreamChu
     yield from ctx.tell_waiting("turn_start")
     if wrap_up in INSIDE_LIMIT:
         yield from ctx.tell(attribute_to_tree(wrap_up_notice(wrap_up, ctx.state), ctx.tally.tree))
-    if notes := _collect_notes(ctx, wrap_up):
-        yield ctx.emit(Hint, text=ctx.prompt.add_notes(notes))
+    fitted = _collect_notes(ctx, wrap_up)
+    yield from ctx.record_dropped(fitted.dropped)
+    ctx.bus.reminders.record_told(fitted.events)
+    if fitted.texts:
+        yield ctx.emit(Hint, text=ctx.prompt.add_notes(fitted.texts), events=fitted.events)
 
 
-def _collect_notes(ctx: RunContext, wrap_up: str | None) -> list[str]:
+def _collect_notes(ctx: RunContext, wrap_up: str | None) -> FittedHints:
     """Return what is put into the conversation; on a wrap-up turn, no more than was forecast."""
     hints, ctx.hints = ctx.hints, []
     if ctx.state.finish_reason == "empty":
         hints.append(HintLine(EMPTY_NOTE))
     if wrap_up is None:
-        notes, _ = fit_hints(hints)
+        fitted = fit_hints(hints)
     else:
         last = wrap_up_note(wrap_up)
-        notes, _ = fit_hints(hints, WRAP_UP_NOTE_CHARS - len(last))
-        notes.append(last)
-    if not notes and ctx.prompt.messages[-1]["role"] == "assistant":
-        notes.append(GO_ON_NOTE)
-    return notes
+        fitted = fit_hints(hints, WRAP_UP_NOTE_CHARS - len(last))
+        fitted.texts.append(last)
+    if not fitted.texts and ctx.prompt.messages[-1]["role"] == "assistant":
+        fitted.texts.append(GO_ON_NOTE)
+    return fitted
 
 
 async def run_turn(

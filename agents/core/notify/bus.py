@@ -10,7 +10,9 @@ from typing import Any
 
 from agents.core.control.evaluation import Unanswerable
 from agents.core.control.events import AgentEvent
-from agents.core.control.facts import RESULT_EVENTS, describe_result
+from agents.core.control.facts import RESULT_EVENTS, Facts, describe_result
+from agents.core.notify.reminders import ReminderLog
+from agents.core.notify.self_notes import DeferredNotes
 from agents.core.notify.subscriber import (
     PRIORITIES,
     SEVERITIES,
@@ -31,7 +33,7 @@ _ERROR = SEVERITIES.index("error")
 class NotificationBus:
     """The subscribers of a run, each with the events that wait to be told."""
 
-    def __init__(self, subscribers: Iterable[Subscriber]) -> None:
+    def __init__(self, subscribers: Iterable[Subscriber], facts: Facts | None = None) -> None:
         queues = [_Queue(each) for each in subscribers if not each.is_said_by_loop]
         self._queues = sorted(queues, key=_Queue.rank)
         self._listeners: dict[str, list[_Queue]] = {}
@@ -40,8 +42,10 @@ class NotificationBus:
                 self._listeners.setdefault(name, []).append(queue)
         self._counts = [0] * len(SEVERITIES)
         """How many wait, by severity."""
-        self.dropped = 0
-        """Events that were given up because too many waited."""
+        self._dropped = 0
+        self._deferred = DeferredNotes(facts)
+        self.reminders = ReminderLog()
+        """What the run keeps for a later one."""
 
     @property
     def is_idle(self) -> bool:
@@ -54,9 +58,15 @@ class NotificationBus:
         return sum(self._counts)
 
     def emit(self, event: AgentEvent, now: float) -> None:
-        """Take in an event."""
+        """Take in an event. A note of the model to itself waits for its moment."""
+        self.reminders.hear(event)
+        if not self._deferred.hear(event):
+            self._offer(event, now)
+
+    def _offer(self, event: AgentEvent, now: float) -> None:
+        """Let everybody have an event who listens."""
         for queue in self._find_listeners(event):
-            if queue.take(event, now):
+            if queue.try_take(event, now):
                 severity = SEVERITIES.index(event.severity)
                 self._counts[severity] += 1
                 if self.waiting > MAX_WAITING:
@@ -70,6 +80,8 @@ class NotificationBus:
 
     def due(self, point: InjectionPoint, now: float) -> list[Notification]:
         """Return what is to be said at a point of the run; what is immediate, at any point."""
+        for event in self._deferred.release(point):
+            self._offer(event, now)
         if not any(self._counts):
             return []
         ready = [
@@ -82,6 +94,11 @@ class NotificationBus:
     def flush(self, now: float) -> list[Notification]:
         """Return all that waits, because the run ends."""
         return self._take_out([queue for queue in self._queues if queue.rows], now)
+
+    def pop_dropped(self) -> int:
+        """Return how many events were given up, since this was last asked, as too many waited."""
+        count, self._dropped = self._dropped, 0
+        return count
 
     def next_due(self) -> float | None:
         """Return when something immediate will be due, or None if nothing waits for its time."""
@@ -99,7 +116,7 @@ class NotificationBus:
         for queue in ready:
             for row in queue.rows.values():
                 self._counts[SEVERITIES.index(row.event.severity)] -= 1
-        return [queue.pop(now) for queue in ready]
+        return [notice for queue in ready if (notice := queue.try_pop(now)) is not None]
 
     def _drop_one(self, queue: "_Queue", severity: int) -> None:
         """Give up the newest of the least grave events that wait, unless all are errors.
@@ -111,7 +128,7 @@ class NotificationBus:
             return
         if least < severity:
             queue = next(queue for queue in self._queues if queue.holds(least))
-        self.dropped += queue.drop_newest(least)
+        self._dropped += queue.drop_newest(least)
         self._counts[least] -= 1
 
 
@@ -140,6 +157,27 @@ class _Queue:
     def due_at(self) -> float:
         is_full = len(self.rows) >= self.subscriber.most
         return self.opened if is_full else self.opened + self.subscriber.window
+
+    def try_take(self, event: AgentEvent, now: float) -> bool:
+        """Do as `take`. A subscriber that fails is named, and keeps no other from hearing."""
+        try:
+            return self.take(event, now)
+        except Exception:
+            self._report_failure()
+            return False
+
+    def try_pop(self, now: float) -> Notification | None:
+        """Do as `pop`. A subscriber that fails is named, and says nothing of these events."""
+        try:
+            return self.pop(now)
+        except Exception:
+            self._report_failure()
+            return None
+
+    def _report_failure(self) -> None:
+        if not self._failures:
+            logger.exception("subscriber %s failed", self.subscriber.id)
+        self._failures += 1
 
     def take(self, event: AgentEvent, now: float) -> bool:
         """Let an event wait if it is of interest; return whether one more waits."""

@@ -3,10 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agents.core.notify.words import Notification
+from agents.core.state import Notice
+from agents.core.tokens import truncate_middle
+
 MAX_HINT_CHARS = 1_500
 """Of all hints in a request; that much growth is in the forecast of a turn."""
 MAX_OTHERS = 3
 """Hints in a request that are not core."""
+_LOOP_HINT_CHARS = 500
 _FRAME_CHARS = len("[Oracle: ]\n")
 _REST_CHARS = len("and 1,000 more")
 
@@ -19,10 +24,29 @@ class HintLine:
     core: bool = True
     rank: int = 0
     """Its priority, the most urgent being 0."""
+    events: tuple[int, ...] = ()
+    """Where the run has recorded what it tells of."""
 
 
-def fit_hints(lines: Sequence[HintLine], room: int | None = None) -> tuple[list[str], int]:
-    """Return what fits, in its order, and how many others were left out.
+@dataclass(frozen=True, slots=True)
+class FittedHints:
+    """What a request has room for, and what was left out."""
+
+    texts: list[str]
+    events: tuple[int, ...] = ()
+    """Where the run has recorded what is told."""
+    dropped: int = 0
+
+
+def build_hint(notice: Notice) -> HintLine:
+    """Return what the model is told. Only what subscribers say can be less than core."""
+    if isinstance(notice, Notification):
+        return HintLine(notice.hint, notice.core, notice.rank, notice.events)
+    return HintLine(truncate_middle(notice.hint, _LOOP_HINT_CHARS))
+
+
+def fit_hints(lines: Sequence[HintLine], room: int | None = None) -> FittedHints:
+    """Return what fits, in its order; the rest is counted where anything is told at all.
 
     `room` is what a last answer leaves; without it, a request may have as many as any. What is not
     core goes first, the least urgent before the rest; then the oldest.
@@ -40,4 +64,7 @@ def fit_hints(lines: Sequence[HintLine], room: int | None = None) -> tuple[list[
         size -= len(kept.pop(0).text) + frame
     left_out = len(others) - len(allowed)
     texts = [line.text for line in kept]
-    return ([*texts, f"and {left_out:,} more"] if left_out else texts), left_out
+    if left_out and texts:
+        texts.append(f"and {left_out:,} more")
+    events = tuple(seq for line in kept for seq in line.events)
+    return FittedHints(texts, events, len(lines) - len(kept))

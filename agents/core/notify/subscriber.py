@@ -34,7 +34,11 @@ InjectionPoint = Literal["immediate", "turn_start", "after_tool", "turn_end"]
 Priority = Literal["critical", "high", "normal", "low"]
 SEVERITIES: tuple[EventSeverity, ...] = get_args(EventSeverity)
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
-_LAST_EVENT = "session.end"
+_UNSPOKEN = {
+    "session.end": "nothing can be said after session.end",
+    "notification.dropped": "nothing can be said of what there was no room to say",
+}
+"""Events that no subscriber can listen to, and why."""
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _WORDS = {
     "message": TomlKey(TEXT, default="", at_most=300),
@@ -202,10 +206,9 @@ class _Reader:
                 self.document.refuse(
                     ("events", "types", at), f"there is no event {pattern!r}{near}"
                 )
-            elif names == [_LAST_EVENT]:
-                text = f"nothing can be said after {_LAST_EVENT}"
-                self.document.refuse(("events", "types", at), text)
-            found.update(name for name in names if name != _LAST_EVENT)
+            elif all(name in _UNSPOKEN for name in names):
+                self.document.refuse(("events", "types", at), _UNSPOKEN[names[0]])
+            found.update(name for name in names if name not in _UNSPOKEN)
         grave = {
             name
             for name in found

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.core.control.events import EVENT_TYPES, AgentEvent
+from agents.core.control.events import EVENT_TYPES, AgentEvent, EventField
+from agents.core.control.kinds import ANY
 from agents.core.control.template import Template, format_value
 from agents.core.notify.subscriber import PRIORITIES, Subscriber
 from agents.core.reasons import Severity
@@ -16,6 +17,8 @@ MAX_HINT_LENGTH = 480
 """Characters that one subscriber may put into a request: three of them fit."""
 MAX_SENTENCES = 3
 """Sentences about as many events that people are shown at once; the rest is counted."""
+_FOREIGN = EventField(ANY, None)
+"""What is known of a field that no event type names: nothing, so it is not ours."""
 _GRAVE: Mapping[str, Severity] = {"warning": "warning", "error": "error", "critical": "error"}
 _RANKS: Sequence[Severity] = ("info", "warning", "error")
 
@@ -35,6 +38,8 @@ class Notification(Notice):
     core: bool
     rank: int
     """Its priority, the most urgent being 0."""
+    events: tuple[int, ...] = ()
+    """Where the run has recorded what is told, by the numbers of the chunks."""
 
 
 def build_notification(
@@ -56,6 +61,7 @@ def build_notification(
         },
         core=subscriber.core,
         rank=PRIORITIES.index(subscriber.priority),
+        events=tuple(one.event.seq for one in told),
     )
 
 
@@ -134,15 +140,12 @@ def _write_row(columns: Sequence[str], one: ToldEvent) -> str:
 
 def _quote_texts(event: AgentEvent) -> dict[str, Any]:
     """Return what an event tells, everything quoted that is not a number or ours."""
-    return {
-        name: value
-        if value is None or isinstance(value, bool | int | float) or _is_ours(event, name)
-        else quote_as_data(str(value))
-        for name, value in event.payload.items()
-    }
-
-
-def _is_ours(event: AgentEvent, name: str) -> bool:
     known = EVENT_TYPES.get(event.name)
-    field = known.fields.get(name) if known else None
-    return field is not None and field.trusted
+    fields = known.fields if known else {}
+    return {name: _quote(value, fields.get(name, _FOREIGN)) for name, value in event.payload.items()}
+
+
+def _quote(value: Any, field: EventField) -> Any:
+    if value is None or isinstance(value, bool | int | float) or field.trusted:
+        return value
+    return quote_as_data(str(value), field.max_length)

@@ -13,6 +13,7 @@ from agents.models import Project
 from agents.tools.catalogue import TOOLS
 from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import Librarian
+from agents.tools.self_notes import NoteCount
 from agents.vault.author import Author
 from agents.vault.project_notes import ProjectNotes
 from agents.vault.project_threads import ProjectThreads
@@ -30,6 +31,10 @@ PUSH: Calls = [
 ]
 USES: dict[str, tuple[Calls, str]] = {
     "think": ([("think", {"thought": "So it is."})], ""),
+    "notify_self": (
+        [("notify_self", {"message": "Check the tide."})],
+        "Noted: you will be told (next_turn).",
+    ),
     "calculate": ([("calculate", {"expression": "6 * 7"})], "42"),
     "web_fetch": ([("web_fetch", {"url": "PAGE"})], "> The tide is on the web."),
     "current_time": ([("current_time", {})], "20"),
@@ -133,6 +138,7 @@ async def _ask(calls: Calls, notes: ProjectNotes, web: WebServer) -> Ran:
         )
         threads = ProjectThreads(notes.project_id, Author.importer())
         services: list[Service] = [
+            NoteCount(),
             notes,
             threads,
             ProjectCode(notes.project_id),

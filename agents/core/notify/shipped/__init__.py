@@ -31,7 +31,13 @@ LOOP_SUBSCRIBERS = (
     "reached",
     "tool-limit",
 )
-OTHER_SUBSCRIBERS = ("tool-failures", "subagent-failed", "source-stale")
+OTHER_SUBSCRIBERS = (
+    "reminders",
+    "tool-failures",
+    "subagent-failed",
+    "source-stale",
+    "self-notes",
+)
 
 
 @cache

@@ -1,13 +1,16 @@
 """The bus alone, told the time: windows, sizes, what counts as the same, order, bounds."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from agents.core.control.events import EVENT_TYPES, AgentEvent, EventType
+from agents.core.control.template import Template
 from agents.core.notify import NotificationBus, Subscriber
 from agents.core.notify.bus import MAX_WAITING
 from agents.core.notify.shipped import LOOP, SHIPPED
+from agents.core.notify.subscriber import Wording
 from tests.agents.core.notify.factories import happen, subscribe
 from tests.support.timing import least_cpu_seconds
 
@@ -149,11 +152,34 @@ def test_a_flood_is_bounded_and_errors_are_kept() -> None:
     assert bus.waiting == MAX_WAITING
     for seq in range(1_000, 1_060):
         bus.emit(happen(seq=seq), 0.0)
-    assert bus.dropped > 0
+    assert bus.pop_dropped() > 0
+    assert bus.pop_dropped() == 0
     notices = bus.flush(0.0)
     assert all(notice.severity == "error" for notice in notices)
     assert len(notices) == 20
     assert bus.waiting == 0
+
+
+def test_a_subscriber_that_fails_is_named_and_keeps_no_other_from_speaking(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken(Template):
+        def render(self, *_: object) -> str:
+            raise ValueError("broken")
+
+    words = Broken("x", ())
+    broken = replace(subscribe(id="broken"), words=Wording(words, words))
+    deaf = replace(subscribe(id="deaf"), key=(3,))  # type: ignore[arg-type]
+    bus = NotificationBus([broken, deaf, subscribe(message="{tool}")])
+    bus.emit(happen(tool="a"), 0.0)
+    assert say(bus, 0.0) == ["`a`"]
+    bus.emit(happen(seq=2, tool="b"), 0.0)
+    assert [notice.message for notice in bus.flush(0.0)] == ["`b`"]
+    assert bus.waiting == 0
+    assert [record.getMessage() for record in caplog.records] == [
+        "subscriber deaf failed",
+        "subscriber broken failed",
+    ]
 
 
 def test_an_event_costs_a_few_microseconds() -> None:

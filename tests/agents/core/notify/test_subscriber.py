@@ -96,6 +96,10 @@ def test_only_the_model_or_only_people_can_be_told() -> None:
         ({"types": '["tool.cal.*"]'}, "5:10: there is no event 'tool.cal.*'"),
         ({"types": '["session.end"]'}, "5:10: nothing can be said after session.end"),
         (
+            {"types": '["notification.*"]'},
+            "5:10: nothing can be said of what there was no room to say",
+        ),
+        (
             {"events": 'min_severity = "critical"'},
             "6:16: none of these events is as grave as critical",
         ),

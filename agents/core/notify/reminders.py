@@ -1,0 +1,77 @@
+"""What a run keeps for a later one, and what it has told of what earlier ones kept."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from agents.core.chunks import Hint, OracleStreamChunk
+from agents.core.control.event_stream import SELF_NOTE, EventStream
+from agents.core.control.events import AgentEvent
+
+REMINDED = "agent.self.remind"
+RULE_NOTE = "rule.notify"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptNote:
+    """Words to be told in a later run. `seq` is that of the chunk that recorded them."""
+
+    seq: int
+    text: str
+    category: str = ""
+    priority: str = "normal"
+    rule: str = ""
+    """The rule that kept them; empty if the model did."""
+
+
+class ReminderLog:
+    """Takes in the events of one run, and which of them the model was told."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, KeptNote] = {}
+        self._reminded: dict[int, int] = {}
+        self._told: set[int] = set()
+
+    def hear(self, event: AgentEvent) -> None:
+        payload = event.payload
+        if event.name in (SELF_NOTE, RULE_NOTE) and payload.get("keep"):
+            self._kept[event.seq] = _build_note(event)
+        elif event.name == REMINDED:
+            self._reminded[event.seq] = payload["reminder"]
+
+    def record_told(self, events: Iterable[int]) -> None:
+        """Note that these events were told to the model, by the numbers of their chunks."""
+        self._told.update(events)
+
+    @property
+    def kept(self) -> list[KeptNote]:
+        """What is to be kept if the run ends now: what rules kept, and what the model has written
+        to itself and was not told yet."""
+        return [note for note in self._kept.values() if note.rule or note.seq not in self._told]
+
+    @property
+    def told(self) -> list[int]:
+        """Which reminders of earlier runs the model was told, by their ids."""
+        return [number for seq, number in self._reminded.items() if seq in self._told]
+
+
+def read_reminders(chunks: Iterable[OracleStreamChunk]) -> ReminderLog:
+    """Return the reminders of a stored run."""
+    log, stream = ReminderLog(), EventStream()
+    for chunk in chunks:
+        for event in stream.feed(chunk):
+            log.hear(event)
+        if isinstance(chunk, Hint) and not chunk.parent:
+            log.record_told(chunk.events)
+    return log
+
+
+def _build_note(event: AgentEvent) -> KeptNote:
+    about: Any = event.payload
+    return KeptNote(
+        event.seq,
+        about["message"],
+        about.get("category", ""),
+        about.get("priority", "normal"),
+        about.get("rule", ""),
+    )
