@@ -16,8 +16,10 @@ from django.utils.module_loading import module_has_submodule
 from agents.core.behaviours.words import WORDS
 from agents.core.control.observers import OBSERVERS
 from agents.core.decisions.protocol import TREES
+from agents.core.notify.packaged import PACKAGED as PACKAGED_SUBSCRIBERS
 from agents.core.reasons import REASONS
 from agents.core.registry import RegistrationError, Registry
+from agents.core.rules.packaged import PACKAGED as PACKAGED_RULES
 from agents.llm.decoding.text_calls import FAMILIES
 from agents.tools.registry import TOOLS
 
@@ -70,6 +72,18 @@ EXTENSION_POINTS = (
         "with `@decorator(name)`.",
         WORDS,
         "agents.core.behaviours.builtin",
+    ),
+    ExtensionPoint(
+        "subscribers",
+        "What is said while runs go on: `register_subscriber(text)` with the TOML of one.",
+        PACKAGED_SUBSCRIBERS,
+        "agents.core.notify.packaged",
+    ),
+    ExtensionPoint(
+        "rules",
+        "What runs are held to: `register_rule(text)` with the TOML of one.",
+        PACKAGED_RULES,
+        "agents.core.rules.packaged",
     ),
 )
 

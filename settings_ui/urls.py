@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from settings_ui.views import agent, appearance, changes, data, models, rules, tokens
+from settings_ui.views import (
+    agent,
+    appearance,
+    changes,
+    data,
+    models,
+    notifications,
+    rules,
+    tokens,
+)
 
 urlpatterns = [
     path("", agent.agent, name="settings"),
@@ -10,6 +19,10 @@ urlpatterns = [
     path("limits/<slug:name>/", agent.limit, name="setting"),
     path("limits/<slug:name>/reset/", agent.reset, name="reset-setting"),
     path("appearance/", appearance.page, name="appearance"),
+    path("notifications/", notifications.page, name="notifications"),
+    path("notifications/<slug:name>/switch/", notifications.switch, name="switch-notification"),
+    path("reminders/", notifications.reminders, name="switch-reminders"),
+    path("reminders/<int:number>/delete/", notifications.remove_reminder, name="delete-reminder"),
     path("data/", data.data, name="data"),
     path("tokens/", tokens.page, name="tokens"),
     path("tokens/<int:number>/revoke/", tokens.revoke, name="revoke-token"),

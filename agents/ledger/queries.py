@@ -6,7 +6,7 @@ is written.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
@@ -37,6 +37,8 @@ class FinalValues:
 
     values: Mapping[str, Any]
     tools: Sequence[Mapping[str, Any]] = ()
+    also_store: Sequence[Callable[[AgentRun], None]] = ()
+    """What else is written with the end, in the same transaction. None of it may be refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,8 @@ def _close_run(run_id: UUID, final: FinalValues, link: str) -> None:
     signing.sign_end(run, link, final.tools)
     run.save(update_fields=[*final.values, *_TOTAL_FIELDS])
     log_action("close", by=None, run=run, seal=run.seal)
+    for store in final.also_store:
+        store(run)
     if run.user_id is None:  # they were deleted while it went on
         erase([run_id], why="user deleted")
 

@@ -3,7 +3,8 @@
 Closing a tab, a socket or a reader does not end a run. Begin with `runtime.py`; `requests` is what
 a run is started with, `admission` creates its row, `factory` chooses its model and tools,
 `run_task` drives it, `endings` and `recovery` close it, `current` has the runtime of this process.
-`control` loads the rules and subscribers that it is held to, `site_files` those of the operator.
+`control` loads the rules and subscribers that it is held to, `site_files` those of the operator;
+`reminders` pass from one run to a later one, and `notification_settings` is what people see of it.
 """
 
 from agents.runtime.control import (
@@ -19,6 +20,20 @@ from agents.runtime.control import (
 from agents.runtime.current import apply_access_change, get_runtime, open_runtime
 from agents.runtime.factory import SiteRunFactory
 from agents.runtime.minimum_tokens import MinimumTokens, minimum_tokens_for
+from agents.runtime.notification_settings import (
+    LastSpoke,
+    LockedSubscriber,
+    UnknownSubscriber,
+    delete_reminder,
+    explain_lock,
+    find_last_spoken,
+    get_subscriber,
+    keeps_reminders,
+    switch_reminders,
+    switch_subscriber,
+    used_reminders,
+    waiting_reminders,
+)
 from agents.runtime.requests import (
     Attach,
     ConversationBusy,
@@ -37,6 +52,8 @@ __all__ = [
     "Attach",
     "ConversationBusy",
     "FileProblem",
+    "LastSpoke",
+    "LockedSubscriber",
     "MinimumTokens",
     "ProjectClosed",
     "RuleEntry",
@@ -47,10 +64,16 @@ __all__ = [
     "SiteRunFactory",
     "SubscriberEntry",
     "TooManyRuns",
+    "UnknownSubscriber",
     "apply_access_change",
+    "delete_reminder",
+    "explain_lock",
     "find_file_problems",
+    "find_last_spoken",
     "find_template_fault",
     "get_runtime",
+    "get_subscriber",
+    "keeps_reminders",
     "list_rules",
     "list_subscribers",
     "load_control",
@@ -58,4 +81,8 @@ __all__ = [
     "open_runtime",
     "parse_rule",
     "parse_subscriber",
+    "switch_reminders",
+    "switch_subscriber",
+    "used_reminders",
+    "waiting_reminders",
 ]

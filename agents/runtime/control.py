@@ -19,7 +19,9 @@ from django.utils import timezone
 from agents.core.control.toml import InvalidToml
 from agents.core.loop import Control, KeptReminder
 from agents.core.notify import Subscriber, read_subscriber
+from agents.core.notify.packaged import PACKAGED as PACKAGED_SUBSCRIBERS
 from agents.core.notify.shipped import LOOP, SHIPPED, read_shipped_text
+from agents.core.rules.packaged import PACKAGED as PACKAGED_RULES
 from agents.core.rules.reader import read_rule
 from agents.core.rules.rule import Rule, RuleLevel, RuleMode
 from agents.core.rules.shipped import read_shipped_texts
@@ -111,6 +113,8 @@ def list_rules(user: User, project: Project | None) -> list[RuleEntry]:
 def _iter_rules(user: User, project: Project | None) -> Iterator[RuleEntry]:
     for text in read_shipped_texts():
         yield RuleEntry(rule=parse_rule(text), text=text)
+    for _, package in PACKAGED_RULES:
+        yield RuleEntry(rule=package.rule, text=package.text)
     for file in RULE_FILES.load():
         rule = replace(file.value, level="site")
         yield RuleEntry(rule=rule, text=file.text, file=file.path)
@@ -158,6 +162,8 @@ def list_subscribers(user: User | None) -> list[SubscriberEntry]:
 def _iter_subscribers() -> Iterator[SubscriberEntry]:
     for subscriber in (*LOOP.values(), *SHIPPED):
         yield SubscriberEntry(subscriber=subscriber, text=read_shipped_text(subscriber.id))
+    for _, package in PACKAGED_SUBSCRIBERS:
+        yield SubscriberEntry(subscriber=package.subscriber, text=package.text)
     for file in SUBSCRIBER_FILES.load():
         yield SubscriberEntry(subscriber=file.value, text=file.text, file=file.path)
     for row in StoredSubscriber.objects.select_related("changed_by"):

@@ -8,7 +8,9 @@ import os
 import socket
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,10 +19,12 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from agents import ledger
+from agents.core.notify.reminders import ReminderLog
 from agents.core.run_record import RunRecord
 from agents.ledger import SubagentTracker
 from agents.models import AgentRun
 from agents.runtime.endings import final_values, interrupted_chunks
+from agents.runtime.reminders import settle_reminders
 
 logger = logging.getLogger(__name__)
 
@@ -96,8 +100,8 @@ def _recover(run: AgentRun, lease_duration: timedelta) -> bool:
     )
     if not taken:
         return False
-    subagents = SubagentTracker()
-    record, seq = _load_record(run.pk, subagents)
+    subagents, reminders = SubagentTracker(), ReminderLog()
+    record, seq = _load_record(run.pk, subagents, reminders)
     code = "internal_error" if run.owner == process_owner_id() else "interrupted"
     chunks = interrupted_chunks(code, record, seq, run.model, datetime.now(UTC).timestamp())
     for chunk in chunks:
@@ -105,7 +109,7 @@ def _recover(run: AgentRun, lease_duration: timedelta) -> bool:
         subagents.add(chunk)
     hold, ending, unfinished = (
         ledger.Lease(run.pk, run.fence + 1),
-        final_values(record),
+        replace(final_values(record), also_store=[partial(settle_reminders, log=reminders)]),
         subagents.pop_unfinished(),
     )
     try:
@@ -119,9 +123,8 @@ def _recover(run: AgentRun, lease_duration: timedelta) -> bool:
 
 def _clamp_values(ending: ledger.FinalValues) -> ledger.FinalValues:
     """Make numbers fit: they are wrong, but the end of the run is not."""
-    return ledger.FinalValues(
-        _clamp_numbers(ending.values), [_clamp_numbers(tool) for tool in ending.tools]
-    )
+    tools = [_clamp_numbers(tool) for tool in ending.tools]
+    return replace(ending, values=_clamp_numbers(ending.values), tools=tools)
 
 
 def _clamp_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,12 +134,15 @@ def _clamp_numbers(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _load_record(run_id: UUID, subagents: SubagentTracker) -> tuple[RunRecord, int]:
-    """Return a run's record from its rows, and its newest number; `subagents` hear of them too."""
+def _load_record(
+    run_id: UUID, subagents: SubagentTracker, reminders: ReminderLog
+) -> tuple[RunRecord, int]:
+    """Return a run's record from its rows, and its newest number; the others hear of them too."""
     record, seq = RunRecord(), 0
     for page in ledger.iter_pages(run_id):
         seq = page.last_seq
         for chunk in page.chunks:
             record.add(chunk)
             subagents.add(chunk)
+            reminders.add(chunk)
     return record, seq

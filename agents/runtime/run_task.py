@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Done, OracleStreamChunk
@@ -12,11 +13,13 @@ from agents.core.control.observers import ObservedRun, build_observation, list_o
 from agents.core.decisions import TreeGuard
 from agents.core.loop import PLAIN, Control, ConversationInput, run
 from agents.core.messages import Message
+from agents.core.notify.reminders import ReminderLog
 from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.run_record import RunRecord
 from agents.core.state import AgentState
 from agents.ledger import FinalValues, LedgerClosed, OwnedRun, Writer
 from agents.runtime.endings import final_values, interrupted_chunks
+from agents.runtime.reminders import settle_reminders
 from agents.runtime.requests import RunRequest
 
 logger = logging.getLogger(__name__)
@@ -47,6 +50,7 @@ class RunTask:
     """False once another process has taken it over: then nothing more is written."""
     task: asyncio.Task[None] | None = None
     _record: RunRecord = field(default_factory=RunRecord)
+    _reminders: ReminderLog = field(default_factory=ReminderLog)
     _seq: int = 0
 
     def __post_init__(self) -> None:
@@ -102,6 +106,7 @@ class RunTask:
     def _store(self, writer: Writer, chunk: OracleStreamChunk) -> None:
         self._observe(chunk)
         self._record.add(chunk)
+        self._reminders.add(chunk)
         self._seq = chunk.seq
         writer.append(
             self.owned_run, chunk, self._final_values() if isinstance(chunk, Done) else None
@@ -110,7 +115,11 @@ class RunTask:
     def _final_values(self) -> FinalValues:
         """Return the final values, with why it was stopped: whoever stopped it may be late to."""
         ending, note = final_values(self._record), self.cancellation.note
-        return replace(ending, values={**ending.values, "cancel_note": note}) if note else ending
+        values = {**ending.values, "cancel_note": note} if note else ending.values
+        if not (self.inputs.control.reminders or self._reminders.kept):
+            return replace(ending, values=values)
+        settle = partial(settle_reminders, log=self._reminders)
+        return replace(ending, values=values, also_store=[settle])
 
     async def _interrupt(self, writer: Writer) -> None:
         """End a run that this process stops: its open calls are settled, and it says why."""

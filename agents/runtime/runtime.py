@@ -35,6 +35,7 @@ from agents.models import AgentRun
 from agents.runtime.admission import create_run
 from agents.runtime.control import load_control
 from agents.runtime.recovery import process_owner_id, sweep
+from agents.runtime.reminders import claim_reminders
 from agents.runtime.requests import Attach, RunFactory, RunRefused, RunRequest
 from agents.runtime.run_task import RunInputs, RunTask
 
@@ -180,6 +181,7 @@ class Runtime:
         system = self._factory.system_prompt(request)
         messages = context_messages.build_messages(replayed)
         control = load_control(request.user, request.project, request.conversation_key)
+        control = claim_reminders(control, row)
         return row, RunInputs(request, guard, model, tools, system, messages, control)
 
     async def cancel(self, run_id: UUID, note: str = "") -> bool:

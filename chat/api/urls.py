@@ -12,6 +12,7 @@ from chat.api import (
     conversations,
     members,
     model_settings,
+    notifications,
     projects,
     rules,
     runs,
@@ -84,6 +85,12 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     rules.replace_rule,
     rules.set_rule_mode,
     rules.remove_rule,
+    notifications.list_notifications,
+    notifications.change_notification,
+    notifications.preview_notification,
+    notifications.list_reminders,
+    notifications.change_reminders,
+    notifications.remove_reminder,
     describe,
 )
 

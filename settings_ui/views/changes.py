@@ -18,7 +18,12 @@ from settings_ui.forms.models import MODEL_FIELDS
 PAGE_SIZE = 50
 FIELDS = {**AGENT_FIELDS, **APPEARANCE_FIELDS, **MODEL_FIELDS}
 TOKEN_CHANGE = "api_token"  # noqa: S105  # what the log calls it, not one
-OTHER_LABELS = {TOKEN_CHANGE: "API token", "sealed_key": "API key", RULE_CHANGE: "Rule"}
+OTHER_LABELS = {
+    TOKEN_CHANGE: "API token",
+    "sealed_key": "API key",
+    RULE_CHANGE: "Rule",
+    "keeps_reminders": "Reminders",
+}
 
 
 @dataclass(frozen=True)

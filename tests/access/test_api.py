@@ -87,6 +87,12 @@ CALLS: dict[str, list[Call]] = {
     "replace_rule": [Call(Access.MANAGE, {"text": RULE, "version": 1})],
     "set_rule_mode": [Call(Access.MANAGE, {"mode": "off"})],
     "remove_rule": [Call(Access.MANAGE)],
+    "list_notifications": [Call(Access.OWN)],
+    "change_notification": [Call(Access.OWN, {"enabled": False})],
+    "preview_notification": [Call(Access.OWN)],
+    "list_reminders": [Call(Access.OWN)],
+    "change_reminders": [Call(Access.OWN, {"enabled": True})],
+    "remove_reminder": [Call(Access.OWN)],
     "describe": [Call(Access.PUBLIC)],
 }
 

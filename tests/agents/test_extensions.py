@@ -180,6 +180,30 @@ PACKAGE = {
         @condition("is-loud?")
         def is_loud(run):
             return True
+    "subscribers": """
+        from agents.core.notify import register_subscriber
+
+        register_subscriber('''
+            [subscriber]
+            id = "echoes"
+            name = "Echoes"
+            [events]
+            types = ["tool.call.success"]
+            [output]
+            message = "{tool} was heard."
+        ''')
+    """,
+    "rules": """
+        from agents.core.rules import register_rule
+
+        register_rule('''
+            [rule]
+            id = "one-echo"
+            trigger = "on_tool_complete"
+            [[action]]
+            type = "log"
+            message = "There was an echo."
+        ''')
     """,
 }
 
@@ -200,6 +224,8 @@ async def test_a_package_from_elsewhere_may_extend_every_point(site: Site, tmp_p
     chunks = [json.loads(line) for line in asked.stdout.splitlines()]
     results = [chunk["tool_result"] for chunk in chunks if chunk["type"] == "tool_result"]
     assert results == ["ho ho"]
+    told = [chunk["system_message"] for chunk in chunks if chunk["type"] == "system"]
+    assert "`echo` was heard." in told
     assert chunks[-1]["termination_reason"] == "echoed"
     assert chunks[-1]["outcome"] == "limited"
     observed = re.findall(r"^observed (\S+) of \d+$", asked.stderr, re.M)

@@ -9,8 +9,13 @@ have switched on for the run.
 
 from agents.core.loop.context import GRACE_SECONDS, MinimumBudgets, minimum_budgets
 from agents.core.loop.control import PLAIN, Control, KeptReminder
-from agents.core.loop.prompt import MAX_NOTES_LISTED, MAX_THREADS_LISTED, bound_names
-from agents.core.loop.run import ConversationInput, run
+from agents.core.loop.prompt import (
+    MAX_NOTES_LISTED,
+    MAX_THREADS_LISTED,
+    ConversationInput,
+    bound_names,
+)
+from agents.core.loop.run import run
 from agents.core.loop.tool_plan import PlannedCall, assistant_message
 
 __all__ = [

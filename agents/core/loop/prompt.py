@@ -89,3 +89,23 @@ class Prompt:
             self.messages[-1] = {**last, "content": f"{last['content']}\n\n{words}"}
             self.chars += len(words) + 2
         return words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationInput:
+    """What a run starts from: the system prompt, earlier messages, the question."""
+
+    system: str
+    question: str
+    history: Sequence[Message] = ()
+    context_id: str | None = None
+    is_continued: bool = False
+    """Whether the run goes on where another one has ended."""
+
+    def build_prompt(self, history: Sequence[Message]) -> Prompt:
+        prompt = Prompt()
+        prompt.add({"role": "system", "content": self.system})
+        for message in history:
+            prompt.add(message)
+        prompt.add({"role": "user", "content": self.question})
+        return prompt

@@ -9,7 +9,7 @@ turns, tokens and time, and ends it with exactly one `done` chunk.
 import logging
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Check, Decision, Done, Error, OracleStreamChunk
@@ -23,36 +23,17 @@ from agents.core.decisions.protocol import DecisionTree
 from agents.core.loop.context import GRACE_SECONDS, WRAP_UP_NOTE_CHARS, RunContext
 from agents.core.loop.control import PLAIN, Control
 from agents.core.loop.explanation import build_explanation
-from agents.core.loop.prompt import Prompt
+from agents.core.loop.prompt import ConversationInput
 from agents.core.loop.turn import TurnInProgress, abort_turn, begin_turn, run_turn
-from agents.core.messages import Message, ModelError
+from agents.core.messages import ModelError
 from agents.core.notify import NotificationBus
+from agents.core.notify.reminders import build_kept_notice
 from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.reasons import INSIDE_LIMIT, REASONS, Outcome
 from agents.core.state import AgentState, Notice
 from agents.core.tokens import truncate_history
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConversationInput:
-    """What a run starts from: the system prompt, earlier messages, the question."""
-
-    system: str
-    question: str
-    history: Sequence[Message] = ()
-    context_id: str | None = None
-    is_continued: bool = False
-    """Whether the run goes on where another one has ended."""
-
-    def build_prompt(self, history: Sequence[Message]) -> Prompt:
-        prompt = Prompt()
-        prompt.add({"role": "system", "content": self.system})
-        for message in history:
-            prompt.add(message)
-        prompt.add({"role": "user", "content": self.question})
-        return prompt
 
 
 async def run(
@@ -90,7 +71,7 @@ async def run(
         )
     )
     ctx.bus = NotificationBus(control.subscribers, facts)
-    loop = _Loop(ctx, conversation)
+    loop = _Loop(ctx, conversation, control)
     own = [] if ctx.bus.is_idle else [("notifications", ctx.take_event)]
     observe = build_observation(
         [*own, *name_observer(observer)], conversation.context_id or "", facts.feed
@@ -116,9 +97,10 @@ async def run(
 
 
 class _Loop:
-    def __init__(self, ctx: RunContext, conversation: ConversationInput) -> None:
+    def __init__(self, ctx: RunContext, conversation: ConversationInput, control: Control) -> None:
         self.ctx = ctx
         self.conversation = conversation
+        self.control = control
         self.reason = ""
         """Why the run has ended; empty while it goes on."""
         self.error: ModelError | None = None
@@ -252,6 +234,14 @@ class _Loop:
                 messages=len(conversation.history),
                 continued=conversation.is_continued,
             )
+        for one in self.control.reminders:
+            yield self.ctx.emit_event(
+                "agent.self.remind",
+                reminder=one.id,
+                message=one.text,
+                category=one.category,
+                priority=one.priority,
+            )
 
     def _fill_prompt(self) -> None:
         ctx, conversation = self.ctx, self.conversation
@@ -279,6 +269,8 @@ class _Loop:
         if self.turn is not None:
             yield from abort_turn(ctx, self.turn)
         yield from ctx.tell_rest()
+        if self.control.keeps_reminders and (kept := ctx.bus.reminders.kept):
+            yield from ctx.tell(build_kept_notice(kept))
         cancelled, limited = entry.outcome is Outcome.CANCELLED, entry.outcome is Outcome.LIMITED
         if limited:
             yield from ctx.tell(

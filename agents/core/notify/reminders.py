@@ -1,12 +1,13 @@
 """What a run keeps for a later one, and what it has told of what earlier ones kept."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from agents.core.chunks import Hint, OracleStreamChunk
 from agents.core.control.event_stream import SELF_NOTE, EventStream
-from agents.core.control.events import AgentEvent
+from agents.core.control.events import MAX_NOTE_LENGTH, AgentEvent
+from agents.core.sanitize import quote_as_data
+from agents.core.state import Notice
 
 REMINDED = "agent.self.remind"
 RULE_NOTE = "rule.notify"
@@ -25,12 +26,19 @@ class KeptNote:
 
 
 class ReminderLog:
-    """Takes in the events of one run, and which of them the model was told."""
+    """Takes in the chunks of one run, or its events and which of them the model was told."""
 
     def __init__(self) -> None:
         self._kept: dict[int, KeptNote] = {}
         self._reminded: dict[int, int] = {}
         self._told: set[int] = set()
+        self._stream = EventStream()
+
+    def add(self, chunk: OracleStreamChunk) -> None:
+        for event in self._stream.feed(chunk):
+            self.hear(event)
+        if isinstance(chunk, Hint) and not chunk.parent:
+            self.record_told(chunk.events)
 
     def hear(self, event: AgentEvent) -> None:
         payload = event.payload
@@ -55,23 +63,24 @@ class ReminderLog:
         return [number for seq, number in self._reminded.items() if seq in self._told]
 
 
-def read_reminders(chunks: Iterable[OracleStreamChunk]) -> ReminderLog:
-    """Return the reminders of a stored run."""
-    log, stream = ReminderLog(), EventStream()
-    for chunk in chunks:
-        for event in stream.feed(chunk):
-            log.hear(event)
-        if isinstance(chunk, Hint) and not chunk.parent:
-            log.record_told(chunk.events)
-    return log
+def build_kept_notice(notes: Sequence[KeptNote]) -> Notice:
+    """Tell people what the run keeps for a later one."""
+    words = "; ".join(quote_as_data(note.text, MAX_NOTE_LENGTH) for note in notes)
+    return Notice(
+        key="kept",
+        system_type="notification",
+        message=f"Kept for a later run: {words}",
+        severity="info",
+        metadata={"subscriber": "reminders", "events": ["agent.self.notify"], "count": len(notes)},
+    )
 
 
 def _build_note(event: AgentEvent) -> KeptNote:
-    about: Any = event.payload
+    about = event.payload
     return KeptNote(
         event.seq,
-        about["message"],
-        about.get("category", ""),
-        about.get("priority", "normal"),
-        about.get("rule", ""),
+        str(about["message"]),
+        str(about.get("category", "")),
+        str(about.get("priority", "normal")),
+        str(about.get("rule", "")),
     )

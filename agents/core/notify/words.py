@@ -142,7 +142,9 @@ def _quote_texts(event: AgentEvent) -> dict[str, Any]:
     """Return what an event tells, everything quoted that is not a number or ours."""
     known = EVENT_TYPES.get(event.name)
     fields = known.fields if known else {}
-    return {name: _quote(value, fields.get(name, _FOREIGN)) for name, value in event.payload.items()}
+    return {
+        name: _quote(value, fields.get(name, _FOREIGN)) for name, value in event.payload.items()
+    }
 
 
 def _quote(value: Any, field: EventField) -> Any:

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.test import Client
 from django.urls import URLResolver, get_resolver
 
-from agents.models import AgentRun, AuditEntry, RunEvent, SiteSettings
+from agents.models import AgentRun, AuditEntry, RunEvent, SiteSettings, StoredSubscriber
 from tests.agents.admin.factories import ended, saved
 from tests.agents.admin.fixtures import auditors, owner
 
@@ -68,6 +68,16 @@ MATRIX: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     **{
         f"agents/{model}/<path:object_id>/": (MOVED, MOVED) for model in ("project", "sitesettings")
     },
+    # subscribers of the site: for superusers
+    **{
+        f"agents/storedsubscriber/{page}": (ADMINISTRATORS, ADMINISTRATORS)
+        for page in ("", "add/", "<path:object_id>/change/", "<path:object_id>/history/")
+    },
+    "agents/storedsubscriber/<path:object_id>/delete/": (
+        ADMINISTRATORS,
+        ("in", 403, 403, 403, 302),
+    ),
+    "agents/storedsubscriber/<path:object_id>/": (MOVED, MOVED),
     # people and groups: Django's own, for superusers
     **{
         f"auth/{model}/{page}": (ADMINISTRATORS, ADMINISTRATORS)
@@ -149,11 +159,13 @@ class Stage:
         victim, _ = User.objects.get_or_create(username="victim")
         group, _ = Group.objects.get_or_create(name="victims")
         SiteSettings.objects.get_or_create(pk=1)
+        subscriber, _ = StoredSubscriber.objects.get_or_create(name="own", text="")
         keys = {
             "auth/user": victim.pk,
             "auth/group": group.pk,
             "agents/project": self.run.project_id,
             "agents/sitesettings": 1,
+            "agents/storedsubscriber": subscriber.pk,
         }
         key = next((pk for start, pk in keys.items() if route.startswith(start)), group.pk)
         for part, value in {

@@ -24,6 +24,7 @@ from agents.core.control.event_stream import list_events
 from agents.core.control.events import EVENT_TYPES, AgentEvent, EventType, describe_event
 from agents.core.control.kinds import fits, kind_of
 from agents.core.decisions.trees.default import DefaultDecisionTree
+from agents.core.loop import Control, KeptReminder
 from agents.core.messages import (
     Finished,
     Message,
@@ -38,6 +39,7 @@ from agents.core.state import AgentState
 from agents.tools.definition import define
 from agents.tools.executor import ToolExecutor
 from tests.agents.core.factories import Counting, limits, looking, play, working_until_told
+from tests.agents.core.notify.factories import subscribe
 from tests.support import scenarios
 from tests.support.script import Call, call, calls, say
 from tests.support.scripted_model import Item, ScriptedModel
@@ -240,9 +242,17 @@ async def play_calls() -> list[OracleStreamChunk]:
     return chunks + await play(ScriptedModel([[ModelError("It is gone.")]]), looking())
 
 
+async def play_notes() -> list[OracleStreamChunk]:
+    """A run with a reminder, a note to itself, and more to say than there is room for."""
+    model = ScriptedModel([call("notify_self", message="Check it."), say("So.")])
+    long = [subscribe(types='["turn.*"]', message="x" * 290, id=f"long-{n}") for n in range(5)]
+    control = Control(subscribers=tuple(long), reminders=(KeptReminder(7, "Check it."),))
+    return await play(model, FakeTools({"notify_self": returns("Noted.")}), control=control)
+
+
 @virtual_time
 async def test_every_event_happens_in_a_run_with_what_it_is_said_to_tell() -> None:
-    events = list_events([*await play_limits(), *await play_calls()])
+    events = list_events([*await play_limits(), *await play_calls(), *await play_notes()])
     assert {event.name for event in events} == set(EVENT_TYPES)
     for event in events:
         fields = EVENT_TYPES[event.name].fields

@@ -12,7 +12,7 @@ from agents.core.chunks import (
     ToolResult,
 )
 from agents.core.control.events import describe_event
-from agents.core.notify.reminders import KeptNote, read_reminders
+from agents.core.notify.reminders import KeptNote, ReminderLog
 
 
 def write(seq: int, message: str, *, ok: bool = True, **arguments: Any) -> list[OracleStreamChunk]:
@@ -27,6 +27,13 @@ def write(seq: int, message: str, *, ok: bool = True, **arguments: Any) -> list[
 def remind(seq: int, reminder: int) -> EventRecord:
     about = {"reminder": reminder, "message": "m", "category": "", "priority": "normal"}
     return EventRecord(seq=seq, **describe_event("agent.self.remind", about))
+
+
+def read_reminders(chunks: Sequence[OracleStreamChunk]) -> ReminderLog:
+    log = ReminderLog()
+    for chunk in chunks:
+        log.add(chunk)
+    return log
 
 
 def kept(chunks: Sequence[OracleStreamChunk]) -> list[KeptNote]:

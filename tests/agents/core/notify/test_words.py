@@ -81,7 +81,13 @@ HOSTILE = [
     "{tool}{error}",
     "\x00\x07",
 ]
-QUOTED = re.compile(r"`[^`\n\[\]]{0,118}`")
+NOTES = {("agent.self.notify", "message"), ("agent.self.remind", "message")}
+"""What a model writes to itself is bounded by its tool, and quoted whole."""
+
+
+def build_quoted(event: str, field: str) -> re.Pattern[str]:
+    longest = 298 if (event, field) in NOTES else 118
+    return re.compile(rf"`[^`\n\[\]]{{0,{longest}}}`")
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -91,7 +97,7 @@ QUOTED = re.compile(r"`[^`\n\[\]]{0,118}`")
         (name, field)
         for name, about in EVENT_TYPES.items()
         for field, what in about.fields.items()
-        if not what.trusted and name != "session.end"
+        if not what.trusted
     ],
 )
 def test_no_field_can_add_a_line_a_note_or_more_than_its_length(
@@ -102,12 +108,12 @@ def test_no_field_can_add_a_line_a_note_or_more_than_its_length(
     )
     payload: dict[str, Any] = {field: value}
     one = ToldEvent(happen(event, **payload))
-    found = build_notification(words, [one])
+    found, quoted = build_notification(words, [one]), build_quoted(event, field)
     assert found.message == found.hint
-    assert QUOTED.fullmatch(found.hint.removeprefix("Seen: "))
+    assert quoted.fullmatch(found.hint.removeprefix("Seen: "))
     rows = build_notification(words, [one, one]).hint.splitlines()
     assert len(rows) == 3
-    assert all(QUOTED.fullmatch(row) for row in rows[1:])
+    assert all(quoted.fullmatch(row) or row == "and 1 more" for row in rows[1:])
 
 
 def test_fields_that_are_not_ours_are_all_that_tools_models_and_notes_write() -> None:

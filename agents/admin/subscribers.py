@@ -1,0 +1,95 @@
+"""Subscribers that staff write for all runs of the site; what is wrong with one is told by line."""
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.utils import timezone
+
+from agents.admin.base import Base
+from agents.audit.log import log_action
+from agents.core.control.toml import InvalidToml
+from agents.models import AuditEntry, StoredSubscriber
+from agents.runtime import list_subscribers, parse_subscriber
+from agents.web.requests import get_user
+
+if TYPE_CHECKING:
+    ModelForm = forms.ModelForm[StoredSubscriber]
+else:
+    ModelForm = forms.ModelForm
+
+EXAMPLE = """[subscriber]
+id = "slow-calls"
+name = "Slow calls"
+description = "Tells you when a call has taken long."
+
+[events]
+types = ["tool.call.success"]
+when = "event.payload.duration_ms > 20000"
+
+[output]
+at = "after_tool"
+to = ["user"]
+message = "{tool} took {duration_ms:,} ms."
+"""
+
+
+class SubscriberForm(ModelForm):
+    version = forms.IntegerField(widget=forms.HiddenInput, required=False)
+
+    class Meta:
+        model = StoredSubscriber
+        fields = ("text", "is_on", "version")
+        widgets = {"text": forms.Textarea(attrs={"rows": 28, "cols": 90, "spellcheck": "false"})}
+
+    def clean_text(self) -> str:
+        """Check what was written: its problems with their places, and whether its id is free."""
+        text: str = self.cleaned_data["text"]
+        try:
+            found = parse_subscriber(text)
+        except InvalidToml as error:
+            raise ValidationError([f"Line {problem}" for problem in error.problems]) from None
+        taken = [
+            entry
+            for entry in list_subscribers(None)
+            if entry.subscriber.id == found.id and (entry.row is None or entry.row != self.instance)
+        ]
+        if taken:
+            raise ValidationError(f"There is another subscriber with the id {found.id}.")
+        self.instance.name = found.id
+        return text
+
+    def clean_version(self) -> int:
+        """Refuse to overwrite what somebody else has changed meanwhile."""
+        seen = self.cleaned_data.get("version")
+        if self.instance.pk is None:
+            return 1
+        now = StoredSubscriber.objects.filter(pk=self.instance.pk).values_list("version", flat=True)
+        if seen not in now:
+            raise ValidationError("Somebody has changed it meanwhile. Open it again.")
+        return int(seen) + 1
+
+
+@admin.register(StoredSubscriber)
+class SubscriberAdmin(Base):
+    form = SubscriberForm
+    list_display = ("name", "is_on", "changed_at", "changed_by")
+    actions = None
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        return {"text": EXAMPLE}
+
+    def save_model(
+        self, request: HttpRequest, obj: StoredSubscriber, form: Any, change: bool
+    ) -> None:
+        obj.changed_at, obj.changed_by = timezone.now(), get_user(request)
+        super().save_model(request, obj, form, change)
+        state = "on" if obj.is_on else "off"
+        log_action(AuditEntry.Verb.SITE, by=obj.changed_by, subscriber=f"{obj.name}: {state}")
+
+    def delete_model(self, request: HttpRequest, obj: StoredSubscriber) -> None:
+        name = obj.name
+        super().delete_model(request, obj)
+        log_action(AuditEntry.Verb.SITE, by=get_user(request), subscriber=f"{name}: deleted")
