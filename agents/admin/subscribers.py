@@ -37,12 +37,16 @@ message = "{tool} took {duration_ms:,} ms."
 
 
 class SubscriberForm(ModelForm):
+    text = forms.CharField(
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 28, "cols": 90, "spellcheck": "false"}),
+        help_text="TOML: docs/notifications.md has all keys.",
+    )
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
     class Meta:
         model = StoredSubscriber
         fields = ("text", "is_on", "version")
-        widgets = {"text": forms.Textarea(attrs={"rows": 28, "cols": 90, "spellcheck": "false"})}
 
     def clean_text(self) -> str:
         """Check what was written: its problems with their places, and whether its id is free."""
