@@ -111,6 +111,22 @@ async def rules(scene: Scene) -> None:
         await scene.together(act)
 
 
+async def notifications(scene: Scene) -> None:
+    """The page that looks for who spoke last, by many at once, and switches that there are not."""
+    names = ["tool-failures", "tokens", "nothing", "x" * 2_000, "%2e%2e", "a%00b"]
+    async with scene.target.client(scene.mallory) as http:
+
+        async def act() -> None:
+            place = f"/settings/notifications/{scene.rng.choice(names)}/switch/"
+            shown = await http.get("/settings/notifications/")
+            switched = await http.post(place, data={"on": "0"})
+            for answer in (shown, switched):
+                if answer.status_code >= 500:
+                    scene.broken.append(f"{answer.url} is answered with {answer.status_code}")
+
+        await scene.together(act)
+
+
 async def _get(http: httpx.AsyncClient, path: str) -> None:
     await http.get(path)
 

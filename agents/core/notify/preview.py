@@ -15,15 +15,22 @@ _LOOP_EXAMPLES: Mapping[str, Any] = {
     "action": "vault_list",
     "asked": 14,
     "current": 8,
-    "filled": 82.0,
+    "filled": 82,
     "forecast": 9_000,
     "limit": 10,
     "next_request": 4_200,
     "over": 2,
     "remedy": "Raise the limit, or ask a narrower question.",
     "sentence": "It reached a limit.",
-    "window": 32_000,
+    "window": 6,
 }
+_OWN_EXAMPLES: Mapping[str, Mapping[str, Any]] = {
+    "tokens": {"current": 41_000, "limit": 50_000},
+    "time": {"current": 96, "limit": 120},
+    "context": {"current": 26_200, "limit": 32_000},
+    "loop": {"current": 4, "limit": 3},
+}
+"""What a core subscriber's numbers are like, by its id."""
 _OWN_TYPE = EventType("info", "rule", {})
 
 
@@ -39,7 +46,8 @@ class Preview:
 def build_preview(subscriber: Subscriber) -> Preview:
     """Say what a subscriber says, of examples."""
     if subscriber.is_said_by_loop:
-        notice = build_loop_notice(subscriber, "", _LOOP_EXAMPLES, {})
+        values = {**_LOOP_EXAMPLES, **_OWN_EXAMPLES.get(subscriber.id, {})}
+        notice = build_loop_notice(subscriber, "", values, {})
         return Preview(notice.message, notice.hint)
     one, other = (ToldEvent(_build_example(subscriber, seq)) for seq in (1, 2))
     said = build_notification(subscriber, [one])
