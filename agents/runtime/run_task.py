@@ -9,6 +9,7 @@ from functools import partial
 
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Done, OracleStreamChunk
+from agents.core.control.event_stream import SELF_NOTE, SELF_NOTE_TOOL
 from agents.core.control.observers import ObservedRun, build_observation, list_observers
 from agents.core.decisions import TreeGuard
 from agents.core.loop import PLAIN, Control, ConversationInput, run
@@ -87,6 +88,7 @@ class RunTask:
                 user_id=str(request.user.pk),
                 project_id=str(request.project.pk),
                 config=request.config,
+                withheld_tools=_find_useless_tools(setting.control),
             ),
             ConversationInput(
                 system=setting.system_prompt,
@@ -129,3 +131,9 @@ class RunTask:
             for chunk in interrupted_chunks("interrupted", self._record, self._seq, name, now):
                 self._store(writer, chunk)
         await writer.wait_committed(self.owned_run, self._seq)
+
+
+def _find_useless_tools(control: Control) -> frozenset[str]:
+    """Return the tools that would come to nothing: notes to itself that nobody tells the model."""
+    is_told = any(SELF_NOTE in one.types for one in control.subscribers)
+    return frozenset() if is_told else frozenset({SELF_NOTE_TOOL})

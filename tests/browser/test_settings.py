@@ -16,7 +16,8 @@ from tests.support.script import call, say
 REFUSED = re.compile(r"status of (401|409|422)|Status Error Code 401|htmx:responseError")
 """What Chromium writes about an answer that says no, also when the page shows it properly."""
 PATHS = (
-    "/settings/", "/settings/models/", "/settings/rules/", "/settings/rules/new/",
+    "/settings/", "/settings/models/", "/settings/notifications/",
+    "/settings/rules/", "/settings/rules/new/",
     "/settings/appearance/", "/settings/data/",
     "/settings/tokens/", "/settings/changes/", "/usage/",
 )  # fmt: skip

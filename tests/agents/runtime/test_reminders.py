@@ -26,7 +26,7 @@ from agents.core.control.events import describe_event
 from agents.core.notify.reminders import ReminderLog
 from agents.ledger import queries
 from agents.models import AgentRun, NotificationSettings, Project, Reminder
-from agents.runtime import RunRequest, Runtime, load_control
+from agents.runtime import RunRequest, Runtime, load_control, switch_subscriber
 from agents.runtime.recovery import sweep
 from agents.runtime.reminders import MAX_WAITING, claim_reminders, settle_reminders
 from tests.agents.models.factories import ada, engine, run_of
@@ -122,6 +122,19 @@ async def test_nothing_is_kept_where_it_was_not_switched_on(user: User, project:
         row = await runtime.start(request)
         await followed(runtime, row.pk)
     assert not await Reminder.objects.aexists()
+
+
+async def test_where_notes_are_switched_off_the_model_cannot_write_any(
+    user: User, project: Project
+) -> None:
+    await sync_to_async(switch_subscriber)(user, "self-notes", is_on=False)
+    model = ScriptedModel([NOTE, say("So.")])
+    async with Runtime(ScriptedRunFactory(model, TOOLS)) as runtime:
+        request = RunRequest(user=user, project=project, question="?", config=AgentConfig())
+        row = await runtime.start(request)
+        chunks = await followed(runtime, row.pk)
+    (result,) = [chunk for chunk in chunks if isinstance(chunk, ToolResult)]
+    assert result.cause == "refused"
 
 
 # -- to whom --------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """Subscribers in a real run, in virtual time: when they speak, to whom, and how much."""
 
 import asyncio
+import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from agents.core.messages import Finished, ModelRequest, TextDelta, ToolOutcome
 from agents.core.notify import Subscriber
 from agents.core.notify.hints import MAX_HINT_CHARS
 from agents.core.notify.shipped import SHIPPED
-from tests.agents.core.factories import LOOK, done, limits, notices, own, play
+from tests.agents.core.factories import LOOK, done, fresh, limits, notices, own, play
 from tests.agents.core.notify.factories import subscribe
 from tests.support import scenarios
 from tests.support.script import Call, call, calls, say
@@ -234,6 +236,51 @@ async def test_what_a_subscriber_says_is_no_event() -> None:
     assert own(chunks, SystemMessage)
     heard = [one.name for one in list_events(chunks) if one.name != "notification.dropped"]
     assert heard == [event.name for event in list_events(plain)]
+
+
+# -- to nobody else -------------------------------------------------------------------------------
+
+
+async def play_two(seed: int) -> dict[str, str]:
+    """What is said in two runs of two people, at the same time, in tools of random length."""
+    dice = random.Random(seed)
+    shared = [*SHIPPED, subscribe(types='["tool.*"]', message="{tool}", id="all")]
+
+    async def play_one(user: str) -> str:
+        names = [f"{user}{n}" for n in range(3)]
+        tools = {name: late(dice.choice([0, 0.5, 1, 2, 5])) for name in names}
+        script = [
+            calls(*(Call(dice.choice(names), {"n": dice.random()}) for _ in range(3)))
+            for _ in range(3)
+        ]
+        chunks = await play(
+            ScriptedModel([*script, say("So.")]),
+            FakeTools(tools),
+            state=replace(fresh(), user_id=user),
+            subscribers=shared,
+        )
+        hints = [hint.text for hint in own(chunks, Hint)]
+        return " ".join([*hints, *(text for _, text in told(chunks))])
+
+    ada, ben = await asyncio.gather(play_one("ada"), play_one("ben"))
+    return {"ada": ada, "ben": ben}
+
+
+def assert_nothing_crosses(seeds: Sequence[int]) -> None:
+    for seed in seeds:
+        said = run_virtual(play_two(seed))
+        for user, other in (("ada", "ben"), ("ben", "ada")):
+            assert user in said[user], seed
+            assert other not in said[user], seed
+
+
+def test_nothing_is_told_in_another_persons_run() -> None:
+    assert_nothing_crosses(range(20))
+
+
+@pytest.mark.long
+def test_nothing_is_told_in_another_persons_run_in_ten_thousand_interleavings() -> None:
+    assert_nothing_crosses(range(10_000))
 
 
 # -- those that are shipped -----------------------------------------------------------------------

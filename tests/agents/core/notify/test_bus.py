@@ -193,19 +193,32 @@ def test_an_event_costs_a_few_microseconds() -> None:
     assert least_cpu_seconds(flood, enough=0.05) < 0.2
 
 
-@pytest.mark.parametrize("seed", range(50))
-def test_no_event_crosses_from_one_run_to_another(seed: int) -> None:
+def assert_no_event_crosses(seed: int) -> None:
+    """Two runs of two people with the same subscribers, interleaved at random."""
     dice = random.Random(seed)
     shared = [*SHIPPED, subscribe(types='["tool.*"]', message="Seen.", output='columns = ["tool"]')]
+    names = [name for name in EVENT_TYPES if name.startswith(("tool.call.", "agent.self."))]
     runs = {user: NotificationBus(shared) for user in ("ada", "ben")}
     heard: dict[str, list[str]] = {"ada": [], "ben": []}
-    for seq in range(200):
+    for seq in range(60):
         user = dice.choice(["ada", "ben"])
-        name = dice.choice([name for name in EVENT_TYPES if name.startswith("tool.call.")])
-        runs[user].emit(happen(name, seq=seq, tool=user, error=user), float(seq))
-        point = dice.choice(["immediate", "after_tool", "turn_end"])
+        name = dice.choice([*names, "turn.start"])
+        about = {"tool": user, "error": user, "message": user, "number": seq}
+        runs[user].emit(happen(name, seq=seq, **about), float(seq))
+        point = dice.choice(["immediate", "turn_start", "after_tool", "turn_end"])
         heard[user] += [n.hint + n.message for n in runs[user].due(point, float(seq))]  # type: ignore[arg-type]
     for user, other in (("ada", "ben"), ("ben", "ada")):
         words = " ".join(heard[user] + [n.hint + n.message for n in runs[user].flush(200.0)])
-        assert user in words
-        assert other not in words
+        assert user in words, seed
+        assert other not in words, seed
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_no_event_crosses_from_one_run_to_another(seed: int) -> None:
+    assert_no_event_crosses(seed)
+
+
+@pytest.mark.long
+def test_no_event_crosses_in_ten_thousand_interleavings() -> None:
+    for seed in range(10_000):
+        assert_no_event_crosses(seed)
