@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -19,8 +20,11 @@ from agents.core.control.facts import TOOL
 from agents.core.control.functions import FUNCTIONS
 from agents.core.control.kinds import RecordKind
 from agents.core.control.language import Language
+from agents.core.control.toml import TomlTable
 from agents.core.decisions.protocol import TREES
 from agents.core.notify.shipped import LOOP, SHIPPED
+from agents.core.notify.subscriber import SCHEMA as SUBSCRIBER_SCHEMA
+from agents.core.notify.subscriber import InjectionPoint
 from agents.core.reasons import REASONS
 from agents.core.rules import engine, reader
 from agents.core.rules.reader import ACTION_KEYS, MAX_RULE_LENGTH, RULE_KEYS
@@ -75,6 +79,9 @@ def test_every_event_is_documented_with_what_it_tells() -> None:
     assert {"QUERY_START", "TOOL_CALL_SUCCESS", "SESSION_END"} <= set(named)
 
 
+POINTS = get_args(InjectionPoint)
+
+
 def test_every_shipped_subscriber_is_documented() -> None:
     page = (DOCS / "notifications.md").read_text()
     rows = re.findall(r"^\| `([a-z-]+)`( \(core\))? \| (.*) \| `(\w+)` \|", page, re.MULTILINE)
@@ -87,6 +94,21 @@ def test_every_shipped_subscriber_is_documented() -> None:
         )
         for one in (*LOOP.values(), *SHIPPED)
     ]
+
+
+def test_every_key_of_a_subscriber_is_documented() -> None:
+    example = (DOCS / "notifications.md").read_text().split("```toml\n")[1].split("```")[0]
+    tables = {
+        name: table
+        for name, table in SUBSCRIBER_SCHEMA.entries.items()
+        if isinstance(table, TomlTable) and not table.is_list
+    }
+    kept_by_oracle = {"core", "system_type"}
+    for name, table in tables.items():
+        lines = example.split(f"[{name}]\n")[1].split("\n\n")[0]
+        written = set(re.findall(r"^(\w+) =", lines, re.MULTILINE))
+        assert written == set(table.entries) - kept_by_oracle
+    assert all(f"`{point}`" in (DOCS / "notifications.md").read_text() for point in POINTS)
 
 
 def read_rows(text: str, columns: int) -> list[tuple[str, ...]]:

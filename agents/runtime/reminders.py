@@ -35,7 +35,8 @@ def claim_reminders(control: Control, run: AgentRun) -> Control:
 
 def _choose_fitting(reminders: tuple[KeptReminder, ...]) -> list[KeptReminder]:
     """Return as many as can be told at once, in their order, and one at least."""
-    chosen, room = [], MAX_TOLD_CHARS
+    chosen: list[KeptReminder] = []
+    room = MAX_TOLD_CHARS
     for one in reminders:
         room -= len(one.text)
         if chosen and room < 0:
@@ -52,31 +53,27 @@ def settle_reminders(run: AgentRun, log: ReminderLog) -> None:
     taken = Reminder.objects.filter(used_by=run, used_at=None)
     taken.filter(pk__in=log.told).update(used_at=timezone.now())
     taken.update(used_by=None)
-    if log.kept and run.user_id is not None and run.project_id is not None:
-        _keep(run, log.kept)
+    if log.kept and run.user_id is not None:
+        _keep(run, run.user_id, log.kept)
 
 
-def _keep(run: AgentRun, notes: list[KeptNote]) -> None:
-    settings = NotificationSettings.objects.filter(user=run.user_id, keeps_reminders=True)
-    if not settings.exists():
+def _keep(run: AgentRun, user_id: int, notes: list[KeptNote]) -> None:
+    if not NotificationSettings.objects.filter(user=user_id, keeps_reminders=True).exists():
         return
     waiting = Reminder.objects.filter(
-        user=run.user_id,
-        project=run.project_id,
-        used_at=None,
-        expires_at__gt=timezone.now(),
+        user=user_id, project=run.project_id, used_at=None, expires_at__gt=timezone.now()
     ).count()
-    rows = [_build_row(run, note) for note in notes[: max(0, MAX_WAITING - waiting)]]
+    rows = [_build_row(run, user_id, note) for note in notes[: max(0, MAX_WAITING - waiting)]]
     Reminder.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _build_row(run: AgentRun, note: KeptNote) -> Reminder:
+def _build_row(run: AgentRun, user_id: int, note: KeptNote) -> Reminder:
     """Return a reminder: what a rule keeps is for its conversation, what the model keeps for all
     of the project."""
     now = timezone.now()
     priority = note.priority if note.priority in Reminder.Priority.values else "normal"
     return Reminder(
-        user_id=run.user_id,
+        user_id=user_id,
         project_id=run.project_id,
         conversation_key=run.conversation_key if note.rule else None,
         text=replace_unstorable(note.text)[:MAX_NOTE_LENGTH],

@@ -58,5 +58,6 @@ def test_what_a_subagent_writes_or_is_told_is_not_the_runs() -> None:
 
 
 def test_a_reminder_is_told_when_the_model_has_read_it() -> None:
-    chunks = [remind(2, 17), remind(3, 18), Hint(seq=5, text="t", events=(3,))]
+    chunks: list[OracleStreamChunk] = [remind(2, 17), remind(3, 18)]
+    chunks.append(Hint(seq=5, text="t", events=(3,)))
     assert read_reminders(chunks).told == [18]
