@@ -26,6 +26,7 @@ KINDS = {
     "calculate": NEITHER,
     "current_time": NEITHER,
     "delegate_librarian": READS,
+    "notify_self": NEITHER,
     "think": NEITHER,
     "find_definition": READS,
     "find_references": READS,

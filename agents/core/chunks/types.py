@@ -209,8 +209,7 @@ class Decision(BaseChunk):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hint(BaseChunk):
-    """The exact words added to what the model is sent; for the audit. `events` are those that
-    subscribers told with it, by the numbers of the chunks that record them."""
+    """The exact words added to what the model is sent, and the chunks whose events they tell."""
 
     type: ClassVar[str] = "hint"
     traits: ClassVar[ChunkTraits] = ChunkTraits(

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import Settings
 
+from agents.core.rules.packaged import PACKAGED
 from agents.core.rules.shipped import RULE_IDS
 from agents.models import (
     ControlSwitch,
@@ -70,7 +71,9 @@ def keys(user: User, project: Project) -> set[str]:
 
 def test_what_is_shipped_holds_as_its_text_says(user: User, project: Project) -> None:
     assert keys(user, project) == {
-        f"shipped:{name}" for name in RULE_IDS if name != "answer-needs-source"
+        f"shipped:{name}"
+        for name in (*RULE_IDS, *PACKAGED.names())
+        if name != "answer-needs-source"
     }
 
 

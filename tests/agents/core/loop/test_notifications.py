@@ -244,7 +244,7 @@ async def test_what_a_subscriber_says_is_no_event() -> None:
 async def play_two(seed: int) -> dict[str, str]:
     """What is said in two runs of two people, at the same time, in tools of random length."""
     dice = random.Random(seed)
-    shared = [*SHIPPED, subscribe(types='["tool.*"]', message="{tool}", id="all")]
+    shared = [*SHIPPED, subscribe(types='["tool.call.*"]', message="{tool}", id="all")]
 
     async def play_one(user: str) -> str:
         names = [f"{user}{n}" for n in range(3)]
