@@ -67,13 +67,12 @@ class SubscriberForm(ModelForm):
 
     def clean_version(self) -> int:
         """Refuse to overwrite what somebody else has changed meanwhile."""
-        seen = self.cleaned_data.get("version")
-        if self.instance.pk is None:
+        if self.instance._state.adding:
             return 1
-        now = StoredSubscriber.objects.filter(pk=self.instance.pk).values_list("version", flat=True)
-        if seen not in now:
+        seen: int = self.cleaned_data.get("version") or 0
+        if not StoredSubscriber.objects.filter(pk=self.instance.pk, version=seen).exists():
             raise ValidationError("Somebody has changed it meanwhile. Open it again.")
-        return int(seen) + 1
+        return seen + 1
 
 
 @admin.register(StoredSubscriber)

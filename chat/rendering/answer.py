@@ -240,8 +240,14 @@ class AnswerView:
         if is_wrap_up_notice(part) or (self.closing and replaces(part, self.closing)):
             self._close_last_part(chunk.at)
             self.closing, self.closing_changed = part, True
+        elif (first := self._find_quiet_notice()) is not None and part.is_quiet:
+            first.others.append(part)
+            self._mark_changed(first)
         else:
             self._add_notice(part, chunk.at)
+
+    def _find_quiet_notice(self) -> NoticePart | None:
+        return next((p for p in self.parts if isinstance(p, NoticePart) and p.is_quiet), None)
 
     def _apply_error(self, chunk: Error) -> None:
         """Show an error unless a notice has just said the same."""

@@ -10,6 +10,7 @@ from django.template import Template
 from django.utils.html import format_html
 
 from agents.core.chunks import CallView, SystemMessage, ToolCalled, ToolResult
+from agents.core.notify.shipped import SHIPPED
 from agents.core.sanitize import truncate
 from agents.tools.librarian import DELEGATE_TOOL
 from agents.tools.registry import tool_writes
@@ -21,6 +22,7 @@ _NON_FINAL_NOTICES = frozenset(
     {"limit_warning", "loop_warning", "tool_limit", "context_warning", "notification"}
 )
 """Notices of a run that goes on."""
+_CORE_SUBSCRIBERS = frozenset(one.id for one in SHIPPED if one.core)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _OWN_WORDS = re.compile(r"(?:`[^`]*`|[^`])*?[.:!?](?=\s)")
 """The beginning of a notification, up to a stop outside of what it quotes."""
@@ -171,7 +173,8 @@ class ToolsPart:
 
 @dataclass(eq=False)
 class NoticePart:
-    """A system message. The last one of a run that ended early offers what to do."""
+    """A system message. The last one of a run that ended early offers what to do; of those that
+    can be switched off, the first one of a run has the others folded into it."""
 
     id: str
     system_type: str
@@ -179,6 +182,7 @@ class NoticePart:
     message: str
     metadata: Mapping[str, Any]
     offers: bool = False
+    others: list["NoticePart"] = field(default_factory=list)
     template = "notice"
 
     @classmethod
@@ -213,6 +217,17 @@ class NoticePart:
         pieces = text.split("`")
         marks = ("<code>{}</code>" if number % 2 else "{}" for number in range(len(pieces)))
         return format_html("".join(marks), *pieces)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether a subscriber says it that people can switch off."""
+        subscriber = self.metadata.get("subscriber")
+        return subscriber is not None and subscriber not in _CORE_SUBSCRIBERS
+
+    @property
+    def folded(self) -> list["NoticePart"]:
+        """All that it stands for, if that is more than one."""
+        return [self, *self.others] if self.others else []
 
     @property
     def is_final(self) -> bool:

@@ -18,6 +18,7 @@ from tests.faults import (
     locked,
     postgres_restart,
     reconnect,
+    reminders,
     sigterm,
     subagent,
     summary,
@@ -37,6 +38,7 @@ BOTH: dict[str, tuple[Play, int]] = {
     "sigterm": (sigterm.play, 4),
     "subagent": (subagent.play, 40),
     "summary": (summary.play, 20),
+    "reminders": (reminders.play, 40),
 }
 """By name: how it is played, and how many rounds are the full number."""
 SQLITE = {**BOTH, "locked": (locked.play, len(locked.LOCKS))}

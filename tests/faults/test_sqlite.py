@@ -14,6 +14,7 @@ from tests.faults import (
     kill,
     locked,
     reconnect,
+    reminders,
     sigterm,
     subagent,
     summary,
@@ -55,6 +56,10 @@ async def test_a_killed_server_leaves_nothing_of_what_a_subagent_did_not_finish(
     bench: Bench,
 ) -> None:
     assert (await subagent.play(bench, random.Random(1), rounds=2)).broken == []
+
+
+async def test_a_killed_server_has_each_reminder_told_once(bench: Bench) -> None:
+    assert (await reminders.play(bench, random.Random(1), rounds=3)).broken == []
 
 
 async def test_a_killed_server_keeps_the_result_whose_summary_was_not_finished(

@@ -334,6 +334,25 @@ def test_what_a_notification_quotes_stays_whole_and_is_shown_as_code(
     assert (part.headline, part.rest) == (headline, rest)
 
 
+def test_what_can_be_switched_off_folds_into_one_row_of_a_run() -> None:
+    page = Followed()
+    said: list[OracleStreamChunk] = [
+        notice("The first. So.", "notification", subscriber="tool-failures"),
+        Content(content="So."),
+        notice("A reminder.", "notification", subscriber="reminders"),
+        notice("The second. <i>", "notification", subscriber="source-stale"),
+        notice("A limit is near.", "limit_warning"),
+        notice("The third.", "notification", subscriber="self-notes"),
+    ]
+    for number, chunk in enumerate(stamped(said)):
+        page.take([chunk])
+        folded = [e for e in page.dom.root.walk() if e.tag == "details"]
+        assert len(folded) == (number >= 3)
+    text = " ".join(words(page).split())
+    assert "System 3 notices The first. So. The second. <i> The third. So." in text
+    assert text.count("System") == 3
+
+
 def test_backticks_of_a_limits_notice_are_shown_as_they_are() -> None:
     page = Followed()
     page.take(stamped([notice("It repeats `<b>x</b> y`.", "loop_warning")]))
