@@ -24,6 +24,7 @@ GUARDED = [each for each in ENDPOINTS if each.scopes]
 
 
 BODIES = {
+    "change_notification": {"enabled": False},
     "add_member": {"username": "eve", "role": "owner"},
     "change_role": {"role": "owner"},
     "change_project": {"name": "x"},
