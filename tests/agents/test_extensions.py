@@ -180,6 +180,7 @@ PACKAGE = {
         @condition("is-loud?")
         def is_loud(run):
             return True
+    """,
     "subscribers": """
         from agents.core.notify import register_subscriber
 
