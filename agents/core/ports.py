@@ -80,6 +80,8 @@ class ToolContext:
     """Pass on a chunk of a subagent's run; it is shown under this call and charged to the run."""
     withheld_tools: frozenset[str] = frozenset()
     """What the run may not call."""
+    forbidden_tools: frozenset[str] = frozenset()
+    """What rules have taken from it: a subagent may not call them either."""
     keep: Callable[[ToolOutcome], None] = lambda outcome: None
     """Keep a result that stands if the call is cut from now on."""
 

@@ -112,6 +112,15 @@ register_reason(
     wraps_up=True,
 )
 register_reason(
+    "rule_stopped",
+    Outcome.LIMITED,
+    "Stopped by a rule",
+    "warning",
+    "A rule stopped the run.",
+    "Continue to go on, or change the rule in the settings.",
+    wraps_up=True,
+)
+register_reason(
     "no_progress",
     Outcome.LIMITED,
     "No progress",

@@ -1,6 +1,7 @@
 """A run read back from its chunks: what a page, a command line or a test wants to know of it."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from agents.core.answer_sources import AnswerSources
 from agents.core.chunks import (
@@ -8,6 +9,7 @@ from agents.core.chunks import (
     Content,
     Done,
     Error,
+    EventRecord,
     KeptResult,
     OracleStreamChunk,
     Source,
@@ -37,6 +39,8 @@ class RunRecord:
     used_sources: AnswerSources = field(default_factory=AnswerSources)
     """Those that the answer stands on, also through a subagent."""
     turns: list[Turn] = field(default_factory=list)
+    rule_states: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What rules have remembered anew, by their keys."""
     error: Error | None = None
     done: Done | None = None
 
@@ -62,6 +66,9 @@ class RunRecord:
                 self.notices.append(chunk)
             case Source():
                 self.sources.append(chunk)
+            case EventRecord(name="rule.fired", payload={"rule": rule}, texts=texts):
+                if changes := texts.get("state"):
+                    self.rule_states.setdefault(rule, {}).update(changes)
             case Error():
                 self.error = chunk
             case Done():

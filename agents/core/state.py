@@ -33,6 +33,15 @@ class Notice:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class RuleStop:
+    """That a rule has stopped the run: its key, its name, and what it says."""
+
+    rule: str
+    name: str = ""
+    words: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class AgentState:
     """The facts of a run so far, and what its tree wants said.
@@ -54,7 +63,8 @@ class AgentState:
     """The time as the loop last saw it; the clock's own in a state that no loop has."""
     cancelled: bool = False
     finish_reason: str | None = None
-    """How the last answer ended: stop, tool_calls, length, budget, content_filter, empty or cut."""
+    """How the last answer ended: stop, tool_calls, length, budget, content_filter, empty or cut;
+    sent_back if a rule did not let it be the last."""
     recent_actions: tuple[str, ...] = ()
     """The last three tool calls; a turn without any clears them."""
     progress: ProgressTracker = field(default_factory=ProgressTracker)
@@ -63,6 +73,7 @@ class AgentState:
     empty_answers: int = 0
     wrap_up_reason: str | None = None
     termination_reason: str | None = None
+    rule_stop: RuleStop | None = None
     token_limit: int = 0
     """The config's budget, or a smaller share given to a subagent."""
     time_limit: float = 0.0

@@ -7,7 +7,7 @@ is written.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -20,7 +20,7 @@ from agents.audit.erasure import erase, erase_unfinished
 from agents.audit.event_codec import EncodedEvent, decode_event, encode_chunk
 from agents.audit.log import log_action
 from agents.core.chunks import Done, OracleStreamChunk
-from agents.models import AgentRun, RunTool
+from agents.models import AgentRun, RuleState, RunTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,8 @@ class FinalValues:
     tools: Sequence[Mapping[str, Any]] = ()
     also_store: Sequence[Callable[[AgentRun], None]] = ()
     """What else is written with the end, in the same transaction. None of it may be refused."""
+    rule_states: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What rules remember from now on, by their keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,26 @@ def _close_run(run_id: UUID, final: FinalValues, link: str) -> None:
     log_action("close", by=None, run=run, seal=run.seal)
     for store in final.also_store:
         store(run)
+    _store_rule_states(run, final.rule_states)
     if run.user_id is None:  # they were deleted while it went on
         erase([run_id], why="user deleted")
+
+
+def _store_rule_states(run: AgentRun, states: Mapping[str, Mapping[str, Any]]) -> None:
+    """Keep what rules remember; of each value, what the later of two runs says."""
+    if not states or run.user_id is None:
+        return
+    rows = [
+        RuleState(user_id=run.user_id, project_id=run.project_id, rule=rule, key=key, value=value)
+        for rule, values in states.items()
+        for key, value in values.items()
+    ]
+    RuleState.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["user", "project", "rule", "key"],
+        update_fields=["value", "changed_at"],
+    )
 
 
 def update_totals(run: AgentRun) -> None:

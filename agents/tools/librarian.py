@@ -28,7 +28,7 @@ from agents.core.chunks import (
     Turn,
 )
 from agents.core.decisions.trees.librarian import LibrarianTree
-from agents.core.loop import ConversationInput, run
+from agents.core.loop import Control, ConversationInput, run
 from agents.core.messages import ToolOutcome
 from agents.core.ports import ChatModel, Service, ToolContext, ToolRunner
 from agents.core.reasons import REASONS
@@ -158,6 +158,7 @@ class Librarian(Service):
             config=context.config,
             token_limit=share,
         )
+        control = Control(withheld=context.forbidden_tools)
         own_deadline = context.clock.monotonic() + self.seconds
         chunks = run(
             state,
@@ -169,6 +170,7 @@ class Librarian(Service):
             cancellation=cancellation,
             deadline=min(context.deadline, own_deadline),
             grace=GRACE_SECONDS,
+            control=control,
         )
         async with aclosing(chunks):
             async for chunk in chunks:

@@ -11,7 +11,7 @@ from typing import Any
 
 from agents.core.chunks import EventSeverity, EventSource
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ValueKind
-from agents.core.sanitize import replace_unstorable
+from agents.core.sanitize import quote_as_data, replace_unstorable
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class EventField:
     model, and it is what erasure empties."""
     max_length: int = 120
     """Characters of it that are quoted."""
+    quoted: bool = False
+    """Whether that was done to it already: a sentence of ours, with data in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def describe_event(
         if (field := about.fields.get(key)) is not None and field.trusted:
             ours[key] = value
         else:
-            texts[key] = replace_unstorable(value) if isinstance(value, str) else value
+            texts[key] = _clean(value)
     return {
         "name": name,
         "severity": about.severity,
@@ -76,6 +78,35 @@ def describe_event(
         "payload": ours,
         "texts": texts,
     }
+
+
+def _clean(value: Any) -> Any:
+    """Return a value that can be stored: rules tell and remember lists and maps too."""
+    if isinstance(value, str):
+        return replace_unstorable(value)
+    if isinstance(value, list):
+        return [_clean(each) for each in value]
+    if isinstance(value, dict):
+        return {replace_unstorable(str(key)): _clean(each) for key, each in value.items()}
+    return value
+
+
+def quote_texts(event: AgentEvent) -> dict[str, Any]:
+    """Return what an event tells, everything quoted that is not a number or ours."""
+    fields = (event.own_type or EVENT_TYPES[event.name]).fields
+    return {
+        name: _quote(value, fields.get(name, _FOREIGN)) for name, value in event.payload.items()
+    }
+
+
+def _quote(value: Any, field: EventField) -> Any:
+    if value is None or isinstance(value, bool | int | float) or field.trusted or field.quoted:
+        return value
+    return quote_as_data(str(value), field.max_length)
+
+
+_FOREIGN = EventField(ANY, None)
+"""What is known of a field that no event type names: nothing, so it is not ours."""
 
 
 def _number(example: float) -> EventField:
@@ -108,6 +139,12 @@ _RESULT = {**_CALL, "duration_ms": _number(120), "size": _number(4_200)}
 _FAILURE = {**_RESULT, "error": _text("There is no note Pump.md.")}
 _TURN = {"number": _number(3), "wrap_up": _word("")}
 _LIMIT = {"current": _number(7), "limit": _number(10), "percent": _number(70.0)}
+_RULE = {
+    "rule": _word("own:same-tool-fails"),
+    "event": _word("tool.call.failure"),
+    "at_seq": _number(14),
+    "turn": _number(2),
+}
 
 EVENT_TYPES: Mapping[str, EventType] = {
     "query.start": EventType("info", "loop", {"tree": _word("default")}),
@@ -175,6 +212,57 @@ EVENT_TYPES: Mapping[str, EventType] = {
     ),
     "notification.dropped": EventType(
         "info", "loop", {"count": _number(2), "cause": _word("hints")}
+    ),
+    "rule.fired": EventType(
+        "debug",
+        "rule",
+        {
+            **_RULE,
+            "mode": _word("on"),
+            "name": _text("One tool keeps failing"),
+            "effects": EventField(ANY, ["notify: `vault_read` has failed three times."]),
+            "state": EventField(ANY, {}),
+        },
+    ),
+    "rule.failed": EventType(
+        "warning",
+        "rule",
+        {
+            **_RULE,
+            "off": _truth(False),
+            "name": _text("One tool keeps failing"),
+            "problem": _text("nothing can be divided by zero"),
+        },
+    ),
+    "rule.notify": EventType(
+        "info",
+        "rule",
+        {
+            "rule": _word("own:same-tool-fails"),
+            "to": _word("both"),
+            "keep": _truth(False),
+            "name": _text("One tool keeps failing"),
+            "message": EventField(TEXT, "`vault_read` has failed three times.", quoted=True),
+        },
+    ),
+    "rule.not_fired": EventType(
+        "debug",
+        "rule",
+        {
+            "count": _number(1),
+            "rules": EventField(
+                ANY,
+                [
+                    {
+                        "rule": "shipped:slow-tool",
+                        "name": "A slow tool",
+                        "turn": 2,
+                        "seq": 14,
+                        "why": "result.duration_ms > 20000 did not hold: 120 and 20,000",
+                    }
+                ],
+            ),
+        },
     ),
     "session.end": EventType(
         "info",

@@ -58,25 +58,30 @@ def name_observer(own: Observer | None) -> list[NamedObserver]:
 
 
 def build_observation(
-    observers: Sequence[NamedObserver],
-    run_id: str = "",
-    read: Callable[[OracleStreamChunk], list[AgentEvent]] | None = None,
+    observers: Sequence[NamedObserver], run_id: str = ""
 ) -> Callable[[OracleStreamChunk], None]:
-    """Return what hands observers the events of each chunk of one run, as `read` finds them. One
-    that raises is named in the log; it changes neither the run nor what others are handed."""
+    """Return what hands observers the events of each chunk of one run. One that raises is named in
+    the log; it changes neither the run nor what others are handed."""
     if not observers:
         return _ignore
-    find_events = read or EventStream().feed
+    stream, hand = EventStream(), build_handing(observers, run_id)
+    return lambda chunk: hand(stream.feed(chunk))
 
-    def observe(chunk: OracleStreamChunk) -> None:
-        for event in find_events(chunk):
+
+def build_handing(
+    observers: Sequence[NamedObserver], run_id: str = ""
+) -> Callable[[Sequence[AgentEvent]], None]:
+    """Return what hands observers events of one run."""
+
+    def hand_events(events: Sequence[AgentEvent]) -> None:
+        for event in events:
             for name, hand in observers:
                 try:
                     hand(event)
                 except Exception:
                     logger.exception("observer %s failed at %s of run %s", name, event.name, run_id)
 
-    return observe
+    return hand_events
 
 
 class _Outsider:

@@ -12,6 +12,7 @@ from agents.core.state import AgentState
 from agents.core.stuck import ERROR_LIMIT
 
 EMPTY_LIMIT = 2
+RULE_STOPPED = "rule_stopped"
 Measured = float | str | None
 
 
@@ -64,6 +65,13 @@ END_CONDITIONS = (
         enforced=True,
     ),
     EndCondition(
+        RULE_STOPPED,
+        lambda state: state.rule_stop.rule if state.rule_stop else None,
+        lambda _: None,
+        lambda state: state.rule_stop is not None,
+        enforced=True,
+    ),
+    EndCondition(
         "no_progress",
         lambda state: state.progress.stuck_rule,
         lambda _: None,
@@ -109,8 +117,10 @@ def find_end_reason(state: AgentState, *, enforced: bool = False) -> str | None:
 
 
 def measure_conditions(state: AgentState) -> tuple[Check, ...]:
-    """Return what every end condition measured, in order of precedence."""
+    """Return what every end condition measured, in order of precedence. That no rule has stopped
+    the run is not worth a line in most runs."""
     return tuple(
         Check(end.name, end.measure(state), end.limit(state), end.fires(state))
         for end in END_CONDITIONS
+        if end.name != RULE_STOPPED or state.rule_stop is not None
     )

@@ -14,8 +14,8 @@ from agents.core.chunks import SystemType
 from agents.core.notify.shipped import LOOP
 from agents.core.notify.words import build_loop_notice
 from agents.core.reasons import REASONS
-from agents.core.sanitize import truncate
-from agents.core.state import AgentState, Notice
+from agents.core.sanitize import quote_as_data, truncate
+from agents.core.state import AgentState, Notice, RuleStop
 from agents.core.stuck import ERROR_LIMIT, LOOP_COUNT, LOOP_WINDOW, digest
 
 LOOP_EVENT = "agent.loop.detected"
@@ -196,6 +196,8 @@ def limit_notice(reason: str, state: AgentState) -> Notice:
             about = limit_metadata("error_limit", state.error_streak, ERROR_LIMIT)
             is_one = state.error_streak == 1  # a tree may be stricter
             return _build_limit_notice(reason, about, "error" if is_one else "errors")
+        case "rule_stopped" if state.rule_stop:
+            return _rule_stop_notice(state.rule_stop)
         case _:
             return _build_limit_notice(reason, {"limit_type": reason})
 
@@ -228,7 +230,14 @@ def _no_progress_notice(state: AgentState) -> Notice:
     return _build_limit_notice("no_progress", about, variant)
 
 
-def _build_limit_notice(reason: str, about: Mapping[str, Any], variant: str = "") -> Notice:
+def _rule_stop_notice(stop: RuleStop) -> Notice:
+    about = {"limit_type": "rule_stopped", "rule": stop.rule, "name": stop.name}
+    return _build_limit_notice("rule_stopped", about, "rule", said=stop.words)
+
+
+def _build_limit_notice(
+    reason: str, about: Mapping[str, Any], variant: str = "", said: str = ""
+) -> Notice:
     """Return what is said of a limit that ends the run; without numbers, what its reason says."""
     own: dict[str, SystemType] = {"no_progress": "no_progress", "error_limit": "error_limit"}
     entry = REASONS.get(reason)
@@ -238,6 +247,8 @@ def _build_limit_notice(reason: str, about: Mapping[str, Any], variant: str = ""
         "action": truncate(about.get("action", "")),
         "sentence": entry.sentence,
         "remedy": entry.remedy,
+        "rule": quote_as_data(about.get("name", "")),
+        "said": said,
     }
     notice = build_loop_notice(
         LOOP["reached"], f"reached:{reason}", values, about, variant=variant, severity="error"

@@ -4,11 +4,12 @@
 model (`model_call`), plans what it called (`tool_plan`) and runs it (`tool_calls`), and folds the
 turn into the state. `context` is the run's working memory, `inbox` where it waits, `prompt` what
 the model reads, `explanation` what stands under an answer that a limit cut, `control` what people
-have switched on for the run.
+have switched on for the run, `live_rules` what rules do in it, `tap` hands on its events.
 """
 
-from agents.core.loop.context import GRACE_SECONDS, MinimumBudgets, minimum_budgets
+from agents.core.loop.context import GRACE_SECONDS
 from agents.core.loop.control import PLAIN, Control, KeptReminder
+from agents.core.loop.forecast import MinimumBudgets, minimum_budgets
 from agents.core.loop.prompt import (
     MAX_NOTES_LISTED,
     MAX_THREADS_LISTED,

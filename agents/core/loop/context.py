@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from agents.core.cancellation import Cancellation
@@ -17,6 +17,7 @@ from agents.core.control.events import AgentEvent, describe_event
 from agents.core.decisions.guard import TreeGuard
 from agents.core.decisions.warnings import TIME_WARNING_PERCENT, due_warnings, is_warning
 from agents.core.loop.explanation import RunTally
+from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS, working_tokens, wrap_up_tokens
 from agents.core.loop.inbox import Inbox
 from agents.core.loop.prompt import Prompt
 from agents.core.loop.tool_plan import CallIds
@@ -27,7 +28,6 @@ from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.state import AgentState, Notice
 from agents.core.tokens import (
     FORECAST_TURNS,
-    MIN_ANSWER_TOKENS,
     MIN_RESULT_LENGTH,
     TURN_CHARS,
     TokenBudget,
@@ -36,8 +36,6 @@ from agents.core.tokens import (
 )
 
 C = TypeVar("C")
-WRAP_UP_NOTE_CHARS = 600
-"""Room for what is put into the conversation before a last answer."""
 GRACE_SECONDS = 0.2
 """How long a cancelled tool is waited for."""
 CONTEXT_STEP = 500
@@ -45,39 +43,6 @@ CONTEXT_SHARE = 0.02
 """The context meter moves by so many tokens, or by this share of the window if that is less."""
 _TIMER_MARGIN = 0.001
 """Timers ring this much late, so that a woken reader finds its moment reached."""
-
-
-def wrap_up_tokens(budget: TokenBudget, prompt_chars: int) -> int:
-    """Forecast a tool-free request and a short answer to it."""
-    return budget.estimate(prompt_chars + WRAP_UP_NOTE_CHARS) + MIN_ANSWER_TOKENS
-
-
-def working_tokens(budget: TokenBudget, prompt_chars: int, tool_chars: int) -> int:
-    """Forecast a working turn, and the wrap-up that must still fit after it."""
-    working = budget.estimate(prompt_chars + tool_chars) + MIN_ANSWER_TOKENS
-    return working + budget.estimate(TURN_CHARS) + wrap_up_tokens(budget, prompt_chars)
-
-
-@dataclass(frozen=True, slots=True)
-class MinimumBudgets:
-    """The token budgets below which a new run cannot answer, and cannot use tools.
-
-    None: no budget would do, because the model's window is too small.
-    """
-
-    answer: int | None
-    tools: int | None
-
-
-def minimum_budgets(prompt_chars: int, tool_chars: int, window: int) -> MinimumBudgets:
-    """Return what the loop will ask of a run that begins with a prompt and tools of these sizes."""
-    meter = TokenBudget(0, window, 0)
-    answer = wrap_up_tokens(meter, prompt_chars)
-    offered = meter.estimate(prompt_chars + tool_chars) + MIN_ANSWER_TOKENS
-    return MinimumBudgets(
-        answer=answer if answer <= window else None,
-        tools=working_tokens(meter, prompt_chars, tool_chars) if offered <= window else None,
-    )
 
 
 class RunContext:
@@ -104,6 +69,8 @@ class RunContext:
         self.tally = RunTally()
         self.hints: list[HintLine] = []
         self.bus = NotificationBus(())
+        self.rule_withheld: frozenset[str] = frozenset()
+        """Tools that rules have taken away; no tree gives them back."""
         self.versions: dict[str, str] = {}
         """In what state the run knows its sources, by path."""
         self.seq = 0
@@ -136,7 +103,7 @@ class RunContext:
         self.seq += 1
         return chunk(seq=self.seq, at=self.clock.time(), **fields)
 
-    def emit_event(self, name: str, **payload: Any) -> EventRecord:
+    def emit_event(self, name: str, /, **payload: Any) -> EventRecord:
         """Return the record of an event that no other chunk shows."""
         return self.emit(EventRecord, **describe_event(name, payload))
 
@@ -268,6 +235,12 @@ class RunContext:
 
     # -- requests ---------------------------------------------------------------------------------
 
+    @property
+    def withheld_tools(self) -> frozenset[str]:
+        """What the run may not call: as its tree says, and as rules do."""
+        withheld = self.state.withheld_tools
+        return withheld | self.rule_withheld if self.rule_withheld else withheld
+
     def tool_schemas(self) -> tuple[ToolSchema, ...]:
         return self._get_offered_tools()[0]
 
@@ -276,7 +249,7 @@ class RunContext:
 
     def _get_offered_tools(self) -> tuple[tuple[ToolSchema, ...], int]:
         """Return the tools that are not withheld, and their size; cached until that changes."""
-        withheld = self.state.withheld_tools
+        withheld = self.withheld_tools
         if self._offered_cache is None or self._offered_cache[0] != withheld:
             offered = tuple(
                 schema

@@ -30,6 +30,8 @@ class Control:
     rules: tuple[Rule, ...] = ()
     states: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What rules remember from earlier runs, by their keys."""
+    withheld: frozenset[str] = frozenset()
+    """Tools that rules have taken away before: a subagent begins without them."""
     reminders: tuple[KeptReminder, ...] = ()
     keeps_reminders: bool = False
     """Whether the run may keep words for a later one."""

@@ -34,9 +34,7 @@ class RunTally:
 def build_explanation(reason: str, state: AgentState, run_tally: RunTally) -> str:
     """Say which limit, what was used of each, what was done, what was not, and what to do now."""
     entry = REASONS.get(reason)
-    why = (
-        f"The decision tree {run_tally.tree} stopped the run." if run_tally.tree else entry.sentence
-    )
+    why = _describe_stop(state, run_tally) or entry.sentence
     parts = [f"**{entry.label}.** {why}", _describe_usage(state)]
     parts.append(_describe_work(run_tally))
     if reason == "error_limit" and run_tally.errors:
@@ -49,6 +47,15 @@ def build_explanation(reason: str, state: AgentState, run_tally: RunTally) -> st
         parts.append("Not run to the end:\n" + _format_bullets(run_tally.not_run))
     parts.append(_describe_remedy(entry.remedy, run_tally))
     return "\n\n".join(parts)
+
+
+def _describe_stop(state: AgentState, run_tally: RunTally) -> str:
+    """Say who has stopped the run, if it was a tree or a rule."""
+    if run_tally.tree:
+        return f"The decision tree {run_tally.tree} stopped the run."
+    if (stop := state.rule_stop) is not None and state.termination_reason == "rule_stopped":
+        return f"The rule {_format_inline_code(stop.name)} stopped the run: {stop.words}"
+    return ""
 
 
 def _describe_usage(state: AgentState) -> str:

@@ -10,23 +10,24 @@ import logging
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Check, Decision, Done, Error, OracleStreamChunk
-from agents.core.control.facts import Facts, RunBackground
-from agents.core.control.observers import Observer, build_observation, name_observer
+from agents.core.control.observers import Observer
 from agents.core.decisions.checkpoint import WRAP_UP, decide, wrap_up_reason
 from agents.core.decisions.endings import measure_conditions
 from agents.core.decisions.guard import TreeGuard
 from agents.core.decisions.notices import attribute_to_tree, limit_notice
 from agents.core.decisions.protocol import DecisionTree
-from agents.core.loop.context import GRACE_SECONDS, WRAP_UP_NOTE_CHARS, RunContext
+from agents.core.loop.context import GRACE_SECONDS, RunContext
 from agents.core.loop.control import PLAIN, Control
 from agents.core.loop.explanation import build_explanation
+from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
 from agents.core.loop.prompt import ConversationInput
+from agents.core.loop.tap import EventTap
 from agents.core.loop.turn import TurnInProgress, abort_turn, begin_turn, run_turn
 from agents.core.messages import ModelError
-from agents.core.notify import NotificationBus
 from agents.core.notify.reminders import build_kept_notice
 from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.reasons import INSIDE_LIMIT, REASONS, Outcome
@@ -61,44 +62,34 @@ async def run(
     ctx = RunContext(
         state, guard, model, tools, clock, cancellation or Cancellation(), deadline, grace
     )
-    facts = Facts(
-        RunBackground(
-            config=guard.config,
-            user_id=state.user_id,
-            project_id=state.project_id,
-            note_count=control.note_count,
-            writes=tools.writes,
-        )
-    )
-    ctx.bus = NotificationBus(control.subscribers, facts)
-    loop = _Loop(ctx, conversation, control)
-    own = [] if ctx.bus.is_idle else [("notifications", ctx.take_event)]
-    observe = build_observation(
-        [*own, *name_observer(observer)], conversation.context_id or "", facts.feed
-    )
+    tap = EventTap(ctx, control, observer, conversation.context_id or "")
+    loop = _Loop(ctx, conversation, control, tap)
     shown = 0
     try:
         try:
             async with aclosing(loop.run_turns()) as chunks:
                 async for chunk in chunks:
-                    shown = chunk.seq
-                    observe(chunk)
-                    yield chunk
+                    for told in loop.tap.pass_on(chunk):
+                        shown = told.seq
+                        yield told
         except Exception:
             logger.exception("run %s failed unexpectedly", conversation.context_id)
             ctx.state = ctx.state.without_subclass()
             ctx.seq = shown  # a chunk that was made and not shown leaves no gap
             loop.end("internal_error")
         for chunk in loop.emit_ending():
-            observe(chunk)
-            yield chunk
+            for told in loop.tap.pass_on(chunk):
+                yield told
     finally:
         ctx.inbox.close()
 
 
 class _Loop:
-    def __init__(self, ctx: RunContext, conversation: ConversationInput, control: Control) -> None:
+    def __init__(
+        self, ctx: RunContext, conversation: ConversationInput, control: Control, tap: EventTap
+    ) -> None:
         self.ctx = ctx
+        self.tap = tap
         self.conversation = conversation
         self.control = control
         self.reason = ""
@@ -269,8 +260,6 @@ class _Loop:
         if self.turn is not None:
             yield from abort_turn(ctx, self.turn)
         yield from ctx.tell_rest()
-        if self.control.keeps_reminders and (kept := ctx.bus.reminders.kept):
-            yield from ctx.tell(build_kept_notice(kept))
         cancelled, limited = entry.outcome is Outcome.CANCELLED, entry.outcome is Outcome.LIMITED
         if limited:
             yield from ctx.tell(
@@ -285,18 +274,28 @@ class _Loop:
             code = "cancelled" if cancelled else self.reason
             cause = self.error.code if self.error else ""
             yield ctx.emit(Error, code=code, error=message, cause=cause)
-        yield ctx.emit(
-            Done,
-            termination_reason=self.reason,
-            outcome=entry.outcome.value,
-            turns_used=ctx.state.turn,
-            tokens_used=ctx.state.tokens_used,
-            usage_source=ctx.state.usage_source or "provider",
-            model_used=ctx.model.name,
-            context_id=self.conversation.context_id,
-            also_triggered=tuple(one for one in self.also_triggered if one != self.reason),
-            explanation=build_explanation(self.reason, ctx.state, ctx.tally) if limited else "",
-        )
+        done = self._describe_end(entry.outcome)
+        if self.tap.rules is not None:
+            yield from self.tap.rules.end(**done)
+            yield from ctx.tell_rest()
+        if self.control.keeps_reminders and (kept := ctx.bus.reminders.kept):
+            yield from ctx.tell(build_kept_notice(kept))
+        yield ctx.emit(Done, **done)
+
+    def _describe_end(self, outcome: Outcome) -> dict[str, Any]:
+        """Return the fields of the run's last chunk."""
+        ctx, limited = self.ctx, outcome is Outcome.LIMITED
+        return {
+            "termination_reason": self.reason,
+            "outcome": outcome.value,
+            "turns_used": ctx.state.turn,
+            "tokens_used": ctx.state.tokens_used,
+            "usage_source": ctx.state.usage_source or "provider",
+            "model_used": ctx.model.name,
+            "context_id": self.conversation.context_id,
+            "also_triggered": tuple(one for one in self.also_triggered if one != self.reason),
+            "explanation": build_explanation(self.reason, ctx.state, ctx.tally) if limited else "",
+        }
 
 
 def _cancelled_notice(message: str) -> Notice:

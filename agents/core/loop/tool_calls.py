@@ -131,7 +131,7 @@ def _plan_batch(ctx: RunContext, calls: tuple[RawCall, ...]) -> list[PlannedCall
         ctx.ids,
         cap=ctx.state.config.max_tool_calls_per_turn,
         writes=ctx.tools.writes,
-        withheld=ctx.state.withheld_tools,
+        withheld=ctx.withheld_tools,
         ending=ending,
     )
 
@@ -143,7 +143,7 @@ def _announce(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
     for entry in batch.entries:
         if entry.outcome is not None:
             yield emit_result(ctx, entry, entry.outcome, batch.result_chars)
-    over = sum(e.name not in ctx.state.withheld_tools for e in batch.entries if _is_refused(e))
+    over = sum(e.name not in ctx.withheld_tools for e in batch.entries if _is_refused(e))
     if over and ctx.state.wrap_up_reason is None:
         yield from ctx.tell(_tool_limit_notice(ctx, batch, over))
 
@@ -187,7 +187,8 @@ async def _run_call(ctx: RunContext, batch: ToolBatch, entry: PlannedCall) -> No
         tokens_left=batch.tokens_each,
         config=ctx.state.config,
         emit=partial(_report_chunk, inbox, entry.id),
-        withheld_tools=ctx.state.withheld_tools,
+        withheld_tools=ctx.withheld_tools,
+        forbidden_tools=ctx.rule_withheld,
         keep=lambda outcome: inbox.put_threadsafe(_ResultKept(entry, outcome)),
     )
     if ctx.cancellation.requested:  # between its start and its first step

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from agents.core.chunks import Hint, OracleStreamChunk, Turn
 from agents.core.decisions.checkpoint import start_turn_state
 from agents.core.decisions.notices import attribute_to_tree, wrap_up_notice
-from agents.core.loop.context import WRAP_UP_NOTE_CHARS, RunContext
+from agents.core.loop.context import RunContext
+from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
 from agents.core.loop.model_call import ModelReply, call_model, charge
 from agents.core.loop.prompt import EMPTY_NOTE, GO_ON_NOTE, wrap_up_note
 from agents.core.loop.tool_calls import ToolBatch, finish_pending_calls, run_tool_calls

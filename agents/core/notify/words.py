@@ -5,20 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.core.control.events import EVENT_TYPES, AgentEvent, EventField
-from agents.core.control.kinds import ANY
+from agents.core.control.events import AgentEvent, quote_texts
 from agents.core.control.template import Template, format_value
 from agents.core.notify.subscriber import PRIORITIES, Subscriber
 from agents.core.reasons import Severity
-from agents.core.sanitize import quote_as_data, truncate
+from agents.core.sanitize import truncate
 from agents.core.state import Notice
 
 MAX_HINT_LENGTH = 480
 """Characters that one subscriber may put into a request: three of them fit."""
 MAX_SENTENCES = 3
 """Sentences about as many events that people are shown at once; the rest is counted."""
-_FOREIGN = EventField(ANY, None)
-"""What is known of a field that no event type names: nothing, so it is not ours."""
 _GRAVE: Mapping[str, Severity] = {"warning": "warning", "error": "error", "critical": "error"}
 _RANKS: Sequence[Severity] = ("info", "warning", "error")
 
@@ -47,12 +44,13 @@ def build_notification(
 ) -> Notification:
     """Say what a subscriber says of these events, and of how many more."""
     words = subscriber.words
+    for_user, for_model = _select(told, "user"), _select(told, "model")
     severity = max((_GRAVE.get(one.event.severity, "info") for one in told), key=_RANKS.index)
     return Notification(
         key="",
         system_type=subscriber.system_type,
-        message=_write_message(subscriber.name, words.message, told, more),
-        hint=_write_hint(subscriber, words.hint, told, more),
+        message=_write_message(subscriber.name, words.message, for_user, more),
+        hint=_write_hint(subscriber, words.hint, for_model, more),
         severity=severity,
         metadata={
             "subscriber": subscriber.id,
@@ -63,6 +61,15 @@ def build_notification(
         rank=PRIORITIES.index(subscriber.priority),
         events=tuple(one.event.seq for one in told),
     )
+
+
+def _select(told: Sequence[ToldEvent], who: str) -> list[ToldEvent]:
+    """Return what is for somebody: a rule may speak to the user, the model or both."""
+    return [
+        one
+        for one in told
+        if one.event.name != "rule.notify" or one.event.payload["to"] in (who, "both")
+    ]
 
 
 def build_loop_notice(
@@ -89,7 +96,7 @@ def build_loop_notice(
 def _write_message(
     title: str, template: Template | None, told: Sequence[ToldEvent], more: int
 ) -> str:
-    if template is None:
+    if template is None or not told:
         return ""
     sentences = [_write_sentence(template, one) for one in told[:MAX_SENTENCES]]
     if len(told) == 1 and not more:
@@ -102,7 +109,7 @@ def _write_message(
 def _write_hint(
     subscriber: Subscriber, template: Template | None, told: Sequence[ToldEvent], more: int
 ) -> str:
-    if template is None:
+    if template is None or not told:
         return ""
     if len(told) == 1 and not more:
         return truncate(_write_sentence(template, told[0]), MAX_HINT_LENGTH)
@@ -128,26 +135,11 @@ def _join_lines(lines: list[str], rows: Sequence[str], more: int) -> str:
 
 
 def _write_sentence(template: Template, one: ToldEvent) -> str:
-    text = template.render(_quote_texts(one.event), str)
+    text = template.render(quote_texts(one.event), str)
     return f"{text} ({one.times} times)" if one.times > 1 else text
 
 
 def _write_row(columns: Sequence[str], one: ToldEvent) -> str:
-    values = _quote_texts(one.event)
+    values = quote_texts(one.event)
     cells = [format_value(values.get(name), "", str) for name in columns]
     return ",".join([*cells, f"{one.times} times"] if one.times > 1 else cells)
-
-
-def _quote_texts(event: AgentEvent) -> dict[str, Any]:
-    """Return what an event tells, everything quoted that is not a number or ours."""
-    known = EVENT_TYPES.get(event.name)
-    fields = known.fields if known else {}
-    return {
-        name: _quote(value, fields.get(name, _FOREIGN)) for name, value in event.payload.items()
-    }
-
-
-def _quote(value: Any, field: EventField) -> Any:
-    if value is None or isinstance(value, bool | int | float) or field.trusted:
-        return value
-    return quote_as_data(str(value), field.max_length)

@@ -15,6 +15,7 @@ from agents.core.chunks import Turn
 from agents.core.config import AgentConfig
 from agents.core.decisions import TREES, build_guard
 from agents.core.decisions.checkpoint import WRAP_UP, decide, start_turn_state, wrap_up_reason
+from agents.core.decisions.endings import RULE_STOPPED
 from agents.core.decisions.warnings import mark_notices_given
 from agents.core.loop import GRACE_SECONDS
 from agents.core.reasons import REASONS, Outcome
@@ -28,7 +29,7 @@ from agents.core.replay.recording import (
     was_cut_by_limit,
 )
 from agents.core.replay.result import Summary, Verdict, VerdictKind, build_verdict, summarize
-from agents.core.state import AgentState
+from agents.core.state import AgentState, RuleStop
 from agents.core.stuck import DEFAULT_STUCK_RULES, ProgressTracker, StuckRules
 from agents.core.tokens import (
     FORECAST_TURNS,
@@ -153,7 +154,10 @@ class _Replay:
         state = self.state
         needed = seen.last_request if state.turns_left <= 1 else seen.next_request
         further = forecast_further_turn(seen.context_tokens, TURN_TOKENS, self.growth)
+        if seen.is_sent_back and state.finish_reason == "stop":
+            state = state.replace(finish_reason="sent_back")
         return state.replace(
+            rule_stop=RuleStop("") if seen.reason == RULE_STOPPED else None,
             now=seen.elapsed,
             cancelled=seen.cancelled,
             context_tokens=seen.context_tokens,

@@ -146,6 +146,7 @@ class RecordingBuilder:
             next_request=full,
             last_request=bare,
             context_tokens=self._estimate_context_tokens(full - bare, checks["token_budget"]),
+            is_sent_back=checks["completed"]["value"] == "sent_back",
             reason="" if event["continue"] else _check_text(event["reason"]),
         )
         if self._turn is not None:

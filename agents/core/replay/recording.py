@@ -35,6 +35,8 @@ class CheckpointState:
     last_request: int = 0
     """Tokens that a wrap-up alone was forecast to take."""
     context_tokens: int = 0
+    is_sent_back: bool = False
+    """Whether a rule had sent the answer back."""
     reason: str = ""
     """Why the run was to stop; empty when it went on."""
     wrapped: bool = False

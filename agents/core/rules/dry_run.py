@@ -60,7 +60,7 @@ def try_rule(
         trial.feed(chunk)
     if state is not None:
         state.clear()
-        state.update(trial.engine.states[rule.id])
+        state.update(trial.engine.states[rule.key])
     return RuleTrial(
         run_id=run_id,
         outcome=outcome,
@@ -68,14 +68,14 @@ def try_rule(
         failures=tuple(trial.failures),
         stopped_at=trial.stopped_at,
         why_unknown=trial.why_unknown,
-        why_not=trial.engine.why_not.get(rule.id) if not trial.firings else None,
+        why_not=trial.engine.why_not.get(rule.key) if not trial.firings else None,
     )
 
 
 class _Trial:
     def __init__(self, rule: Rule, background: RunBackground, state: Mapping[str, Any]) -> None:
         self.facts = Facts(background)
-        self.engine = RuleEngine([rule], {rule.id: state})
+        self.engine = RuleEngine([rule], {rule.key: state})
         self.firings: list[Firing] = []
         self.failures: list[RuleFailure] = []
         self.stopped_at: int | None = None

@@ -7,15 +7,16 @@ short, and every rule and every run have only so many firings.
 import json
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, assert_never
 
 from agents.core.control import Unanswerable
 from agents.core.control.condition import FalsePart
-from agents.core.control.events import AgentEvent, EventType
+from agents.core.control.events import AgentEvent, EventType, quote_texts
 from agents.core.control.facts import OWN_PREFIX, Facts
 from agents.core.rules.rule import (
+    LEVELS,
     AskAgain,
     EmitEvent,
     Log,
@@ -28,6 +29,7 @@ from agents.core.rules.rule import (
     encode_value,
 )
 from agents.core.rules.vocabulary import is_own_event, match_events
+from agents.core.sanitize import replace_unstorable
 
 MAX_RULES = 100
 MAX_FIRINGS = 20
@@ -42,6 +44,7 @@ MAX_STATE_KEYS = 50
 OWN_EVENT = EventType("info", "rule", {})
 """What is known beforehand of an event that a rule emits."""
 _NO_STATES: Mapping[str, Mapping[str, Any]] = {}
+_NOTHING: list[Any] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,8 @@ class Firing:
     turn: int
     effects: tuple[Effect, ...]
     chain: tuple[str, ...] = ()
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    """What it remembers anew."""
 
     @property
     def is_shadow(self) -> bool:
@@ -93,111 +98,155 @@ class NotFired:
     part: FalsePart
 
 
+@dataclass(slots=True, eq=False)
+class _RuleInForce:
+    """A rule in one run: what it remembers, and what it has done so far."""
+
+    rule: Rule
+    key: str
+    state: dict[str, Any]
+    max_firings: int
+    firings: int = 0
+    failures: int = 0
+    why_not: NotFired | None = None
+
+
 class RuleEngine:
     """The rules in force in one run, what each has done so far, and what each remembers."""
 
     def __init__(
         self, rules: Iterable[Rule], states: Mapping[str, Mapping[str, Any]] = _NO_STATES
     ) -> None:
-        in_force = [rule for rule in rules if rule.mode != "off"]
-        self._rules = sorted(in_force, key=lambda rule: -rule.priority)[:MAX_RULES]
-        self.states = {rule.id: dict(states.get(rule.id, {})) for rule in self._rules}
-        """What each rule remembers, by its id."""
-        self.why_not: dict[str, NotFired] = {}
-        """Why rules did not fire when they last looked, by their ids."""
-        self._firings = dict.fromkeys(self.states, 0)
-        self._failures = dict.fromkeys(self.states, 0)
+        in_force = sorted((rule for rule in rules if rule.mode != "off"), key=_rank)[:MAX_RULES]
+        self._rules = [
+            _RuleInForce(
+                rule, rule.key, dict(states.get(rule.key, {})), 1 if rule.once else MAX_FIRINGS
+            )
+            for rule in in_force
+        ]
         self._effects = 0
         self._has_asked_again = False
-        self._listeners: dict[str, tuple[Rule, ...]] = {}
+        self._listeners: dict[str, tuple[_RuleInForce, ...]] = {}
+
+    @property
+    def states(self) -> dict[str, dict[str, Any]]:
+        """What each rule remembers, by its key."""
+        return {each.key: each.state for each in self._rules}
+
+    @property
+    def why_not(self) -> dict[str, NotFired]:
+        """Why rules did not fire when they last looked, by their keys."""
+        return {each.key: each.why_not for each in self._rules if each.why_not is not None}
+
+    def list_not_fired(self) -> list[tuple[Rule, NotFired]]:
+        """Return the rules that looked and never fired, each with why."""
+        return [
+            (each.rule, each.why_not)
+            for each in self._rules
+            if each.why_not is not None and not each.firings
+        ]
 
     def feed(self, facts: Facts, event: AgentEvent) -> list[Firing | RuleFailure]:
         """Return what the rules do about an event and about what they emit, in order."""
-        if not self._find_listeners(event.name) or event.name.startswith(OWN_PREFIX):
-            return []  # an own event was looked at when it was made
+        listeners = self._listeners.get(event.name)
+        if listeners is None:
+            listeners = self._find_listeners(event.name)
+        if not listeners or event.name.startswith(OWN_PREFIX):
+            return _NOTHING  # an own event was looked at when it was made
         found: list[Firing | RuleFailure] = []
-        events: deque[tuple[AgentEvent, tuple[str, ...]]] = deque([(event, ())])
+        events: deque[tuple[AgentEvent, tuple[str, ...]]] = deque()
+        self._look(facts, event, (), found, events)
         while events:
-            heard, chain = events.popleft()
-            for outcome in self._look(facts, heard, chain):
-                found.append(outcome)
-                if isinstance(outcome, Firing) and not outcome.is_shadow:
-                    events.extend(_emit_events(outcome, heard))
+            self._look(facts, *events.popleft(), found, events)
         return found
 
     def _look(
-        self, facts: Facts, event: AgentEvent, chain: tuple[str, ...]
-    ) -> Iterable[Firing | RuleFailure]:
-        listeners = self._find_listeners(event.name)
-        if not listeners:
-            return
-        context = facts.build_context(event)
-        for rule in listeners:
-            if rule.id not in chain and not self._is_spent(rule):
-                turn: int = facts.turn["number"]
-                if outcome := self._try(rule, context, event, turn, chain):
-                    yield outcome
+        self,
+        facts: Facts,
+        event: AgentEvent,
+        chain: tuple[str, ...],
+        found: list[Firing | RuleFailure],
+        events: deque[tuple[AgentEvent, tuple[str, ...]]],
+    ) -> None:
+        """Let every rule that listens to an event look at it."""
+        context: dict[str, Any] | None = None
+        for each in self._find_listeners(event.name):
+            if each.firings >= each.max_firings or each.key in chain or self._is_spent(each):
+                continue
+            context = facts.build_context(event) if context is None else context
+            outcome = self._try(each, context, event, chain)
+            if outcome is None:
+                continue
+            found.append(outcome)
+            if isinstance(outcome, Firing) and not outcome.is_shadow:
+                events.extend(_emit_events(outcome, event))
 
     def _try(
         self,
-        rule: Rule,
+        each: _RuleInForce,
         context: dict[str, Any],
         event: AgentEvent,
-        turn: int,
         chain: tuple[str, ...],
     ) -> Firing | RuleFailure | None:
         """Return what comes of a rule. What it remembers changes only if all of it goes well."""
-        context["state"] = self.states[rule.id]
+        rule, turn = each.rule, context["turn"]["number"]
+        context["state"] = each.state
         try:
             part = rule.condition.find_false_part(context) if rule.condition else None
             if part is not None:
-                self.why_not[rule.id] = NotFired(event.seq, turn, part)
+                each.why_not = NotFired(event.seq, turn, part)
                 return None
-            context["state"] = state = dict(self.states[rule.id])
-            effects = self._perform(rule, context, state)
+            context["state"] = state = dict(each.state)
+            effects = self._perform(rule, context, event, state)
         except Unanswerable as error:
-            self._failures[rule.id] += 1
+            each.failures += 1
             return RuleFailure(
                 rule=rule,
                 event=event.name,
                 seq=event.seq,
                 turn=turn,
                 problem=error.problem.message,
-                is_off=self._failures[rule.id] >= MAX_FAILURES,
+                is_off=each.failures >= MAX_FAILURES,
             )
-        self.why_not.pop(rule.id, None)
-        self.states[rule.id] = state
-        self._firings[rule.id] += 1
+        each.why_not, each.state = None, state
+        each.firings += 1
         self._effects += len(effects)
         self._has_asked_again |= any(isinstance(one.action, AskAgain) for one in effects)
         return Firing(
-            rule=rule, event=event.name, seq=event.seq, turn=turn, effects=effects, chain=chain
+            rule=rule,
+            event=event.name,
+            seq=event.seq,
+            turn=turn,
+            effects=effects,
+            chain=chain,
+            changes={
+                one.action.key: state[one.action.key]
+                for one in effects
+                if isinstance(one.action, SetState)
+            },
         )
 
-    def _find_listeners(self, name: str) -> tuple[Rule, ...]:
+    def _find_listeners(self, name: str) -> tuple[_RuleInForce, ...]:
         if (found := self._listeners.get(name)) is None:
-            found = tuple(rule for rule in self._rules if _listens(rule.events, name))
+            found = tuple(each for each in self._rules if _listens(each.rule.events, name))
             self._listeners[name] = found
         return found
 
-    def _is_spent(self, rule: Rule) -> bool:
-        return (
-            self._firings[rule.id] >= (1 if rule.once else MAX_FIRINGS)
-            or self._failures[rule.id] >= MAX_FAILURES
-            or self._effects + len(rule.actions) > MAX_EFFECTS
-        )
+    def _is_spent(self, each: _RuleInForce) -> bool:
+        return each.failures >= MAX_FAILURES or self._effects + len(each.rule.actions) > MAX_EFFECTS
 
     # -- what a rule does -------------------------------------------------------------------------
 
     def _perform(
-        self, rule: Rule, context: Mapping[str, Any], state: dict[str, Any]
+        self, rule: Rule, context: Mapping[str, Any], event: AgentEvent, state: dict[str, Any]
     ) -> tuple[Effect, ...]:
         """Return what the actions come to. They see what those before them remembered."""
         effects = []
+        values = {**context["event"]["payload"], **quote_texts(event)}
         for action in rule.actions:
             if isinstance(action, AskAgain) and not self._may_ask_again(context["turn"]):
                 continue
-            effects.append(Effect(action, _describe_action(action, context, state)))
+            effects.append(Effect(action, _describe_action(action, context, values, state)))
         return tuple(effects)
 
     def _may_ask_again(self, turn: Mapping[str, Any]) -> bool:
@@ -205,10 +254,20 @@ class RuleEngine:
         return turn["answered"] and not turn["is_wrap_up"] and not self._has_asked_again
 
 
-def _describe_action(action: RuleAction, context: Mapping[str, Any], state: dict[str, Any]) -> str:
+def _rank(rule: Rule) -> tuple[int, int, str]:
+    return -rule.priority, LEVELS.index(rule.level), rule.id
+
+
+def _describe_action(
+    action: RuleAction,
+    context: Mapping[str, Any],
+    values: Mapping[str, Any],
+    state: dict[str, Any],
+) -> str:
+    """Return what an action says or changes. What is not ours is quoted in it, on one line."""
     match action:
         case Notify() | Log() | StopRun() | AskAgain():
-            return action.message.render(context["event"]["payload"])
+            return " ".join(replace_unstorable(action.message.render(values, str)).split())
         case SetState():
             value = action.expression.evaluate(context) if action.expression else action.value
             return f"{action.key} = {_remember(state, action.key, value)}"
@@ -234,7 +293,7 @@ def _remember(state: dict[str, Any], key: str, value: Any) -> str:
 
 def _emit_events(firing: Firing, event: AgentEvent) -> Iterable[tuple[AgentEvent, tuple[str, ...]]]:
     """Yield the events that a rule emits, with the rules that led to them."""
-    chain = (*firing.chain, firing.rule.id)
+    chain = (*firing.chain, firing.rule.key)
     if len(chain) > MAX_CHAIN:
         return
     for effect in firing.effects:

@@ -17,6 +17,8 @@ LOOP_FIELDS: Mapping[str, ValueKind] = {
     "next_request": NUMBER,
     "over": NUMBER,
     "remedy": TEXT,
+    "rule": TEXT,
+    "said": TEXT,
     "sentence": TEXT,
     "window": NUMBER,
 }
@@ -31,6 +33,7 @@ LOOP_SUBSCRIBERS = (
     "reached",
     "tool-limit",
 )
+RULE_NOTIFY_ID = "rule-notify"
 OTHER_SUBSCRIBERS = (
     "reminders",
     "tool-failures",
@@ -53,3 +56,5 @@ LOOP: Mapping[str, Subscriber] = {name: _load(name, LOOP_FIELDS) for name in LOO
 """How the loop words its own notices, by id: when one is due, the loop knows."""
 SHIPPED: tuple[Subscriber, ...] = tuple(map(_load, OTHER_SUBSCRIBERS))
 """What a run's bus has besides, unless it was switched off."""
+RULE_NOTIFY: Subscriber = _load(RULE_NOTIFY_ID)
+"""What rules say, wherever there are rules."""

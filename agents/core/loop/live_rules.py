@@ -1,0 +1,185 @@
+"""Rules in a run that goes on: what they do is done here, and recorded.
+
+A rule may only tighten: it says something, ends the run early, takes a tool away, or sends one
+answer back within the limits. Nothing that goes wrong in one is felt by the run.
+"""
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Any, assert_never
+
+from agents.core.chunks import Done, EventRecord, OracleStreamChunk
+from agents.core.control.events import AgentEvent, describe_event
+from agents.core.control.facts import Facts
+from agents.core.decisions.endings import find_end_reason
+from agents.core.loop.context import RunContext
+from agents.core.loop.control import Control
+from agents.core.notify.hints import HintLine
+from agents.core.rules.engine import OWN_EVENT, Effect, Firing, RuleEngine, RuleFailure
+from agents.core.rules.rule import (
+    AskAgain,
+    EmitEvent,
+    Log,
+    Notify,
+    Rule,
+    SetState,
+    StopRun,
+    Withhold,
+)
+from agents.core.sanitize import quote_as_data
+from agents.core.state import Notice, RuleStop
+
+logger = logging.getLogger(__name__)
+
+
+class LiveRules:
+    """The rules of one run. It is fed every chunk, and yields the records of what rules do."""
+
+    def __init__(self, ctx: RunContext, control: Control, facts: Facts) -> None:
+        self._ctx = ctx
+        self._facts = facts
+        self._engine = RuleEngine(control.rules, control.states)
+        self._is_over = False
+
+    def feed(self, chunk: OracleStreamChunk) -> list[AgentEvent]:
+        """Return the events of a chunk; the facts are then those after it."""
+        return [] if isinstance(chunk, Done) and self._is_over else self._facts.feed(chunk)
+
+    def react(self, events: Sequence[AgentEvent]) -> Iterator[OracleStreamChunk]:
+        """Do what the rules want done about events of a chunk."""
+        for event in events:
+            for outcome in self._ask_engine(event):
+                if isinstance(outcome, RuleFailure):
+                    yield from self._report(outcome)
+                else:
+                    yield from self._carry_out(outcome)
+
+    def end(self, **fields: Any) -> Iterator[OracleStreamChunk]:
+        """Let rules look at the run's end, which is told before it is recorded: nothing may follow
+        its last chunk. Then record why rules did not fire."""
+        ctx = self._ctx
+        done = Done(seq=ctx.seq + 1, at=ctx.clock.time(), **fields)
+        events = self._facts.feed(done)
+        self._is_over = True
+        yield from self.react(events)
+        if idle := self._engine.list_not_fired():
+            yield ctx.emit_event(
+                "rule.not_fired",
+                count=len(idle),
+                rules=[
+                    {
+                        "rule": rule.key,
+                        "name": rule.name,
+                        "turn": why.turn,
+                        "seq": why.seq,
+                        "why": str(why.part),
+                    }
+                    for rule, why in idle
+                ],
+            )
+
+    def _ask_engine(self, event: AgentEvent) -> Sequence[Firing | RuleFailure]:
+        try:
+            return self._engine.feed(self._facts, event)
+        except Exception:
+            logger.exception("the rules failed at %s", event.name)
+            return ()
+
+    def _report(self, failure: RuleFailure) -> Iterator[OracleStreamChunk]:
+        """Record a rule that could not be answered; tell the user once, when it is switched off."""
+        rule = failure.rule
+        yield self._ctx.emit_event(
+            "rule.failed",
+            rule=rule.key,
+            event=failure.event,
+            at_seq=failure.seq,
+            turn=failure.turn,
+            off=failure.is_off,
+            name=rule.name,
+            problem=failure.problem,
+        )
+        if failure.is_off:
+            why = quote_as_data(failure.problem)
+            yield from self._tell_user(
+                rule,
+                f"The rule {quote_as_data(rule.name)} is off for the rest of this run: {why}.",
+                severity="warning",
+            )
+
+    def _carry_out(self, firing: Firing) -> Iterator[OracleStreamChunk]:
+        rule = firing.rule
+        yield self._ctx.emit_event(
+            "rule.fired",
+            rule=rule.key,
+            event=firing.event,
+            at_seq=firing.seq,
+            turn=firing.turn,
+            mode=rule.mode,
+            name=rule.name,
+            effects=[str(effect) for effect in firing.effects],
+            state={} if firing.is_shadow else dict(firing.changes),
+        )
+        if not firing.is_shadow:
+            for effect in firing.effects:
+                yield from self._perform(rule, effect)
+
+    def _perform(self, rule: Rule, effect: Effect) -> Iterator[OracleStreamChunk]:
+        ctx = self._ctx
+        match effect.action:
+            case Notify(to=to, keep=keep):
+                yield ctx.emit_event(
+                    "rule.notify",
+                    rule=rule.key,
+                    to="both" if len(to) > 1 else to[0],
+                    keep=keep,
+                    name=rule.name,
+                    message=effect.words,
+                )
+            case EmitEvent(event=name, payload=payload):
+                yield ctx.emit(EventRecord, **describe_event(name, payload, OWN_EVENT))
+            case StopRun():
+                if ctx.state.rule_stop is None:
+                    words = (
+                        effect.words
+                        if effect.words.endswith((".", "!", "?"))
+                        else f"{effect.words}."
+                    )
+                    ctx.state = ctx.state.replace(rule_stop=RuleStop(rule.key, rule.name, words))
+            case Withhold(tool=tool):
+                ctx.rule_withheld |= {tool}
+            case AskAgain():
+                yield from self._send_back(rule, effect.words)
+            case Log() | SetState():
+                pass  # the record of the firing has it
+            case _:
+                assert_never(effect.action)
+
+    def _send_back(self, rule: Rule, words: str) -> Iterator[OracleStreamChunk]:
+        """Let the model answer once more, if a turn with tools fits into every limit."""
+        ctx = self._ctx
+        ctx.refresh()
+        state = ctx.state.replace(finish_reason="sent_back")
+        if ctx.state.finish_reason != "stop" or state.turns_left < 2 or find_end_reason(state):
+            return
+        ctx.state = state
+        ctx.hints.append(HintLine(words))
+        name = quote_as_data(rule.name)
+        yield from self._tell_user(rule, f"The rule {name} sent the answer back: {words}")
+
+    def _tell_user(
+        self, rule: Rule, message: str, severity: Any = "info"
+    ) -> Iterator[OracleStreamChunk]:
+        metadata = {"subscriber": "rule-notify", "rule": rule.key}
+        yield from self._ctx.tell(
+            Notice(
+                key="",
+                system_type="notification",
+                message=message,
+                severity=severity,
+                metadata=metadata,
+            )
+        )
+
+
+def _end_sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

@@ -1,0 +1,48 @@
+"""Where every chunk of a run passes: its events are handed on, and what rules add follows it."""
+
+from collections.abc import Iterator
+
+from agents.core.chunks import OracleStreamChunk
+from agents.core.control.facts import Facts, RunBackground
+from agents.core.control.observers import Observer, build_handing, name_observer
+from agents.core.loop.context import RunContext
+from agents.core.loop.control import Control
+from agents.core.loop.live_rules import LiveRules
+from agents.core.notify import NotificationBus
+from agents.core.notify.shipped import RULE_NOTIFY
+
+
+class EventTap:
+    """Hands the events of a run to its subscribers, observers and rules."""
+
+    def __init__(
+        self, ctx: RunContext, control: Control, observer: Observer | None, run_id: str
+    ) -> None:
+        spoken = (*control.subscribers, RULE_NOTIFY) if control.rules else control.subscribers
+        background = RunBackground(
+            config=ctx.guard.config,
+            user_id=ctx.state.user_id,
+            project_id=ctx.state.project_id,
+            note_count=control.note_count,
+            writes=ctx.tools.writes,
+        )
+        self._facts = Facts(background)
+        ctx.bus = NotificationBus(spoken, self._facts)
+        ctx.rule_withheld = control.withheld
+        self.rules = LiveRules(ctx, control, self._facts) if control.rules else None
+        own = [] if ctx.bus.is_idle else [("notifications", ctx.take_event)]
+        observers = [*own, *name_observer(observer)]
+        self._hand = build_handing(observers, run_id) if observers else None
+
+    def pass_on(self, chunk: OracleStreamChunk) -> Iterator[OracleStreamChunk]:
+        """Yield a chunk after its events were handed on, then what rules have to add to it."""
+        if self._hand is None and self.rules is None:
+            yield chunk
+            return
+        events = self.rules.feed(chunk) if self.rules else self._facts.feed(chunk)
+        if self._hand is not None and events:
+            self._hand(events)
+        yield chunk
+        if self.rules is not None and events:
+            for added in self.rules.react(events):
+                yield from self.pass_on(added)
