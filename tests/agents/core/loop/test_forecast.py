@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.core.loop import ConversationInput
-from agents.core.loop.context import MinimumBudgets, minimum_budgets
+from agents.core.loop.forecast import MinimumBudgets, minimum_budgets
 from agents.core.state import AgentState
 from agents.core.tokens import MIN_ANSWER_TOKENS, schema_chars
 from tests.agents.core.factories import limits, play
