@@ -18,7 +18,9 @@ class EventTap:
     def __init__(
         self, ctx: RunContext, control: Control, observer: Observer | None, run_id: str
     ) -> None:
-        spoken = (*control.subscribers, RULE_NOTIFY) if control.rules else control.subscribers
+        spoken = control.subscribers
+        if control.rules and RULE_NOTIFY not in spoken:
+            spoken = (*spoken, RULE_NOTIFY)
         background = RunBackground(
             config=ctx.guard.config,
             user_id=ctx.state.user_id,

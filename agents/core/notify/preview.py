@@ -21,6 +21,8 @@ _LOOP_EXAMPLES: Mapping[str, Any] = {
     "next_request": 4_200,
     "over": 2,
     "remedy": "Raise the limit, or ask a narrower question.",
+    "rule": "`Five searches are enough`",
+    "said": "It has searched five times.",
     "sentence": "It reached a limit.",
     "window": 6,
 }

@@ -33,13 +33,13 @@ LOOP_SUBSCRIBERS = (
     "reached",
     "tool-limit",
 )
-RULE_NOTIFY_ID = "rule-notify"
 OTHER_SUBSCRIBERS = (
     "reminders",
     "tool-failures",
     "subagent-failed",
     "source-stale",
     "self-notes",
+    "rule-notify",
 )
 
 
@@ -56,5 +56,5 @@ LOOP: Mapping[str, Subscriber] = {name: _load(name, LOOP_FIELDS) for name in LOO
 """How the loop words its own notices, by id: when one is due, the loop knows."""
 SHIPPED: tuple[Subscriber, ...] = tuple(map(_load, OTHER_SUBSCRIBERS))
 """What a run's bus has besides, unless it was switched off."""
-RULE_NOTIFY: Subscriber = _load(RULE_NOTIFY_ID)
+RULE_NOTIFY = SHIPPED[-1]
 """What rules say, wherever there are rules."""
