@@ -50,6 +50,7 @@ def main() -> int:
     for name in (
         "bench.audit",
         "bench.replay",
+        "bench.control",
         "bench.rules",
         "bench.vault",
         "bench.search",

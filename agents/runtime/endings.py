@@ -87,7 +87,9 @@ def sum_tokens(record: RunRecord) -> tuple[int, int]:
 
 def final_values(record: RunRecord) -> ledger.FinalValues:
     """Return what is stored of a run once it has ended."""
-    return ledger.FinalValues(_run_values(record), _tool_values(record), record.rule_states)
+    return ledger.FinalValues(
+        _run_values(record), _tool_values(record), rule_states=record.rule_states
+    )
 
 
 def _tool_values(record: RunRecord) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ from agents.core.control.events import AgentEvent
 from agents.core.control.observers import ObservedRun
 from agents.core.ports import ChatModel
 from agents.core.registry import Registry
+from agents.models import RuleState, StoredRule
 from agents.runtime import RunRequest, Runtime
 from tests.agents.models.factories import engine
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, asked, followed
@@ -154,3 +155,58 @@ async def test_what_comes_with_oracle_speaks_in_every_run() -> None:
     (notice,) = [chunk for chunk in chunks if isinstance(chunk, SystemMessage)]
     assert notice.system_message == "`look` failed: `It broke.`"
     assert notice.metadata["subscriber"] == "tool-failures"
+
+
+COUNTING_RULE = """[rule]
+id = "counting"
+name = "Counting"
+trigger = "on_tool_complete"
+[[action]]
+type = "set_state"
+key = "looks"
+expression = "(state.looks or 0) + 1"
+[[action]]
+type = "set_state"
+key = "last"
+expression = "result.tool_name"
+"""
+STOPPING_RULE = """[rule]
+id = "stopping"
+name = "No tools"
+trigger = "on_query_start"
+[[action]]
+type = "stop"
+message = "Answer from what you know"
+"""
+
+
+async def test_what_rules_remember_is_stored_with_the_end_of_the_run() -> None:
+    request = await asked()
+    await StoredRule.objects.acreate(
+        name="counting", text=COUNTING_RULE, level="own", user=request.user
+    )
+    for looks in (1, 2):
+        async with Runtime(scripted()) as runtime:  # another process, as it were
+            row = await runtime.start(request)
+            await followed(runtime, row.pk)
+        found = RuleState.objects.filter(user=request.user, project=request.project)
+        values = [each async for each in found.values_list("rule", "key", "value")]
+        assert sorted(values) == [
+            ("own:counting", "last", "look"),
+            ("own:counting", "looks", looks),
+        ]
+
+
+async def test_a_rule_of_somebody_else_never_takes_part() -> None:
+    request, other = await asked(), await request_of("eve")
+    await StoredRule.objects.acreate(
+        name="stopping", text=STOPPING_RULE, level="own", user=other.user
+    )
+    for each, reason in ((request, "completed"), (other, "rule_stopped")):
+        async with Runtime(scripted()) as runtime:
+            row = await runtime.start(each)
+            await followed(runtime, row.pk)
+        await row.arefresh_from_db()
+        assert row.reason == reason
+    assert "The rule `No tools` stopped the run: Answer from what you know." in row.explanation
+    assert row.wrapped_up
