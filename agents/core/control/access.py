@@ -12,6 +12,8 @@ def build_lookup(thing: Run, name: str) -> Run:
 
     def run(evaluation: Evaluation) -> Any:
         value = thing(evaluation)
+        if type(value) is dict:  # nearly always, and quicker to ask for
+            return value.get(name)
         return value.get(name) if isinstance(value, Mapping) else None
 
     return run

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agents.core.control.compiler import Compiler
 from agents.core.control.evaluation import Evaluation, Run, Unanswerable
@@ -15,9 +15,9 @@ MAX_SHOWN = 80
 _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
-@dataclass(frozen=True, slots=True)
-class FalsePart:
-    """What did not hold of a condition: its words, and the values that it looked at."""
+class FalsePart(NamedTuple):
+    """What did not hold of a condition: its words, and the values that it looked at. A tuple: one
+    is made at nearly every look of a rule."""
 
     text: str
     values: tuple[Any, ...]
@@ -88,12 +88,10 @@ def _evaluate_operands(part: _Part, evaluation: Evaluation) -> tuple[Any, ...]:
         values = [run(evaluation) for run in part.operands]
     except Unanswerable:
         return ()
-    return tuple(
-        [
-            value if type(value) in _SCALARS else _Sized(kind_of(value).name, len(value))
-            for value in values
-        ]
-    )
+    for at, value in enumerate(values):
+        if type(value) not in _SCALARS:
+            values[at] = _Sized(kind_of(value).name, len(value))
+    return tuple(values)
 
 
 @dataclass(frozen=True, slots=True)

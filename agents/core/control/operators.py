@@ -115,13 +115,18 @@ def _build_equality(left: Run, right: Run, place: Place) -> Run:
     return run
 
 
+NUMBERS = frozenset({int, float, bool, type(None)})
+"""What takes no steps to look at."""
+
+
 def _build_ordering(op: type[ast.cmpop], left: Run, right: Run, place: Place) -> Run:
     """Return what puts two values in order. Nothing is neither more nor less than anything."""
     symbol, compare = ORDERINGS[op]
 
     def run(evaluation: Evaluation) -> bool:
         first, second = left(evaluation), right(evaluation)
-        evaluation.spend_on(first, place)
+        if type(first) not in NUMBERS:
+            evaluation.spend_on(first, place)
         try:
             return bool(compare(first, second))
         except TypeError:

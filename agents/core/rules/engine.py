@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from agents.core.control import Unanswerable
 from agents.core.control.condition import FalsePart
@@ -89,8 +89,7 @@ class RuleFailure:
     is_off: bool
 
 
-@dataclass(frozen=True, slots=True)
-class NotFired:
+class NotFired(NamedTuple):
     """Why a rule did not fire when it last looked."""
 
     seq: int
