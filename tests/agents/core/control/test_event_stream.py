@@ -35,6 +35,7 @@ from agents.core.messages import (
     ToolOutcome,
 )
 from agents.core.ports import ToolContext
+from agents.core.rules.reader import read_rule
 from agents.core.state import AgentState
 from agents.tools.definition import define
 from agents.tools.executor import ToolExecutor
@@ -242,6 +243,25 @@ async def play_calls() -> list[OracleStreamChunk]:
     return chunks + await play(ScriptedModel([[ModelError("It is gone.")]]), looking())
 
 
+RULE = """[rule]
+id = "{name}"
+trigger = "on_turn_end"
+[condition]
+expression = "{condition}"
+[[action]]
+type = "notify"
+message = "so"
+"""
+
+
+async def play_rules() -> list[OracleStreamChunk]:
+    """A run with a rule that fires, one that cannot be answered, and one that does not fire."""
+    conditions = {"fires": "true", "fails": "1 / (turn.number * 0) > 1", "waits": "turn.number > 9"}
+    rules = [read_rule(RULE.format(name=name, condition=c)) for name, c in conditions.items()]
+    model, control = ScriptedModel([say("So.")]), Control(rules=tuple(rules))
+    return await play(model, FakeTools({}), control=control)
+
+
 async def play_notes() -> list[OracleStreamChunk]:
     """A run with a reminder, a note to itself, and more to say than there is room for."""
     model = ScriptedModel([call("notify_self", message="Check it."), say("So.")])
@@ -252,7 +272,8 @@ async def play_notes() -> list[OracleStreamChunk]:
 
 @virtual_time
 async def test_every_event_happens_in_a_run_with_what_it_is_said_to_tell() -> None:
-    events = list_events([*await play_limits(), *await play_calls(), *await play_notes()])
+    chunks = [*await play_limits(), *await play_calls(), *await play_notes(), *await play_rules()]
+    events = list_events(chunks)
     assert {event.name for event in events} == set(EVENT_TYPES)
     for event in events:
         fields = EVENT_TYPES[event.name].fields

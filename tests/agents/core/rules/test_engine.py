@@ -124,7 +124,7 @@ async def test_a_rule_fires_when_its_condition_holds_and_says_what_it_was_told_t
     (firing,) = watch([rule], await look_three_times())
     assert isinstance(firing, Firing)
     assert (firing.event, firing.turn) == ("tool.call.failure", 2)
-    assert [effect.words for effect in firing.effects] == ["look fails: Gone."]
+    assert [effect.words for effect in firing.effects] == ["`look` fails: `Gone.`"]
 
 
 def test_higher_priorities_are_first_and_equals_stay_in_order() -> None:
@@ -157,13 +157,13 @@ def test_why_a_rule_did_not_fire_is_known_of_its_last_look() -> None:
     rule = write(condition="turn.number == 0 and turn.token_usage > 0.5")
     engine = RuleEngine([rule])
     assert count_turns(engine, 2) == []
-    why = engine.why_not["mine"]
+    why = engine.why_not["shipped:mine"]
     assert why.seq == 1
     assert str(why.part) == "turn.token_usage > 0.5 did not hold: 0 and 0.500"
 
 
 def test_no_more_rules_than_a_hundred_are_in_force() -> None:
-    rules = [write(f"rule-{number}") for number in range(150)]
+    rules = [write(f"rule-{number:03}") for number in range(150)]
     outcomes = count_turns(RuleEngine(rules), 1)
     assert [one.rule.id for one in outcomes] == [rule.id for rule in rules[:MAX_RULES]]
 
@@ -175,9 +175,9 @@ COUNT = 'type = "set_state"\nkey = "count"\nexpression = "(state.count or 0) + 1
 
 def test_a_rule_remembers_and_sees_only_its_own() -> None:
     rules = [write("a", action=COUNT, condition="(state.count or 0) < 2"), write("b", action=COUNT)]
-    engine = RuleEngine(rules, {"b": {"count": 40}})
+    engine = RuleEngine(rules, {"shipped:b": {"count": 40}})
     count_turns(engine, 3)
-    assert engine.states == {"a": {"count": 2}, "b": {"count": 43}}
+    assert engine.states == {"shipped:a": {"count": 2}, "shipped:b": {"count": 43}}
 
 
 def test_what_is_remembered_is_a_copy() -> None:
@@ -188,7 +188,7 @@ def test_what_is_remembered_is_a_copy() -> None:
     )
     engine.feed(facts, AgentEvent("turn.end", 1, 0.0, {}))
     facts.history["calls"]["look"] = 7
-    assert engine.states["mine"] == {"calls": {}}
+    assert engine.states["shipped:mine"] == {"calls": {}}
 
 
 @pytest.mark.parametrize(
@@ -207,11 +207,11 @@ def test_what_cannot_be_remembered_is_a_failure_that_changes_nothing(
     (failure,) = engine.feed(facts, AgentEvent("turn.end", 1, 0.0, {}))
     assert isinstance(failure, RuleFailure)
     assert failure.problem.startswith(problem)
-    assert engine.states == {"mine": {}}
+    assert engine.states == {"shipped:mine": {}}
 
 
 def test_no_more_than_fifty_values_are_remembered() -> None:
-    engine = RuleEngine([write(action=COUNT)], {"mine": {f"key-{n}": n for n in range(50)}})
+    engine = RuleEngine([write(action=COUNT)], {"shipped:mine": {f"key-{n}": n for n in range(50)}})
     (failure,) = count_turns(engine, 1)
     assert isinstance(failure, RuleFailure)
     assert failure.problem == "more than 50 values cannot be remembered"
@@ -296,7 +296,7 @@ def assert_within_bounds(outcomes: Sequence[Firing | RuleFailure]) -> None:
     assert sum(len(one.effects) for one in firings) <= MAX_EFFECTS
     for one in firings:
         assert len(one.chain) <= MAX_CHAIN
-        assert one.rule.id not in one.chain
+        assert one.rule.key not in one.chain
         assert one.rule.mode != "off"
     failures = Counter(one.rule.id for one in outcomes if isinstance(one, RuleFailure))
     assert all(count <= 3 for count in failures.values())
@@ -309,7 +309,7 @@ def assert_no_other_state_changes(
     for chunk in chunks:
         for event in facts.feed(chunk):
             before = copy.deepcopy(engine.states)
-            fired = {one.rule.id for one in engine.feed(facts, event) if isinstance(one, Firing)}
+            fired = {one.rule.key for one in engine.feed(facts, event) if isinstance(one, Firing)}
             changed = {name for name, state in engine.states.items() if state != before[name]}
             assert changed <= fired
 

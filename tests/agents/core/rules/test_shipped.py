@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from agents.core.chunks import OracleStreamChunk
+from agents.core.chunks import OracleStreamChunk, SourceRef
 from agents.core.config import AgentConfig
 from agents.core.control.facts import RunBackground
+from agents.core.messages import ToolOutcome
 from agents.core.rules import shipped
 from agents.core.rules.dry_run import RuleTrial, try_rule
 from agents.core.rules.rule import Rule
@@ -21,6 +22,9 @@ TOOLS: dict[str, Tool] = {
     "fail": fails("broken"),
     "crawl": slow(25),
     "vault_read": lambda **arguments: f"The text of {arguments['path']}.",
+    "vault_search": lambda **arguments: ToolOutcome(
+        ok=True, content="B.md", sources=(SourceRef("B.md", "vault", score=1.0),)
+    ),
     "vault_write": returns("Replaced.", writes=True),
 }
 
@@ -60,16 +64,18 @@ def test_every_file_is_a_rule_under_its_own_name() -> None:
 def test_three_failures_of_one_tool_suggest_another_way() -> None:
     steps = [call("fail", page=1), call("look", page=1), call("fail", page=2), call("look", page=2)]
     ((turn, words),) = tell(attempt("same-tool-fails", [*steps, call("fail", page=3)]))
-    assert (turn, words.startswith("notify: fail has failed three times.")) == (5, True)
+    assert (turn, words.startswith("notify: `fail` has failed three times.")) == (5, True)
     assert tell(attempt("same-tool-fails", steps)) == []
 
 
 def test_a_note_is_to_be_read_before_it_is_replaced() -> None:
     read, write = call("vault_read", path="A.md"), call("vault_write", path="A.md", body="x")
     assert tell(attempt("read-before-write", [read, write])) == []
-    other = call("vault_write", path="B.md", body="x")
-    ((turn, words),) = tell(attempt("read-before-write", [read, other]))
+    find, other = call("vault_search", query="B"), call("vault_write", path="B.md", body="x")
+    ((turn, words),) = tell(attempt("read-before-write", [find, other]))
     assert (turn, words.startswith("notify: A note was written")) == (2, True)
+    new = call("vault_write", path="New.md", body="x")
+    assert tell(attempt("read-before-write", [find, new])) == []
 
 
 def test_half_way_through_its_tokens_a_run_is_to_write_down_what_it_found() -> None:
@@ -83,7 +89,7 @@ def test_half_way_through_its_tokens_a_run_is_to_write_down_what_it_found() -> N
 
 def test_a_slow_tool_is_told_once() -> None:
     steps = [call("crawl", page=1), call("look", page=1), call("crawl", page=2)]
-    assert tell(attempt("slow-tool", steps)) == [(1, "notify: crawl took 25,000 ms.")]
+    assert tell(attempt("slow-tool", steps)) == [(1, "notify: `crawl` took 25,000 ms.")]
 
 
 def test_work_that_a_limit_cut_is_remembered() -> None:
