@@ -9,6 +9,7 @@ _BLANK = frozenset("\ufffd\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _SELECTORS = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0000, 0xE1000))
 """They choose the form of the character before them, and are nothing without one."""
 _DATA_SIGNS = str.maketrans({"`": "'", "[": "(", "]": ")"})
+_BRACKETS = str.maketrans({"[": "(", "]": ")"})
 _SYSTEM_NOTE = re.compile(r"\[\s*oracle\s*:", re.IGNORECASE)
 
 
@@ -49,6 +50,14 @@ def quote_as_data(text: str, length: int = 120) -> str:
     line = " ".join(replace_unstorable(text[: 8 * length]).split()).translate(_DATA_SIGNS)
     shown = "".join(sign for sign in line if sign == " " or not _is_invisible(sign))
     return f"`{truncate(shown, length - 2)}`"
+
+
+def bound_sentence(text: str, length: int = 400) -> str:
+    """Return a sentence with quoted data in it as it may stand in a note of ours to the model: on
+    one line, without brackets, no longer than `length`."""
+    line = " ".join(replace_unstorable(text[: 8 * length]).split()).translate(_BRACKETS)
+    shown = "".join(sign for sign in line if sign == " " or not _is_invisible(sign))
+    return truncate(shown, length)
 
 
 def truncate(text: str, length: int = 120) -> str:

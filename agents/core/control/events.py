@@ -11,7 +11,7 @@ from typing import Any
 
 from agents.core.chunks import EventSeverity, EventSource
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ValueKind
-from agents.core.sanitize import quote_as_data, replace_unstorable
+from agents.core.sanitize import bound_sentence, quote_as_data, replace_unstorable
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,10 @@ def quote_texts(event: AgentEvent) -> dict[str, Any]:
 
 
 def _quote(value: Any, field: EventField) -> Any:
-    if value is None or isinstance(value, bool | int | float) or field.trusted or field.quoted:
+    if value is None or isinstance(value, bool | int | float) or field.trusted:
         return value
+    if field.quoted:
+        return bound_sentence(str(value))
     return quote_as_data(str(value), field.max_length)
 
 

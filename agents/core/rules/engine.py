@@ -29,7 +29,7 @@ from agents.core.rules.rule import (
     encode_value,
 )
 from agents.core.rules.vocabulary import is_own_event, match_events
-from agents.core.sanitize import replace_unstorable
+from agents.core.sanitize import bound_sentence
 
 MAX_RULES = 100
 MAX_FIRINGS = 20
@@ -266,7 +266,7 @@ def _describe_action(
     """Return what an action says or changes. What is not ours is quoted in it, on one line."""
     match action:
         case Notify() | Log() | StopRun() | AskAgain():
-            return " ".join(replace_unstorable(action.message.render(values, str)).split())
+            return bound_sentence(action.message.render(values, str))
         case SetState():
             value = action.expression.evaluate(context) if action.expression else action.value
             return f"{action.key} = {_remember(state, action.key, value)}"

@@ -13,6 +13,7 @@ TABLE = [
     ("max_iterations", "limited"),
     ("token_budget", "limited"),
     ("timeout", "limited"),
+    ("rule_stopped", "limited"),
     ("no_progress", "limited"),
     ("error_limit", "limited"),
     ("output_truncated", "limited"),

@@ -10,7 +10,7 @@ import pytest
 from agents.core.decisions.guard import LOOP_OWNED_FIELDS, TREE_OWNED_FIELDS, TreeGuard
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.decisions.trees.quick import QuickTree
-from agents.core.state import AgentState, Notice
+from agents.core.state import AgentState, Notice, RuleStop
 from agents.core.stuck import ProgressTracker, TurnAction
 from tests.agents.core.factories import fresh, limits, values_of
 
@@ -247,6 +247,7 @@ LIES: dict[str, Any] = {
     "empty_answers": 7,
     "wrap_up_reason": "timeout",
     "termination_reason": "completed",
+    "rule_stop": RuleStop("own:mine"),
     "token_limit": 10**9,
     "time_limit": 10.0**9,
     "next_request": 0,

@@ -30,7 +30,7 @@ def subscribe(**lines: str) -> Subscriber:
     return read_subscriber(write(**lines))
 
 
-def happen(name: str = FAILURE, seq: int = 1, **payload: Any) -> AgentEvent:
+def happen(name: str = FAILURE, /, seq: int = 1, **payload: Any) -> AgentEvent:
     """An event of that name with what its examples tell, and what else is given."""
     examples = {key: field.example for key, field in EVENT_TYPES[name].fields.items()}
     return AgentEvent(name, seq, float(seq), {**examples, **payload})

