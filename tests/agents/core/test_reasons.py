@@ -54,7 +54,9 @@ def test_severity_follows_the_outcome() -> None:
 
 def test_only_limits_that_leave_room_ask_for_a_last_answer() -> None:
     wrapping = [code for code, _ in TABLE if REASONS.get(code).wraps_up]
-    assert wrapping == ["max_iterations", "token_budget", "timeout", "no_progress", "error_limit"]
+    assert wrapping == [
+        "max_iterations", "token_budget", "timeout", "rule_stopped", "no_progress", "error_limit",
+    ]  # fmt: skip
 
 
 def test_the_end_conditions_come_in_the_order_of_the_reasons() -> None:
