@@ -19,8 +19,10 @@ from agents.core.chunks import (
 from agents.core.config import AgentConfig
 from agents.core.decisions.endings import measure_conditions
 from agents.core.decisions.protocol import TREES
+from agents.core.loop import Control
 from agents.core.messages import ModelError, ModelRequest
 from agents.core.replay.engine import Recording, replay
+from agents.core.rules.reader import read_rule
 from agents.core.stuck import StuckRules
 from tests.agents.core.factories import LOOK, Counting, decisions, done, fresh, limits, play, reason
 from tests.agents.core.recorded_runs import chunks_of, recorded, recording_of, stubborn
@@ -228,6 +230,34 @@ def test_a_cancelled_run_stays_cancelled() -> None:
     assert replay(recording).kind == "same"
     assert replay(recording, limits={"max_iterations": 3}).kind == "same"
     assert replay(recording, limits={"max_iterations": 2}).reason == "max_iterations"
+
+
+RULE = """[rule]
+id = "mine"
+trigger = "on_turn_end"
+[condition]
+expression = "{condition}"
+[[action]]
+type = "{action}"
+message = "so"
+"""
+
+
+def under_rule(action: str, condition: str) -> Control:
+    return Control(rules=(read_rule(RULE.format(action=action, condition=condition)),))
+
+
+def test_what_a_rule_has_stopped_or_sent_back_is_replayed_as_it_was() -> None:
+    steps = [call("look", page=n) for n in range(3)]
+    stopped = recorded([*steps, say("So.")], control=under_rule("stop", "turn.number >= 3"))
+    verdict = replay(stopped)
+    assert (verdict.kind, verdict.reason) == ("same", "rule_stopped")
+    assert replay(stopped, limits={"max_iterations": 3}).kind != "same"
+    sent_back = recorded(
+        [say("First."), *steps, say("So.")], control=under_rule("ask_again", "turn.answered")
+    )
+    verdict = replay(sent_back)
+    assert (verdict.kind, verdict.reason, verdict.turn) == ("same", "completed", 5)
 
 
 def test_a_run_that_has_not_ended_is_not_judged_unless_it_would_have() -> None:
