@@ -150,7 +150,7 @@ def test_a_withheld_tool_is_offered_and_run_no_more() -> None:
         [call("look", n=1), call("look", n=2), say("So.")],
         write(does='type = "withhold"\ntool = "look"'),
     )
-    assert [c.tool_result for c in chunks if getattr(c, "tool_result", "")] == [
+    assert [result.tool_result for result in own(chunks, ToolResult)] == [
         "found",
         "Refused: look is not available in this run.",
     ]
@@ -169,7 +169,7 @@ def test_a_subagent_begins_without_what_rules_have_taken_away() -> None:
         go([call("look", n=1), call("look", n=2), say("So.")], rule, tools=tools)
     assert seen == [frozenset(), frozenset({"fail"})]
     chunks = go([call("look"), say("So.")], withheld=frozenset({"look"}))
-    assert "not available" in next(c.tool_result for c in chunks if getattr(c, "tool_result", ""))
+    assert "not available" in own(chunks, ToolResult)[0].tool_result
 
 
 ASK_AGAIN = 'type = "ask_again"\nmessage = "Look it up first."'
