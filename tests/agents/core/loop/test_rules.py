@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from agents.core.chunks import Done, EventRecord, Hint, OracleStreamChunk, Turn
+from agents.core.chunks import (
+    Done,
+    EventRecord,
+    Hint,
+    OracleStreamChunk,
+    ToolResult,
+    Turn,
+)
 from agents.core.config import AgentConfig
 from agents.core.control.facts import RunBackground
 from agents.core.loop import Control
