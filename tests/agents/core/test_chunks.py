@@ -172,7 +172,7 @@ OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
         "tree": words,
         "checks": st.lists(checks, max_size=3).map(tuple),
     },
-    Hint: {"text": words},
+    Hint: {"text": words, "events": st.lists(st.integers(1, 99), max_size=3).map(tuple)},
     EventRecord: {
         "name": words,
         "severity": st.sampled_from(get_args(EventSeverity)),
