@@ -12,6 +12,7 @@ from agents.core.chunks import (
     EventRecord,
     Hint,
     OracleStreamChunk,
+    SourceRef,
     ToolResult,
     Turn,
 )
@@ -331,6 +332,12 @@ def test_rules_fire_over_stored_chunks_as_they_did_in_the_run() -> None:
         compare_with_stored(seed)
 
 
+@pytest.mark.long
+def test_rules_fire_over_stored_chunks_as_they_did_in_ten_thousand_runs() -> None:
+    for seed in range(10_000):
+        compare_with_stored(seed)
+
+
 # -- what is shipped ------------------------------------------------------------------------------
 
 
@@ -351,6 +358,20 @@ def test_a_slow_tool_is_told_to_the_user_once() -> None:
     (told,) = said(chunks)
     assert told.startswith("`crawl` took 25,0")
     assert hinted(chunks) == ""
+
+
+def test_a_note_that_was_found_is_to_be_read_before_it_is_replaced() -> None:
+    hit = ToolOutcome(ok=True, content="B.md", sources=(SourceRef("B.md", "vault", score=1.0),))
+    tools: dict[str, Tool] = {
+        "vault_search": lambda **arguments: hit,
+        "vault_write": returns("Replaced.", writes=True),
+    }
+    steps = [call("vault_search", query="B"), call("vault_write", path="B.md", body="x")]
+    with FakeTools(tools) as fakes:
+        chunks = go([*steps, say("So.")], *SHIPPED.values(), tools=fakes)
+    assert fired(chunks) == [("read-before-write", "tool.call.pending", 2)]
+    assert "[Oracle: A note was written that was not read in this run." in hinted(chunks)
+    assert said(chunks) == []
 
 
 def test_half_way_the_model_is_to_write_down_what_it_has() -> None:
