@@ -65,7 +65,7 @@ class EventStream:
         if self._has_begun or chunk.checkpoint != "start":
             return []
         self._has_begun = True
-        return [("query.start", {"tree": chunk.tree})]
+        return [("query.start", {"tree": chunk.tree, "control": ""})]
 
     def _read_call(self, chunk: ToolCalled) -> list[Named]:
         call = chunk.tool_call

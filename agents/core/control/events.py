@@ -149,7 +149,9 @@ _RULE = {
 }
 
 EVENT_TYPES: Mapping[str, EventType] = {
-    "query.start": EventType("info", "loop", {"tree": _word("default")}),
+    "query.start": EventType(
+        "info", "loop", {"tree": _word("default"), "control": _word("5d41402abc4b2a76")}
+    ),
     "session.resumed": EventType(
         "info", "loop", {"messages": _number(6), "continued": _truth(False)}
     ),

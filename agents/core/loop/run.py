@@ -218,7 +218,9 @@ class _Loop:
     def _announce_start(self) -> Iterator[OracleStreamChunk]:
         """Record that the run begins, and what it begins with."""
         conversation = self.conversation
-        yield self.ctx.emit_event("query.start", tree=self.ctx.guard.name)
+        yield self.ctx.emit_event(
+            "query.start", tree=self.ctx.guard.name, control=self.control.digest
+        )
         if conversation.history or conversation.is_continued:
             yield self.ctx.emit_event(
                 "session.resumed",

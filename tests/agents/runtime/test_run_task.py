@@ -210,3 +210,21 @@ async def test_a_rule_of_somebody_else_never_takes_part() -> None:
         assert row.reason == reason
     assert "The rule `No tools` stopped the run: Answer from what you know." in row.explanation
     assert row.wrapped_up
+
+
+async def test_a_run_records_which_rules_and_subscribers_it_had() -> None:
+    digests = []
+    request = await asked()
+    for mode in ("off", "on", "off"):
+        await StoredRule.objects.aupdate_or_create(
+            name="counting",
+            level="own",
+            user=request.user,
+            defaults={"text": COUNTING_RULE, "mode": mode},
+        )
+        async with Runtime(scripted()) as runtime:
+            row = await runtime.start(request)
+            chunks = await followed(runtime, row.pk)
+        digests.append(list_events(chunks)[0].payload["control"])
+    assert all(digests)
+    assert digests[0] == digests[2] != digests[1]

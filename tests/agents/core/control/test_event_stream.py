@@ -115,7 +115,7 @@ def test_a_run_from_before_its_start_was_recorded_has_one_all_the_same() -> None
     decision = Decision(checkpoint="start", goes_on=True, reason="", tree="mine", checks=())
     later = replace(decision, checkpoint="turn", seq=2)
     (event,) = list_events([decision, later])
-    assert (event.name, event.payload) == ("query.start", {"tree": "mine"})
+    assert (event.name, event.payload) == ("query.start", {"tree": "mine", "control": ""})
 
 
 def test_an_event_whose_texts_were_erased_keeps_the_rest() -> None:
