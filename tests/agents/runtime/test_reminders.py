@@ -124,6 +124,27 @@ async def test_nothing_is_kept_where_it_was_not_switched_on(user: User, project:
     assert not await Reminder.objects.aexists()
 
 
+async def test_what_a_rule_keeps_reaches_the_next_run_of_its_conversation(
+    user: User, project: Project
+) -> None:
+    here, config = uuid4(), AgentConfig(max_iterations=2)
+    model = ScriptedModel([call("look"), say("So far."), say("Else."), say("Now.")])
+    hints = []
+    async with Runtime(ScriptedRunFactory(model, TOOLS)) as runtime:
+        for key in (here, uuid4(), here):
+            request = RunRequest(
+                user=user, project=project, question="?", config=config, conversation_key=key
+            )
+            row = await runtime.start(request)
+            chunks = await followed(runtime, row.pk)
+            told = "".join(chunk.text for chunk in chunks if isinstance(chunk, Hint))
+            hints.append("Kept in an earlier run" in told)
+    assert hints == [False, False, True]
+    reminder = await Reminder.objects.aget()
+    assert reminder.conversation_key == here
+    assert reminder.text.startswith("The run before this one was ended by a limit")
+
+
 async def test_where_notes_are_switched_off_the_model_cannot_write_any(
     user: User, project: Project
 ) -> None:
