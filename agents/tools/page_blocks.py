@@ -8,14 +8,14 @@ from urllib.parse import urldefrag, urljoin
 MAX_LINKS = 200
 
 
-class Link(NamedTuple):
+class PageLink(NamedTuple):
     """Stands behind the words of a link until links are numbered."""
 
     href: str
 
 
 @dataclass(slots=True)
-class Block:
+class PageBlock:
     """Text between two line breaks of a page."""
 
     level: int
@@ -23,14 +23,14 @@ class Block:
     group: int = 0
     """The list or table that it is an item or a row of: no empty line is between those."""
     is_code: bool = False
-    pieces: list[str | Link] = field(default_factory=list)
+    pieces: list[str | PageLink] = field(default_factory=list)
     has_text: bool = False
 
     def add(self, text: str) -> None:
         self.pieces.append(text)
         self.has_text = self.has_text or not text.isspace()
 
-    def render(self, links: "Links") -> str:
+    def render(self, links: "LinkNumbers") -> str:
         text = "".join(
             piece if isinstance(piece, str) else links.mark(piece.href) for piece in self.pieces
         )
@@ -40,7 +40,7 @@ class Block:
         return self.prefix + "\n".join(filter(None, lines))
 
 
-class Links:
+class LinkNumbers:
     """Numbers links in the order in which they come, each address once."""
 
     def __init__(self, url: str) -> None:

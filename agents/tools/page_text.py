@@ -10,7 +10,7 @@ import re
 import time
 from dataclasses import dataclass
 
-from agents.tools.page_blocks import Block, Link, Links
+from agents.tools.page_blocks import LinkNumbers, PageBlock, PageLink
 
 MAX_BLOCKS = 20_000
 """Paragraphs, items and rows: many more than anybody is shown."""
@@ -94,8 +94,8 @@ class _Scanner:
         self._is_row = False
         self._is_cell_empty = True
         self._href = ""
-        self._block = Block(0)
-        self._blocks: list[Block] = []
+        self._block = PageBlock(0)
+        self._blocks: list[PageBlock] = []
 
     @property
     def has_text(self) -> bool:
@@ -104,7 +104,7 @@ class _Scanner:
     def build_page(self, url: str) -> PageText:
         blocks = [block for block in (*self._blocks, self._block) if block.has_text]
         best = max((block.level for block in blocks), default=0)
-        links, parts, last = Links(url), list[str](), Block(0)
+        links, parts, last = LinkNumbers(url), list[str](), PageBlock(0)
         for block in blocks:
             if block.level == best:
                 is_next = 0 != block.group == last.group
@@ -218,7 +218,7 @@ class _Scanner:
 
     def _end(self, name: str) -> None:
         if name == "a" and self._href:
-            self._block.pieces.append(Link(self._href))
+            self._block.pieces.append(PageLink(self._href))
             self._href = ""
         elif name == "pre":
             self._pres = max(0, self._pres - 1)
@@ -249,7 +249,7 @@ class _Scanner:
             if last.has_text:
                 self._blocks.append(last)
             level = _MAIN if self._mains else _ARTICLE if self._articles else 0
-            self._block = Block(level, prefix, group, is_code)
+            self._block = PageBlock(level, prefix, group, is_code)
 
     def _take_bullet(self) -> str:
         indent = "  " * min(_MAX_INDENT, max(0, len(self._lists) - 1))
