@@ -4,12 +4,11 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from agents.core.rules.reader import MAX_RULE_LENGTH
-from chat.api.schemas import Schema
+from chat.api.schemas import Schema, Version, coerce_whole
 
-MAX_VERSION = 2**31 - 1
 EXAMPLE = (
     '[rule]\nid = "stop-after-five"\ntrigger = "on_turn_end"\n\n[condition]\n'
     "expression = 'history.calls.vault_search >= 5'\n\n[[action]]\n"
@@ -70,7 +69,7 @@ class NewRule(Schema):
 
 class RuleChange(Schema):
     text: RuleText
-    version: int = Field(ge=1, le=MAX_VERSION, description="The one that you saw; else 409.")
+    version: Version = Field(description="The one that you saw; else 409.")
 
 
 class RuleSwitch(Schema):
@@ -78,7 +77,7 @@ class RuleSwitch(Schema):
 
 
 class RuleCheck(Schema):
-    text: str = Field(max_length=4 * MAX_RULE_LENGTH, examples=[EXAMPLE])
+    text: RuleText
 
 
 class RuleProblem(Schema):
@@ -93,7 +92,9 @@ class RuleProblems(Schema):
 
 class RuleAttempt(Schema):
     text: RuleText
-    days: Literal[7, 30] = Field(7, description="Of your own runs.")
+    days: Annotated[Literal[7, 30], BeforeValidator(coerce_whole)] = Field(
+        7, description="Of your own runs."
+    )
 
 
 class TriedFiring(Schema):

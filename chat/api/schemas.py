@@ -74,12 +74,12 @@ def without_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
-def _coerce_whole(value: Any) -> Any:
+def coerce_whole(value: Any) -> Any:
     """Turn 15.0 into 15: JSON has one kind of number."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-WholeNumber = Annotated[int, BeforeValidator(_coerce_whole)]
+WholeNumber = Annotated[int, BeforeValidator(coerce_whole)]
 
 
 def _required_limits() -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _optional_limits() -> dict[str, Any]:
     }
 
 
-Version = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_coerce_whole)]
+Version = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(coerce_whole)]
 
 
 class Versioned(Schema):

@@ -26,7 +26,7 @@ async def test_a_rule_is_stored_listed_changed_switched_and_deleted(ada: Caller)
     assert "shipped:slow-tool" in [each["id"] for each in listed]
     here = f"rules/{rule['id']}"
     text = EXAMPLE.replace(">= 5", ">= 6")
-    changed = (await ada("PUT", here, json={"text": text, "version": 1})).json()
+    changed = (await ada("PUT", here, json={"text": text, "version": 1.0})).json()
     assert (changed["text"], changed["version"]) == (text, 2)
     switched = (await ada("PATCH", here, json={"mode": "shadow"})).json()
     assert (switched["mode"], switched["version"]) == ("shadow", 3)
@@ -60,7 +60,7 @@ async def test_what_is_wrong_with_a_text_has_its_place(ada: Caller) -> None:
 async def test_a_rule_is_tried_on_ones_runs(ada: Caller) -> None:
     asked = await ada("POST", "oracle", json={"question": "Is it so?"})
     text = EXAMPLE.replace("history.calls.vault_search >= 5", "turn.answered")
-    found = (await ada("POST", "rules/try", json={"text": text, "days": 7})).json()
+    found = (await ada("POST", "rules/try", json={"text": text, "days": 7.0})).json()
     assert (found["runs"], found["fired"], found["stopped"]) == (1, 1, 0)
     (run,) = found["listed"]
     assert run["id"] == asked.json()["id"]
