@@ -37,6 +37,7 @@ _VOLATILE = re.compile(
     re.IGNORECASE,
 )
 _SPACE = re.compile(r"\s+")
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ def canonicalize_arguments(arguments: Mapping[str, Any] | str) -> str:
     """Return arguments as one string in which key order and white space do not matter."""
     if isinstance(arguments, str):
         return _SPACE.sub(" ", arguments).strip()
-    return json.dumps(arguments, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _CANONICAL.encode(arguments)
 
 
 def action_signature(name: str, arguments: Mapping[str, Any] | str) -> str:

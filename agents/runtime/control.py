@@ -6,10 +6,10 @@ parsed once.
 
 import hashlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -28,13 +28,12 @@ from agents.core.rules.shipped import read_shipped_texts
 from agents.models import (
     ControlSwitch,
     Note,
-    NotificationSettings,
     Project,
     Reminder,
-    RuleState,
     StoredRule,
     StoredSubscriber,
 )
+from agents.runtime.control_rows import load_control_rows
 from agents.runtime.site_files import FileProblem, SiteFolder
 
 logger = logging.getLogger(__name__)
@@ -77,16 +76,26 @@ class SubscriberEntry:
 
 def load_control(user: User, project: Project, conversation_key: UUID | None = None) -> Control:
     """Return what a run that begins now is held to."""
-    rules, subscribers = list_rules(user, project), list_subscribers(user)
-    rules = [entry for entry in rules if entry.rule.mode != "off"]
-    subscribers = [
-        entry for entry in subscribers if entry.is_on and not entry.subscriber.is_said_by_loop
+    rows = load_control_rows(user, project)
+    rules = [
+        entry
+        for entry in _combine_rules(rows.rules, rows.switches["rule"])
+        if entry.rule.mode != "off"
     ]
-    keeps = NotificationSettings.objects.filter(user=user, keeps_reminders=True).exists()
+    subscribers = [
+        entry
+        for entry in _combine_subscribers(rows.subscribers, rows.switches["subscriber"])
+        if entry.is_on and not entry.subscriber.is_said_by_loop
+    ]
+    keeps = rows.keeps_reminders
     return Control(
         subscribers=tuple(entry.subscriber for entry in subscribers),
         rules=tuple(entry.rule for entry in rules),
-        states=_load_states(user, project, {entry.rule.key for entry in rules}),
+        states={
+            each.rule.key: rows.states[each.rule.key]
+            for each in rules
+            if each.rule.key in rows.states
+        },
         reminders=tuple(_list_reminders(user, project, conversation_key)) if keeps else (),
         keeps_reminders=keeps,
         note_count=_count_notes(project) if any(each.rule.reads_notes for each in rules) else 0,
@@ -99,9 +108,16 @@ def load_control(user: User, project: Project, conversation_key: UUID | None = N
 
 def list_rules(user: User, project: Project | None) -> list[RuleEntry]:
     """Return the rules that hold for somebody's runs in a project, also those that are off."""
-    switches = _load_switches(user, ControlSwitch.Kind.RULE)
+    holds = Q(level="site") | Q(level="own", user=user)
+    if project is not None:
+        holds |= Q(level="project", project=project)
+    rows = StoredRule.objects.filter(holds).select_related("changed_by")
+    return _combine_rules(rows, _load_switches(user, ControlSwitch.Kind.RULE))
+
+
+def _combine_rules(rows: Iterable[StoredRule], switches: Mapping[str, str]) -> list[RuleEntry]:
     found = {}
-    for entry in _iter_rules(user, project):
+    for entry in _iter_rules(rows):
         if entry.rule.key in found:
             logger.warning("there are two rules %s; the first one holds", entry.rule.key)
             continue
@@ -110,7 +126,7 @@ def list_rules(user: User, project: Project | None) -> list[RuleEntry]:
     return list(found.values())
 
 
-def _iter_rules(user: User, project: Project | None) -> Iterator[RuleEntry]:
+def _iter_rules(rows: Iterable[StoredRule]) -> Iterator[RuleEntry]:
     for text in read_shipped_texts():
         yield RuleEntry(rule=parse_rule(text), text=text)
     for _, package in PACKAGED_RULES:
@@ -118,10 +134,7 @@ def _iter_rules(user: User, project: Project | None) -> Iterator[RuleEntry]:
     for file in RULE_FILES.load():
         rule = replace(file.value, level="site")
         yield RuleEntry(rule=rule, text=file.text, file=file.path)
-    holds = Q(level="site") | Q(level="own", user=user)
-    if project is not None:
-        holds |= Q(level="project", project=project)
-    for row in StoredRule.objects.filter(holds).select_related("changed_by"):
+    for row in rows:
         try:
             rule = parse_rule(row.text)
         except InvalidToml as error:  # an earlier version of Oracle took it
@@ -147,8 +160,14 @@ def parse_rule(text: str) -> Rule:
 def list_subscribers(user: User | None) -> list[SubscriberEntry]:
     """Return all subscribers, as they are switched for somebody."""
     switches = _load_switches(user, ControlSwitch.Kind.SUBSCRIBER) if user else {}
+    return _combine_subscribers(StoredSubscriber.objects.select_related("changed_by"), switches)
+
+
+def _combine_subscribers(
+    rows: Iterable[StoredSubscriber], switches: Mapping[str, str]
+) -> list[SubscriberEntry]:
     found: dict[str, SubscriberEntry] = {}
-    for entry in _iter_subscribers():
+    for entry in _iter_subscribers(rows):
         name = entry.subscriber.id
         if name in found:
             logger.warning("there are two subscribers %s; the first one speaks", name)
@@ -159,14 +178,14 @@ def list_subscribers(user: User | None) -> list[SubscriberEntry]:
     return list(found.values())
 
 
-def _iter_subscribers() -> Iterator[SubscriberEntry]:
+def _iter_subscribers(rows: Iterable[StoredSubscriber]) -> Iterator[SubscriberEntry]:
     for subscriber in (*LOOP.values(), *SHIPPED):
         yield SubscriberEntry(subscriber=subscriber, text=read_shipped_text(subscriber.id))
     for _, package in PACKAGED_SUBSCRIBERS:
         yield SubscriberEntry(subscriber=package.subscriber, text=package.text)
     for file in SUBSCRIBER_FILES.load():
         yield SubscriberEntry(subscriber=file.value, text=file.text, file=file.path)
-    for row in StoredSubscriber.objects.select_related("changed_by"):
+    for row in rows:
         try:
             subscriber = parse_subscriber(row.text)
         except InvalidToml as error:
@@ -187,14 +206,6 @@ def parse_subscriber(text: str) -> Subscriber:
 def _load_switches(user: User, kind: str) -> dict[str, str]:
     found = ControlSwitch.objects.filter(user=user, kind=kind)
     return dict(found.values_list("name", "mode"))
-
-
-def _load_states(user: User, project: Project, keys: set[str]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    rows = RuleState.objects.filter(user=user, project=project, rule__in=keys)
-    for rule, key, value in rows.values_list("rule", "key", "value"):
-        found.setdefault(rule, {})[key] = value
-    return found
 
 
 def _list_reminders(
