@@ -24,6 +24,8 @@ ALONE := tests/attack tests/faults
 # Files with a word in them: to collect all of the others takes ten seconds in every process.
 containing = $(shell grep -rlE '$(1)' tests --include='test_*.py')
 FAST := tests/agents/core tests/agents/llm tests/agents/models tests/chat/markdown
+# What must be the same whether a behaviour drives runs, or the plain string of turns.
+DRIVEN := tests/agents/core tests/agents/tools tests/agents/runtime
 # What serves nobody but this machine may use models that run on it, or anywhere.
 OWN_MACHINE := if [ -z "$${ORACLE_ORIGINS:-}" ]; then \
 	export ORACLE_OWN_ENDPOINTS="$${ORACLE_OWN_ENDPOINTS:-yes}"; \
@@ -60,6 +62,7 @@ test-ci: $(READY) ## run the tests that take many seconds each, which `make test
 	$(ONE_SITE); \
 	$(PY) -m pytest $(PARALLEL) -m ci -rs $(ARGS) \
 		$(filter-out $(addsuffix /%,$(ALONE) tests/browser),$(call containing,mark\.ci)) || [ $$? -eq 5 ]; \
+	ORACLE_DRIVER=oracle-agent $(PY) -m pytest $(PARALLEL) $(DRIVEN) $(ARGS) || [ $$? -eq 5 ]; \
 	$(PY) -m pytest $(ALONE) -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
 	$(PY) -m pytest $(PARALLEL) tests/browser -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
 	$(PY) -m pytest $(PARALLEL) --hypothesis-profile=thorough $(call containing,^from hypothesis) \

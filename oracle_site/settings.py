@@ -154,6 +154,9 @@ ORACLE_INSIDE_ENDPOINTS = tuple(env_list("ORACLE_INSIDE_ENDPOINTS", []))
 # The decision tree of a run that names none.
 ORACLE_DEFAULT_TREE = os.environ.get("ORACLE_DEFAULT_TREE") or "default"
 
+# What strings the turns of a run together.
+ORACLE_DRIVER = env_choice("ORACLE_DRIVER", ("plain", "oracle-agent"))
+
 # To standard error, as a supervisor wants it; errors of pages too, which Django would mail.
 LOGGING = {
     "version": 1,

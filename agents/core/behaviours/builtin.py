@@ -1,26 +1,27 @@
 """Oracle's own words: the parts of a turn, and what repeats a node or holds it back."""
 
-from collections.abc import AsyncIterable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from agents.core.behaviours.words import action, condition, decorator
-from agents.core.chunks import OracleStreamChunk
 from agents.core.control.condition import Condition
 
 MAX_TIMES = 20
 MAX_SECONDS = 3_600
 
 
+@dataclass(frozen=True, slots=True)
+class RunUntil:
+    """What an action may ask for: the steps of the open turn, up to this one."""
+
+    step: str
+
+
 class TurnParts(Protocol):
-    """The parts of a turn, in their order, and what is known between them."""
+    """What Oracle's own words do to a run, and ask of it."""
 
     def fill_prompt(self) -> None: ...
     def has_calls(self) -> bool: ...
-    def plan_calls(self) -> Iterable[OracleStreamChunk]: ...
-    def run_calls(self) -> AsyncIterable[OracleStreamChunk]: ...
-    def deliver_results(self) -> Iterable[OracleStreamChunk]: ...
-    def keep_answer(self) -> None: ...
     def holds(self, condition: Condition) -> bool: ...
 
 
@@ -40,27 +41,27 @@ def has_tool_calls(run: TurnParts) -> bool:
 
 
 @action("tools.plan")
-def plan_calls(run: TurnParts) -> Iterable[OracleStreamChunk]:
+def plan_calls(run: TurnParts) -> RunUntil:
     """Show the calls of an answer, and refuse those that may not run."""
-    return run.plan_calls()
+    return RunUntil("plan")
 
 
 @action("tools.execute")
-def run_calls(run: TurnParts) -> AsyncIterable[OracleStreamChunk]:
-    """Run a call that was planned."""
-    return run.run_calls()
+def run_calls(run: TurnParts) -> RunUntil:
+    """Run the calls that were planned."""
+    return RunUntil("execute")
 
 
 @action("tools.hand_over")
-def deliver_results(run: TurnParts) -> Iterable[OracleStreamChunk]:
+def deliver_results(run: TurnParts) -> RunUntil:
     """Put what the calls came to into the conversation."""
-    return run.deliver_results()
+    return RunUntil("deliver")
 
 
 @action("oracle.keep_answer")
-def keep_answer(run: TurnParts) -> None:
+def keep_answer(run: TurnParts) -> RunUntil:
     """Put the model's words into the conversation."""
-    run.keep_answer()
+    return RunUntil("plan")
 
 
 # -- decorators -----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agents.core.behaviours import Behaviour
 from agents.core.notify import Subscriber
 from agents.core.rules.rule import Rule
 
@@ -28,6 +29,8 @@ class Control:
     subscribers: tuple[Subscriber, ...] = ()
     """Those that speak besides the loop's own notices, which nothing switches off."""
     rules: tuple[Rule, ...] = ()
+    behaviour: Behaviour | None = None
+    """What is done next; None: what the site says."""
     states: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What rules remember from earlier runs, by their keys."""
     withheld: frozenset[str] = frozenset()

@@ -7,32 +7,30 @@ turns, tokens and time, and ends it with exactly one `done` chunk.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
+from agents.core.behaviours.driver import drive
 from agents.core.cancellation import Cancellation
-from agents.core.chunks import Check, Decision, Done, Error, OracleStreamChunk
+from agents.core.chunks import Done, Error, OracleStreamChunk
 from agents.core.control.observers import Observer
-from agents.core.decisions.checkpoint import WRAP_UP, decide, wrap_up_reason
-from agents.core.decisions.endings import measure_conditions
 from agents.core.decisions.guard import TreeGuard
 from agents.core.decisions.notices import attribute_to_tree, limit_notice
 from agents.core.decisions.protocol import DecisionTree
 from agents.core.loop.context import GRACE_SECONDS, RunContext
 from agents.core.loop.control import PLAIN, Control
+from agents.core.loop.drivers import get_driver
+from agents.core.loop.engine import TurnEngine
 from agents.core.loop.explanation import build_explanation
-from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
 from agents.core.loop.prompt import ConversationInput
 from agents.core.loop.tap import EventTap
-from agents.core.loop.turn import TurnInProgress, abort_turn, begin_turn, run_turn
-from agents.core.messages import ModelError
+from agents.core.loop.turn import abort_turn
 from agents.core.notify.reminders import build_kept_notice
 from agents.core.ports import ChatModel, Clock, ToolRunner
-from agents.core.reasons import INSIDE_LIMIT, REASONS, Outcome
+from agents.core.reasons import REASONS, Outcome
 from agents.core.state import AgentState, Notice
-from agents.core.tokens import truncate_history
 
 logger = logging.getLogger(__name__)
 
@@ -84,134 +82,41 @@ async def run(
         ctx.inbox.close()
 
 
-class _Loop:
+class _Loop(TurnEngine):
+    """Strings the turns of a run together, and says how it began and ended."""
+
     def __init__(
         self, ctx: RunContext, conversation: ConversationInput, control: Control, tap: EventTap
     ) -> None:
-        self.ctx = ctx
+        super().__init__(ctx, conversation)
         self.tap = tap
-        self.conversation = conversation
         self.control = control
-        self.reason = ""
-        """Why the run has ended; empty while it goes on."""
-        self.error: ModelError | None = None
-        """What to tell the user instead of the reason's own sentence."""
-        self.also_triggered: tuple[str, ...] = ()
-        self.turn: TurnInProgress | None = None
-
-    def end(self, reason: str, error: ModelError | None = None) -> None:
-        self.reason, self.error = reason, error
-
-    def _record_fired(self, found: Sequence[Check]) -> None:
-        """Keep whatever held when the run was stopped, and what came to hold until its end; also
-        the reason that a tree has set, where another one goes before it."""
-        reasons = [check.rule for check in found if check.fired]
-        if (asked := self.ctx.state.termination_reason) is not None:
-            reasons.append(asked)
-        self.also_triggered = tuple(dict.fromkeys((*self.also_triggered, *reasons)))
+        self._behaviour = control.behaviour or get_driver()
 
     # -- the turns --------------------------------------------------------------------------------
 
     async def run_turns(self) -> AsyncGenerator[OracleStreamChunk, None]:
-        ctx = self.ctx
+        """Yield all turns: those of the behaviour, then what is left, which is all without one."""
         for chunk in self._announce_start():
             yield chunk
-        self._fill_prompt()
-        checkpoint = "start"
-        while True:
-            ctx.refresh()
-            for chunk in ctx.context_update():
-                yield chunk
-            decision = self._decide(checkpoint)
-            yield decision
-            wrap_up = wrap_up_reason(
-                ctx.state, checkpoint, decision.goes_on, decision.reason, ctx.wrap_up_fits
-            )
-            if not decision.goes_on:
-                for chunk in self._announce_stop(decision, wrap_up):
-                    yield chunk
-                if wrap_up is None:
-                    return
-            for chunk in begin_turn(ctx, wrap_up):
-                yield chunk
-            self.turn = TurnInProgress()
-            async with aclosing(run_turn(ctx, self.turn)) as chunks:
+        if self._behaviour is not None:
+            async with aclosing(drive(self._behaviour, self)) as chunks:
                 async for chunk in chunks:
                     yield chunk
-            error, self.turn = self.turn.answer.error, None
-            if error is not None and not ctx.cancellation.requested:
-                for chunk in self._handle_model_error(error, wrap_up):
+        while not self.reason:
+            for chunk in self.open_turn():
+                yield chunk
+            while self.turn is not None:
+                part = self.start_step()
+                if isinstance(part, AsyncGenerator):
+                    async with aclosing(part) as chunks:
+                        async for chunk in chunks:
+                            yield chunk
+                else:
+                    for chunk in part:
+                        yield chunk
+                for chunk in self.end_step():
                     yield chunk
-                if self.reason:
-                    return
-            checkpoint = WRAP_UP if wrap_up else "turn"
-
-    # -- decisions --------------------------------------------------------------------------------
-
-    def _decide(self, checkpoint: str) -> Decision:
-        """Decide by the state as it is now, and record what every end condition measured."""
-        ctx = self.ctx
-        goes_on, reason = decide(ctx.guard, ctx.state, checkpoint)
-        found = measure_conditions(ctx.state)
-        if not goes_on and all(check.rule != reason for check in found):
-            found = (*found, Check(reason, None, None, fired=True))
-        return ctx.emit(
-            Decision,
-            checkpoint=checkpoint,
-            goes_on=goes_on,
-            reason=reason,
-            tree=ctx.guard.name,
-            checks=found,
-        )
-
-    def _handle_model_error(
-        self, error: ModelError, wrap_up: str | None
-    ) -> Iterator[OracleStreamChunk]:
-        """End after the endpoint failed for good. A wrap-up that failed keeps the run's reason,
-        unless the model has never answered at all: then the failure is what the user must know."""
-        ctx = self.ctx
-        if wrap_up is None or ctx.state.turn == 0:
-            ctx.refresh()
-            self._record_fired(measure_conditions(ctx.state))
-            self.end("provider_error", error)
-            return
-        ctx.tally.wrap_up_error = str(error)
-        yield from ctx.tell(
-            Notice(
-                key="wrap_up_failed",
-                system_type="provider",
-                message=f"The last answer could not be finished. {error}",
-                metadata={"limit_type": "provider", "cause": error.code},
-            )
-        )
-
-    def _announce_stop(
-        self, decision: Decision, wrap_up: str | None
-    ) -> Iterator[OracleStreamChunk]:
-        """Say why the work stops; record the end if no wrap-up follows.
-
-        A limit that the last answer lies inside of is reached, and said, at the end only.
-        """
-        ctx = self.ctx
-        self._record_fired(decision.checks)
-        unmet = any(c.rule == decision.reason and not c.fired for c in decision.checks)
-        if unmet and decision.checkpoint != WRAP_UP:
-            ctx.tally.tree = decision.tree
-        if decision.checkpoint == WRAP_UP and ctx.state.finish_reason == "stop":
-            self.also_triggered = (
-                *self.also_triggered,
-                "completed",
-            )  # it was shaped by the limit all the same
-        limited = REASONS.get(decision.reason).outcome is Outcome.LIMITED
-        yield from ctx.emit_due_notices(warnings=limited)
-        if limited and decision.reason not in INSIDE_LIMIT:
-            yield from ctx.tell(
-                attribute_to_tree(limit_notice(decision.reason, ctx.state), ctx.tally.tree)
-            )
-        if wrap_up is None:
-            self.end(decision.reason)
-            if decision.reason == "token_budget" and ctx.state.turn == 0:
-                self._record_required_budget()
 
     # -- start and end ----------------------------------------------------------------------------
 
@@ -235,24 +140,6 @@ class _Loop:
                 category=one.category,
                 priority=one.priority,
             )
-
-    def _fill_prompt(self) -> None:
-        ctx, conversation = self.ctx, self.conversation
-        ctx.prompt = conversation.build_prompt([])
-        fixed = ctx.prompt.chars + ctx.tool_chars() + WRAP_UP_NOTE_CHARS
-        history = truncate_history(conversation.history, ctx.budget.history_chars(fixed))
-        if history:
-            ctx.prompt = conversation.build_prompt(history)
-        if not ctx.budget.has_room_for(ctx.prompt.chars + WRAP_UP_NOTE_CHARS):
-            ctx.prompt = conversation.build_prompt([])
-
-    def _record_required_budget(self) -> None:
-        """Record what stands in the way of the bare question, and what would do."""
-        needed = self.ctx.wrap_up_tokens()
-        if needed > self.ctx.budget.window:
-            self.ctx.tally.beyond_window = self.ctx.budget.window
-        else:
-            self.ctx.tally.minimum_budget = max(1_000, -(-needed // 100) * 100)
 
     def emit_ending(self) -> Iterator[OracleStreamChunk]:
         """Yield the run's last chunks, whatever ended it."""

@@ -84,17 +84,22 @@ class ToolBatch:
     running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
 
-async def run_tool_calls(
+def plan_tool_calls(
     ctx: RunContext, batch: ToolBatch, text: str, calls: tuple[RawCall, ...]
-) -> AsyncGenerator[OracleStreamChunk, None]:
-    """Run a turn's calls. Afterwards every entry has an outcome and the prompt has it too."""
+) -> Iterator[OracleStreamChunk]:
+    """Show a turn's calls, and settle which of them will run."""
     batch.entries = _plan_batch(ctx, calls)
     ctx.prompt.add(assistant_message(text, batch.entries))
     batch.result_chars = ctx.result_chars(len(batch.entries))
-    for chunk in _announce(ctx, batch):
-        yield chunk
+    yield from _announce(ctx, batch)
     batch.waiting.extend(e for e in batch.entries if e.outcome is None and e.same_as is None)
     batch.tokens_each = ctx.spare_tokens() // max(1, len(batch.waiting))
+
+
+async def run_tool_calls(
+    ctx: RunContext, batch: ToolBatch
+) -> AsyncGenerator[OracleStreamChunk, None]:
+    """Run the calls that were planned, until all have ended or their time is over."""
     inbox = ctx.open_inbox()
     ctx.set_timers(ctx.working_deadline)
     inbox.wake()  # the limit may have been reached before the first call starts
@@ -115,12 +120,14 @@ async def run_tool_calls(
     finally:
         batch.cut = True
         await stop(batch.running.values(), ctx.grace)
+
+
+def deliver_tool_results(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
+    """Put the calls' results into the prompt. Afterwards every entry has an outcome."""
     why = "the run was stopped" if ctx.state.cancelled else "the time for work was over"
-    for chunk in finish_pending_calls(ctx, batch, why):
-        yield chunk
+    yield from finish_pending_calls(ctx, batch, why)
     deliver_results(ctx, batch.entries)
-    for chunk in ctx.tell_waiting("after_tool"):
-        yield chunk
+    yield from ctx.tell_waiting("after_tool")
 
 
 def _plan_batch(ctx: RunContext, calls: tuple[RawCall, ...]) -> list[PlannedCall]:

@@ -1,7 +1,6 @@
 """One turn: what the model is told first, its request, its tool calls, and the record of it."""
 
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from agents.core.chunks import Hint, OracleStreamChunk, Turn
@@ -11,7 +10,13 @@ from agents.core.loop.context import RunContext
 from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
 from agents.core.loop.model_call import ModelReply, call_model, charge
 from agents.core.loop.prompt import EMPTY_NOTE, GO_ON_NOTE, wrap_up_note
-from agents.core.loop.tool_calls import ToolBatch, finish_pending_calls, run_tool_calls
+from agents.core.loop.tool_calls import (
+    ToolBatch,
+    deliver_tool_results,
+    finish_pending_calls,
+    plan_tool_calls,
+    run_tool_calls,
+)
 from agents.core.loop.tool_plan import all_calls_failed, count_trailing_errors
 from agents.core.notify.hints import FittedHints, HintLine, fit_hints
 from agents.core.reasons import INSIDE_LIMIT
@@ -25,6 +30,11 @@ from agents.core.tokens import TokenCharge
 class TurnInProgress:
     """A turn that has begun and is not folded into the state yet."""
 
+    wrap_up: str | None = None
+    prompt_chars: int = 0
+    """Of the conversation as the request finds it."""
+    steps: int = 0
+    """How many of the steps are done."""
     answer: ModelReply = field(default_factory=ModelReply)
     batch: ToolBatch = field(default_factory=ToolBatch)
     cost: TokenCharge | None = None
@@ -61,27 +71,45 @@ def _collect_notes(ctx: RunContext, wrap_up: str | None) -> FittedHints:
     return fitted
 
 
-async def run_turn(
-    ctx: RunContext, turn: TurnInProgress
-) -> AsyncGenerator[OracleStreamChunk, None]:
-    """Yield one request and the calls it asks for, folded into the state."""
-    answer, before = turn.answer, ctx.prompt.chars
-    async with aclosing(call_model(ctx, answer)) as chunks:
-        async for chunk in chunks:
-            yield chunk
+StepChunks = AsyncGenerator[OracleStreamChunk, None] | Iterable[OracleStreamChunk]
+STEPS = ("ask", "plan", "execute", "deliver", "fold")
+"""Of one turn, in their order. Each is done once, whoever strings them together."""
+
+
+def start_step(ctx: RunContext, turn: TurnInProgress) -> StepChunks:
+    """Return the chunks of the next step of a turn; it is done when they are all taken."""
+    match STEPS[turn.steps]:
+        case "ask":
+            return call_model(ctx, turn.answer)
+        case "plan":
+            return _take_answer(ctx, turn)
+        case "execute" if turn.answer.calls:
+            return run_tool_calls(ctx, turn.batch)
+        case "deliver" if turn.answer.calls:
+            return deliver_tool_results(ctx, turn.batch)
+        case "fold":
+            return _end_turn(ctx, turn)
+    return ()
+
+
+def _take_answer(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamChunk]:
+    """Book what the model has said, and plan what it wants done."""
+    answer = turn.answer
     turn.cost = charge(ctx, answer)
     text = "".join(answer.text)
     ctx.tally.wrote_text = ctx.tally.wrote_text or not is_blank(text)
     if answer.calls:
-        async with aclosing(run_tool_calls(ctx, turn.batch, text, answer.calls)) as chunks:
-            async for chunk in chunks:
-                yield chunk
+        yield from plan_tool_calls(ctx, turn.batch, text, answer.calls)
     elif text:
         ctx.prompt.add({"role": "assistant", "content": text})
-    ctx.record_growth(ctx.prompt.chars - before, turn.cost.completion)
-    yield _fold_turn(ctx, turn, turn.cost, _build_turn_action(ctx, turn.batch))
-    for chunk in ctx.tell_waiting("turn_end"):
-        yield chunk
+
+
+def _end_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamChunk]:
+    """Fold a turn into the state."""
+    cost = turn.cost or charge(ctx, turn.answer)
+    ctx.record_growth(ctx.prompt.chars - turn.prompt_chars, cost.completion)
+    yield _fold_turn(ctx, turn, cost, _build_turn_action(ctx, turn.batch))
+    yield from ctx.tell_waiting("turn_end")
 
 
 def abort_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamChunk]:

@@ -1,0 +1,17 @@
+"""What drives runs that name no behaviour: the plain string of turns, or a shipped behaviour."""
+
+from agents.core.behaviours import Behaviour, read_behaviour
+from agents.core.behaviours.shipped import load_shipped_texts
+
+DRIVERS = ("plain", "oracle-agent")
+_chosen: dict[str, Behaviour | None] = {"driver": None}
+
+
+def choose_driver(name: str) -> None:
+    """Settle it at start-up, once all words are registered."""
+    _chosen["driver"] = read_behaviour(load_shipped_texts()[name]) if name != "plain" else None
+
+
+def get_driver() -> Behaviour | None:
+    """Return the behaviour that drives; None: the plain string of turns."""
+    return _chosen["driver"]

@@ -1,0 +1,210 @@
+"""The turn, and the door before it: what every way to string turns together is made of.
+
+    open_turn -> ask -> plan -> execute -> deliver -> fold -> open_turn
+
+Limits are held here: whoever drives a run, a request is made in a turn, a turn is opened at a
+checkpoint, and its steps are done in their order, each of them once.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from agents.core.chunks import Check, Decision, OracleStreamChunk
+from agents.core.decisions.checkpoint import WRAP_UP, decide, wrap_up_reason
+from agents.core.decisions.endings import measure_conditions
+from agents.core.decisions.notices import attribute_to_tree, limit_notice
+from agents.core.loop.context import RunContext
+from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
+from agents.core.loop.prompt import ConversationInput
+from agents.core.loop.turn import STEPS, StepChunks, TurnInProgress, begin_turn, start_step
+from agents.core.messages import ModelError
+from agents.core.reasons import INSIDE_LIMIT, REASONS, Outcome
+from agents.core.state import Notice
+from agents.core.tokens import truncate_history
+
+
+class TurnEngine:
+    """One run's turns: it decides, asks, works and folds, when it is told to."""
+
+    def __init__(self, ctx: RunContext, conversation: ConversationInput) -> None:
+        self.ctx = ctx
+        self.conversation = conversation
+        self.checkpoint = "start"
+        self.reason = ""
+        """Why the run has ended; empty while it goes on."""
+        self.error: ModelError | None = None
+        """What to tell the user instead of the reason's own sentence."""
+        self.also_triggered: tuple[str, ...] = ()
+        self.turn: TurnInProgress | None = None
+        """The one that is open."""
+
+    def end(self, reason: str, error: ModelError | None = None) -> None:
+        self.reason, self.error = reason, error
+
+    def _record_fired(self, found: Sequence[Check]) -> None:
+        """Keep whatever held when the run was stopped, and what came to hold until its end; also
+        the reason that a tree has set, where another one goes before it."""
+        reasons = [check.rule for check in found if check.fired]
+        if (asked := self.ctx.state.termination_reason) is not None:
+            reasons.append(asked)
+        self.also_triggered = tuple(dict.fromkeys((*self.also_triggered, *reasons)))
+
+    # -- turns ------------------------------------------------------------------------------------
+
+    def open_turn(self) -> Iterator[OracleStreamChunk]:
+        """Decide whether the run goes on, and begin a turn if it does, or for its last answer.
+
+        This is the door of every request. A turn that is open already stays as it is.
+        """
+        if self.turn is not None:
+            return
+        ctx, checkpoint = self.ctx, self.checkpoint
+        self.fill_prompt()
+        ctx.refresh()
+        yield from ctx.context_update()
+        decision = self._decide(checkpoint)
+        yield decision
+        wrap_up = wrap_up_reason(
+            ctx.state, checkpoint, decision.goes_on, decision.reason, ctx.wrap_up_fits
+        )
+        if not decision.goes_on:
+            yield from self._announce_stop(decision, wrap_up)
+            if wrap_up is None:
+                return
+        yield from begin_turn(ctx, wrap_up)
+        self.turn = TurnInProgress(wrap_up, ctx.prompt.chars)
+
+    @property
+    def next_step(self) -> str:
+        """The step that the open turn has come to; nothing: no turn is open."""
+        return STEPS[self.turn.steps] if self.turn is not None else ""
+
+    def start_step(self) -> StepChunks:
+        """Return the chunks of the next step of the open turn, to be taken all."""
+        return start_step(self.ctx, self.turn) if self.turn is not None else ()
+
+    def end_step(self) -> Iterator[OracleStreamChunk]:
+        """Book a step whose chunks were all taken; after the last one the turn is over."""
+        turn = self.turn
+        if turn is None:
+            return
+        turn.steps += 1
+        if turn.steps < len(STEPS):
+            return
+        self.turn, error = None, turn.answer.error
+        if error is not None and not self.ctx.cancellation.requested:
+            yield from self._handle_model_error(error, turn.wrap_up)
+        self.checkpoint = WRAP_UP if turn.wrap_up else "turn"
+
+    # -- what a behaviour asks --------------------------------------------------------------------
+
+    @property
+    def is_halted(self) -> bool:
+        """Whether the run is over, or gives its last answer: no behaviour has a say in that."""
+        return bool(self.reason) or (self.turn is not None and self.turn.wrap_up is not None)
+
+    def has_answer(self) -> bool:
+        return self.turn is not None and self.turn.answer.error is None
+
+    def has_calls(self) -> bool:
+        return self.turn is not None and bool(self.turn.answer.calls)
+
+    def report_failure(self, behaviour: str, why: str) -> Iterator[OracleStreamChunk]:
+        """Tell that a behaviour drives the run no more."""
+        yield from self.ctx.tell(
+            Notice(
+                key="behaviour_failed",
+                system_type="notification",
+                message=f"The behaviour {behaviour} failed ({why}); the run goes on without it.",
+                metadata={"limit_type": "behaviour", "failure": why},
+            )
+        )
+
+    # -- decisions --------------------------------------------------------------------------------
+
+    def _decide(self, checkpoint: str) -> Decision:
+        """Decide by the state as it is now, and record what every end condition measured."""
+        ctx = self.ctx
+        goes_on, reason = decide(ctx.guard, ctx.state, checkpoint)
+        found = measure_conditions(ctx.state)
+        if not goes_on and all(check.rule != reason for check in found):
+            found = (*found, Check(reason, None, None, fired=True))
+        return ctx.emit(
+            Decision,
+            checkpoint=checkpoint,
+            goes_on=goes_on,
+            reason=reason,
+            tree=ctx.guard.name,
+            checks=found,
+        )
+
+    def _handle_model_error(
+        self, error: ModelError, wrap_up: str | None
+    ) -> Iterator[OracleStreamChunk]:
+        """End after the endpoint failed for good. A wrap-up that failed keeps the run's reason,
+        unless the model has never answered at all: then the failure is what the user must know."""
+        ctx = self.ctx
+        if wrap_up is None or ctx.state.turn == 0:
+            ctx.refresh()
+            self._record_fired(measure_conditions(ctx.state))
+            self.end("provider_error", error)
+            return
+        ctx.tally.wrap_up_error = str(error)
+        yield from ctx.tell(
+            Notice(
+                key="wrap_up_failed",
+                system_type="provider",
+                message=f"The last answer could not be finished. {error}",
+                metadata={"limit_type": "provider", "cause": error.code},
+            )
+        )
+
+    def _announce_stop(
+        self, decision: Decision, wrap_up: str | None
+    ) -> Iterator[OracleStreamChunk]:
+        """Say why the work stops; record the end if no wrap-up follows.
+
+        A limit that the last answer lies inside of is reached, and said, at the end only.
+        """
+        ctx = self.ctx
+        self._record_fired(decision.checks)
+        unmet = any(c.rule == decision.reason and not c.fired for c in decision.checks)
+        if unmet and decision.checkpoint != WRAP_UP:
+            ctx.tally.tree = decision.tree
+        if decision.checkpoint == WRAP_UP and ctx.state.finish_reason == "stop":
+            self.also_triggered = (
+                *self.also_triggered,
+                "completed",
+            )  # it was shaped by the limit all the same
+        limited = REASONS.get(decision.reason).outcome is Outcome.LIMITED
+        yield from ctx.emit_due_notices(warnings=limited)
+        if limited and decision.reason not in INSIDE_LIMIT:
+            yield from ctx.tell(
+                attribute_to_tree(limit_notice(decision.reason, ctx.state), ctx.tally.tree)
+            )
+        if wrap_up is None:
+            self.end(decision.reason)
+            if decision.reason == "token_budget" and ctx.state.turn == 0:
+                self._record_required_budget()
+
+    # -- the prompt -------------------------------------------------------------------------------
+
+    def fill_prompt(self) -> None:
+        """Put together what the model reads, once."""
+        if self.ctx.prompt.messages:
+            return
+        ctx, conversation = self.ctx, self.conversation
+        ctx.prompt = conversation.build_prompt([])
+        fixed = ctx.prompt.chars + ctx.tool_chars() + WRAP_UP_NOTE_CHARS
+        history = truncate_history(conversation.history, ctx.budget.history_chars(fixed))
+        if history:
+            ctx.prompt = conversation.build_prompt(history)
+        if not ctx.budget.has_room_for(ctx.prompt.chars + WRAP_UP_NOTE_CHARS):
+            ctx.prompt = conversation.build_prompt([])
+
+    def _record_required_budget(self) -> None:
+        """Record what stands in the way of the bare question, and what would do."""
+        needed = self.ctx.wrap_up_tokens()
+        if needed > self.ctx.budget.window:
+            self.ctx.tally.beyond_window = self.ctx.budget.window
+        else:
+            self.ctx.tally.minimum_budget = max(1_000, -(-needed // 100) * 100)

@@ -1,0 +1,105 @@
+"""One turn engine, two ways to string turns: nobody can tell which one drives a run."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from agents.core.behaviours import Behaviour, BehaviourVocabulary, read_behaviour
+from agents.core.behaviours.shipped import load_shipped_texts
+from agents.core.chunks import OracleStreamChunk, SystemMessage
+from agents.core.loop import Control
+from tests.agents.core.behaviours.stand_in_words import register_stand_ins
+from tests.support.scenarios import play
+from tests.support.virtual import run_virtual
+
+SHIPPED = load_shipped_texts()["oracle-agent"]
+RUNS = 40
+CI_RUNS = 1_000
+LONG_RUNS = 10_000
+
+
+def record(seed: int, control: Control) -> list[OracleStreamChunk]:
+    chunks: list[OracleStreamChunk] = []
+    verdict = run_virtual(play(seed, chunks, control=control), thread_grace=0.002)
+    assert verdict.problems == [], f"seed {seed}: {verdict.problems}"
+    return chunks
+
+
+def compare_drivers(seeds: Sequence[int]) -> int:
+    """Return how many chunks were compared, with numbers and times."""
+    behaviour = read_behaviour(SHIPPED)
+    compared = 0
+    for seed in seeds:
+        plain = record(seed, Control())
+        assert record(seed, Control(behaviour=behaviour)) == plain, f"seed {seed} differs"
+        compared += len(plain)
+    return compared
+
+
+def build_broken(visits: int) -> Behaviour:
+    """The shipped behaviour with a word before each node that raises after so many visits."""
+    left = [visits]
+    words = register_stand_ins("")
+
+    @words.condition("still-good?")
+    def is_still_good(run: object) -> bool:
+        left[0] -= 1
+        if left[0] < 0:
+            raise RuntimeError("broken on purpose")
+        return True
+
+    text = SHIPPED
+    for node in ("(llm-call", "(condition has", "(action plan", "(parallel", "(action hand"):
+        text = text.replace(node, f"(condition still-good?) {node}")
+    text = text.replace(
+        "(action keep-answer", "(sequence (condition still-good?) (action keep-answer"
+    )
+    text = text.replace('"oracle.keep_answer")', '"oracle.keep_answer"))')
+    return read_behaviour(text, BehaviourVocabulary(words=words))
+
+
+def strip_numbers(chunks: Sequence[OracleStreamChunk]) -> list[OracleStreamChunk]:
+    return [replace(chunk, seq=0) for chunk in chunks]
+
+
+def break_behaviours(seeds: Sequence[int]) -> int:
+    """Return how many of the runs went on without their behaviour."""
+    broken = 0
+    for seed in seeds:
+        plain = record(seed, Control())
+        control = Control(behaviour=build_broken(random.Random(seed).randrange(12)))
+        driven = record(seed, control)
+        notices = [one for one in driven if is_failure(one)]
+        assert len(notices) <= 1
+        rest = [one for one in driven if not is_failure(one)]
+        assert strip_numbers(rest) == strip_numbers(plain), f"seed {seed} differs"
+        broken += len(notices)
+    return broken
+
+
+def is_failure(chunk: OracleStreamChunk) -> bool:
+    return isinstance(chunk, SystemMessage) and "The behaviour oracle-agent failed" in (
+        chunk.system_message
+    )
+
+
+def test_the_shipped_behaviour_says_what_the_plain_string_says() -> None:
+    assert compare_drivers(range(RUNS)) > 20 * RUNS
+
+
+def test_the_plain_string_goes_on_where_a_behaviour_fails() -> None:
+    assert break_behaviours(range(RUNS)) > RUNS // 4
+
+
+@pytest.mark.ci
+def test_both_say_the_same_in_a_thousand_runs() -> None:
+    compare_drivers(range(1_000, 1_000 + CI_RUNS))
+    assert break_behaviours(range(1_000, 1_300)) > 100
+
+
+@pytest.mark.long
+def test_both_say_the_same_in_ten_thousand_runs() -> None:
+    compared = compare_drivers(range(200_000, 200_000 + LONG_RUNS))
+    print(f"\n{LONG_RUNS:,} runs, {compared:,} chunks, none different")
