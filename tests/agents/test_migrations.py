@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.server import manage
+from tests.support.template import copy_site
 
 pytestmark = pytest.mark.ci
 
 EARLIER = """
+call_command("migrate", "agents", "0002", verbosity=0)
+call_command("migrate", "auth", verbosity=0)
 import json
 from datetime import UTC, datetime
 from django.contrib.auth.models import User
@@ -42,19 +45,25 @@ from agents.models import AgentRun
 run = AgentRun.objects.get()
 print(run.day, run.tokens, run.duration_ms, run.turns_percent, run.tokens_percent, run.time_percent)
 """
+MIGRATE = 'call_command("migrate", verbosity=0)'
+VERIFY = 'call_command("audit_verify")'
+
+
+def execute(folder: Path, *scripts: str) -> str:
+    """What scripts print, one after the other in one process: it takes a second to start."""
+    text = "\n".join(["from django.core.management import call_command", *scripts])
+    return manage(folder, "shell", "--verbosity", "0", "-c", text)
 
 
 def test_runs_from_before_are_counted_and_signed(tmp_path: Path) -> None:
-    manage(tmp_path, "migrate", "agents", "0002", "--verbosity", "0")
-    manage(tmp_path, "migrate", "auth", "--verbosity", "0")
-    manage(tmp_path, "shell", "--verbosity", "0", "-c", EARLIER)
-    manage(tmp_path, "migrate", "--verbosity", "0")
-    said = manage(tmp_path, "shell", "--verbosity", "0", "-c", AFTERWARDS)
-    assert said.split() == ["2026-01-02", "1000", "12000", "20", "2", "10"]
-    assert "1 runs checked: all intact." in manage(tmp_path, "audit_verify")
+    execute(tmp_path, EARLIER)
+    counted, *verified = execute(tmp_path, MIGRATE, AFTERWARDS, VERIFY).splitlines()
+    assert counted.split() == ["2026-01-02", "1000", "12000", "20", "2", "10"]
+    assert "1 runs checked: all intact." in "\n".join(verified)
 
 
 DELEGATED = """
+call_command("migrate", "agents", "0003", verbosity=0)
 from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
@@ -106,12 +115,9 @@ for run in AgentRun.objects.order_by("outcome"):
 
 
 def test_what_subagents_did_not_finish_in_ended_runs_from_before_is_erased(tmp_path: Path) -> None:
-    manage(tmp_path, "migrate", "--verbosity", "0")
-    manage(tmp_path, "migrate", "agents", "0003", "--verbosity", "0")
-    manage(tmp_path, "shell", "--verbosity", "0", "-c", DELEGATED)
-    before = manage(tmp_path, "shell", "--verbosity", "0", "-c", WORDS)
+    copy_site(tmp_path)
+    before = execute(tmp_path, DELEGATED, WORDS)
     assert before.count("Half,Whole,Mine") == 2
-    manage(tmp_path, "migrate", "--verbosity", "0")
-    said = manage(tmp_path, "shell", "--verbosity", "0", "-c", WORDS)
-    assert set(said.splitlines()) == {"None Half,Whole,Mine", "completed ,Whole,Mine"}
-    assert "2 runs checked: all intact." in manage(tmp_path, "audit_verify")
+    *words, verified = execute(tmp_path, MIGRATE, WORDS, VERIFY).splitlines()
+    assert set(words) == {"None Half,Whole,Mine", "completed ,Whole,Mine"}
+    assert "2 runs checked: all intact." in verified

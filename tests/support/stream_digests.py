@@ -9,12 +9,13 @@ left out: chunks that only record events, numbers of chunks, and fields that cam
 import hashlib
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from agents.core.chunks import OracleStreamChunk
 from agents.core.chunks.wire import to_dict
-from tests.support.scenarios import play
+from tests.support.scenarios import Verdict, play
 from tests.support.virtual import run_virtual
 
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "stream_digests.txt"
@@ -23,13 +24,22 @@ _ADDED_FIELDS = frozenset({"seq", "path", "interim", "cause", "events"})
 _LENGTH = 8
 
 
-def digest_run(seed: int) -> str:
-    """Play a scenario and return a digest of everything that it said."""
+@dataclass(frozen=True)
+class PlayedRun:
+    """What is thought of a scenario that was played, and everything that it said."""
+
+    verdict: Verdict
+    chunks: list[OracleStreamChunk]
+
+    def digest(self) -> str:
+        kept = [_strip(to_dict(chunk)) for chunk in self.chunks if chunk.type not in _ADDED_CHUNKS]
+        text = json.dumps(kept, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
+
+
+def play_run(seed: int) -> PlayedRun:
     chunks: list[OracleStreamChunk] = []
-    run_virtual(play(seed, chunks), thread_grace=0.002)
-    kept = [_strip(to_dict(chunk)) for chunk in chunks if chunk.type not in _ADDED_CHUNKS]
-    text = json.dumps(kept, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:_LENGTH]
+    return PlayedRun(run_virtual(play(seed, chunks), thread_grace=0.002), chunks)
 
 
 def _strip(data: dict[str, Any]) -> dict[str, Any]:
@@ -40,4 +50,4 @@ def _strip(data: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     for number in range(int(sys.argv[1])):
-        print(digest_run(number))
+        print(play_run(number).digest())

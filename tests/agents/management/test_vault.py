@@ -112,8 +112,13 @@ def test_a_database_that_takes_nothing_is_said(
         run("import_vault", folder, "--project", "Harbour")
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("blocks", [50, 400, 1_500, 6_000])
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        *(pytest.param(blocks, marks=pytest.mark.ci) for blocks in (50, 6_000)),
+        *(pytest.param(blocks, marks=pytest.mark.long) for blocks in (400, 1_500)),
+    ],
+)
 def test_a_disk_that_fills_up_stops_an_import_which_then_goes_on(
     tmp_path: Path, blocks: int
 ) -> None:

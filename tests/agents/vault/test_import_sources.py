@@ -74,7 +74,14 @@ def test_a_folder_of_too_many_files_is_refused_before_anything_is_imported(
     assert not notes_for(project.pk).exists()
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(3_000, marks=pytest.mark.ci)])
+@pytest.mark.parametrize(
+    "count",
+    [
+        60,
+        pytest.param(1_000, marks=pytest.mark.ci),
+        pytest.param(3_000, marks=pytest.mark.long),
+    ],
+)
 def test_no_damage_to_a_zip_is_more_than_a_refusal(
     project: Project, tmp_path: Path, count: int
 ) -> None:

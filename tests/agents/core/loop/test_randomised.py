@@ -1,8 +1,10 @@
-"""Randomised runs: no run over a limit, no character lost, no run late.
+"""Randomised runs: no run over a limit, no character lost, no run late, no word changed.
 
-300 in `make test`, which kill the mutants that 2,000 do; those are in `make test-ci`, and 10,000
-others in `make test-long`, which prints the figures. A run that fails is named by its seed:
-`ORACLE_SEED=n make test ARGS="-k one_seed"` plays it again alone.
+300 in `make test`, which kill the mutants that 2,000 do (docs/figures.md); those and 10,000 others
+are in `make test-long`, which prints the figures. A run that fails is named by its seed:
+`ORACLE_SEED=n make test ARGS="-k one_seed"` plays it again alone. What runs say is compared with
+what they said when it was recorded: where something is meant to change,
+`tests/support/stream_digests.py` says how to record it anew.
 """
 
 import os
@@ -13,20 +15,20 @@ import pytest
 
 from agents.core.config import AgentConfig
 from tests.support import scenarios
-from tests.support.scenarios import Verdict, play
-from tests.support.virtual import run_virtual
+from tests.support.scenarios import Verdict
+from tests.support.stream_digests import RECORDED, PlayedRun, play_run
 
 RUNS = 300
 RARE = (303, 404, 480, 488, 520, 528, 547)
 """Seeds of endings that few others meet: truncated, stuck, filtered."""
 CLUMSY = ("fail", "fail", "crash", "unknown", "refuse", "read")
 CLUMSY_RUNS = 30
-CI_RUNS = 2_000
+MANY_RUNS = 2_000
 LONG_RUNS = 10_000
 
 
 def verdicts(seeds: Iterable[int]) -> list[Verdict]:
-    return [run_virtual(play(seed), thread_grace=0.002) for seed in seeds]
+    return [play_run(seed).verdict for seed in seeds]
 
 
 def assert_flawless(found: list[Verdict]) -> None:
@@ -52,10 +54,26 @@ def assert_every_ending(found: list[Verdict]) -> None:
     assert expected <= set(reasons), f"not every ending was met: {reasons}"
 
 
-def test_no_randomised_run_breaks_a_promise() -> None:
-    found = verdicts([*range(RUNS), *RARE])
+def assert_unchanged(runs: Iterable[PlayedRun]) -> None:
+    recorded = RECORDED.read_text().split()
+    seeds = [run.verdict.seed for run in runs if run.digest() != recorded[run.verdict.seed]]
+    assert not seeds, f"{len(seeds)} runs say something else, among them seeds {seeds[:10]}"
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[PlayedRun]:
+    """Played once for whoever looks at them."""
+    return [play_run(seed) for seed in (*range(RUNS), *RARE)]
+
+
+def test_no_randomised_run_breaks_a_promise(runs: list[PlayedRun]) -> None:
+    found = [run.verdict for run in runs]
     assert_flawless(found)
     assert_every_ending(found)
+
+
+def test_three_hundred_runs_say_what_they_said(runs: list[PlayedRun]) -> None:
+    assert_unchanged(runs)
 
 
 def ample_limits(turns: int) -> AgentConfig:
@@ -74,9 +92,9 @@ def test_no_clumsy_run_goes_on_after_three_errors_in_a_row(
     assert stopped >= CLUMSY_RUNS // 5, f"too few to show anything: {stopped}"
 
 
-@pytest.mark.ci
+@pytest.mark.long
 def test_no_run_of_two_thousand_breaks_a_promise() -> None:
-    found = verdicts(range(CI_RUNS))
+    found = verdicts(range(MANY_RUNS))
     assert_flawless(found)
     assert_every_ending(found)
 
@@ -102,3 +120,8 @@ def test_ten_thousand_randomised_runs() -> None:
         p99 = late[min(len(late) - 1, int(0.99 * len(late)))]
         print(f"  {reason:16} n={len(late):5}  p99 {p99:.3f}  max {late[-1]:.3f}")
     assert_flawless(found)
+
+
+@pytest.mark.long
+def test_ten_thousand_runs_say_what_they_said() -> None:
+    assert_unchanged(play_run(seed) for seed in range(LONG_RUNS))

@@ -80,9 +80,14 @@ def test_all_odd_text_is_read_or_refused_everywhere(shelf: Shelf) -> None:
     check(shelf, ODD)
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("first", [0, 10, 20, 30])
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(0, marks=pytest.mark.ci),
+        *(pytest.param(first, marks=pytest.mark.long) for first in (10, 20, 30)),
+    ],
+)
 def test_collected_payloads_are_read_or_refused_everywhere(shelf: Shelf, first: int) -> None:
-    """Every tenth, in four parts that processes share."""
+    """Every tenth, in four parts of which continuous integration plays one."""
     collected = [*hostile.naughty(), *(line for name in COLLECTED for line in hostile.lines(name))]
     check(shelf, collected[first::40])
