@@ -19,10 +19,12 @@ PARALLEL := --processes 3
 # Each run of pytest copies the migrated site that the first one made. It ends with 5 where ARGS
 # chose none of its tests.
 ONE_SITE := export TEST_RUN_FOLDER=$$(mktemp -d); trap 'rm -rf "$$TEST_RUN_FOLDER"' EXIT
-# Servers that are attacked or broken are measured, so nothing else runs beside them.
-ALONE := tests/attack tests/faults
 # Files with a word in them: to collect all of the others takes ten seconds in every process.
 containing = $(shell grep -rlE '$(1)' tests --include='test_*.py')
+# A server that is attacked is measured, so nothing else runs beside it. Those that are broken mostly
+# wait: two at once leave each a core, and nothing else runs beside them either.
+ALONE := tests/attack/% tests/faults/%
+CI_FILES = $(filter-out $(ALONE),$(call containing,mark\.ci|^from hypothesis))
 FAST := tests/agents/core tests/agents/llm tests/agents/models tests/chat/markdown
 # What must be the same whether a behaviour drives runs, or the plain string of turns.
 DRIVEN := tests/agents/core tests/agents/tools tests/agents/runtime
@@ -31,7 +33,7 @@ OWN_MACHINE := if [ -z "$${ORACLE_ORIGINS:-}" ]; then \
 	export ORACLE_OWN_ENDPOINTS="$${ORACLE_OWN_ENDPOINTS:-yes}"; \
 	export ORACLE_INSIDE_ENDPOINTS="$${ORACLE_INSIDE_ENDPOINTS:-*}"; fi
 
-.PHONY: help setup run ask test test-fast test-ci test-long test-scale faults attack bench screenshots docs check fix requirements
+.PHONY: help setup run ask test test-fast test-ci test-long test-scale faults attack bench screenshots docs check check-types check-rest fix requirements
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,23 +52,19 @@ ask: $(READY) ## ask one question in the terminal: make ask Q="..." ARGS="--tree
 	@$(PY) manage.py migrate --verbosity 0
 	@$(OWN_MACHINE); $(PY) manage.py ask $(ARGS) -- "$${Q:-When did the work begin, and who leads it?}"
 
-test: $(READY) ## run the tests, then those in a browser in a process of their own
-	$(ONE_SITE); \
-	$(PY) -m pytest $(PARALLEL) --ignore=tests/browser $(ARGS) || [ $$? -eq 5 ]; \
-	$(PY) -m pytest $(PARALLEL) tests/browser -rs $(ARGS) || [ $$? -eq 5 ]
+test: $(READY) ## run the tests, those in a browser beside the others
+	$(PY) -m pytest $(PARALLEL) -rs $(ARGS)
 
 test-fast: $(READY) ## run the tests of what needs no site: the core, model clients, rows, Markdown
 	$(PY) -m pytest $(PARALLEL) $(FAST) $(ARGS)
 
 test-ci: $(READY) ## run the tests that take many seconds each, which `make test` leaves out
 	$(ONE_SITE); \
-	$(PY) -m pytest $(PARALLEL) -m ci -rs $(ARGS) \
-		$(filter-out $(addsuffix /%,$(ALONE) tests/browser),$(call containing,mark\.ci)) || [ $$? -eq 5 ]; \
+	$(PY) -m pytest $(PARALLEL) --hypothesis-profile=thorough -rs $(ARGS) \
+		-m "(ci or hypothesis) and not long and not scale" $(CI_FILES) || [ $$? -eq 5 ]; \
 	ORACLE_DRIVER=oracle-agent $(PY) -m pytest $(PARALLEL) $(DRIVEN) $(ARGS) || [ $$? -eq 5 ]; \
-	$(PY) -m pytest $(ALONE) -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
-	$(PY) -m pytest $(PARALLEL) tests/browser -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
-	$(PY) -m pytest $(PARALLEL) --hypothesis-profile=thorough $(call containing,^from hypothesis) \
-		-m "hypothesis and not ci and not long and not scale" $(ARGS) || [ $$? -eq 5 ]
+	$(PY) -m pytest tests/attack -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
+	$(PY) -m pytest --processes 2 tests/faults -m ci -rs $(ARGS) || [ $$? -eq 5 ]
 
 test-long: $(READY) ## run the long tests, with their figures
 	$(PY) -m pytest -m long -s $(ARGS)
@@ -92,9 +90,14 @@ docs: $(READY) ## rewrite the generated pages of docs/
 	$(PY) -m agents.tools.reference > docs/tools.md
 
 check: $(READY) ## everything a change must pass besides the tests
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check-types check-rest
+
+check-types: $(READY)
+	$(PY) -m mypy
+
+check-rest: $(READY)
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
-	$(PY) -m mypy
 	$(VENV)/bin/lint-imports --no-logo
 	ORACLE_DEBUG=0 ORACLE_ORIGINS=https://oracle.example \
 		$(PY) -W error manage.py check --deploy --fail-level WARNING

@@ -7,7 +7,7 @@ import pytest
 from tests.support.server import manage
 from tests.support.template import copy_site
 
-pytestmark = pytest.mark.ci
+pytestmark = [pytest.mark.ci, pytest.mark.early]
 
 EARLIER = """
 call_command("migrate", "agents", "0002", verbosity=0)

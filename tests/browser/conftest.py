@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.browser.profiles import Profiles, Watch
 from tests.browser.site import Person, Site, open_site
 from tests.browser.tabs import Visitor
+from tests.support.processes import APART
 from tests.support.proxy import Proxy
 from tests.support.threaded_endpoint import Stage
 
@@ -26,10 +27,13 @@ would be imitated."""
 HERE = Path(__file__).parent
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Playwright keeps a loop running, which tests that bring their own do not survive."""
     mine = [item for item in items if item.path.is_relative_to(HERE)]
-    if len(mine) < len(items):
+    for item in mine:
+        item.add_marker(APART)
+    if len(mine) < len(items) and config.option.processes < 2:
         alone = pytest.mark.skip(reason="browser tests need a process of their own: make test")
         for item in mine:
             item.add_marker(alone)

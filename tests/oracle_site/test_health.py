@@ -175,6 +175,7 @@ def sign_in(server: Server) -> httpx.Response:
         return browser.post("/sign-in/", data=form, headers={"referer": server.address})
 
 
+@pytest.mark.ci
 def test_a_disk_that_takes_nothing_is_told_and_forgotten_when_it_does(server: Server) -> None:
     becomes(server, 200)
     with full_disk(server):
@@ -191,6 +192,7 @@ def test_a_disk_that_takes_nothing_is_told_and_forgotten_when_it_does(server: Se
     assert "Traceback" not in log
 
 
+@pytest.mark.ci
 def test_only_the_owner_can_read_what_the_server_writes(server: Server, folder: Path) -> None:
     becomes(server, 200)
     modes = {file.name: file.stat().st_mode & 0o777 for file in folder.glob("oracle.sqlite3*")}
@@ -198,6 +200,7 @@ def test_only_the_owner_can_read_what_the_server_writes(server: Server, folder: 
     assert set(modes.values()) == {0o600}
 
 
+@pytest.mark.ci
 def test_a_locked_database_is_told_within_seconds(server: Server, folder: Path) -> None:
     becomes(server, 200)
     with locked(folder):

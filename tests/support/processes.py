@@ -3,6 +3,8 @@
 All tests are collected once; then processes are forked, each of which takes the next few tests
 whenever it has none left. To collect them takes eight seconds, in every process of pytest-xdist.
 What a test needs for itself (a database, servers) is made after the fork, in each process.
+Tests marked `apart` are taken by processes of their own, beside the others: a browser waits much
+of the time. Those marked `early` are taken first, so that no process is left alone with them.
 """
 
 import multiprocessing
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
+from multiprocessing.sharedctypes import Synchronized
 from typing import Any
 
 import pytest
@@ -28,6 +31,11 @@ LOOK_AROUND_SECONDS = 0.5
 """After such a silence the processes are looked at: what a test left running can hold the pipe of
 one that has died open."""
 
+APART = "apart"
+"""The marker of tests that share no process with those without it."""
+EARLY = "early"
+"""The marker of tests that take longest."""
+
 Batch = list[pytest.Item]
 _fork = multiprocessing.get_context("fork")
 
@@ -41,9 +49,23 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     options = session.config.option
     if options.processes < 2 or options.collectonly or session.testsfailed:
         return None
-    size = max(1, min(AT_MOST, len(session.items) // (options.processes * SHARE)))
-    _Run(session, list(_batches(session.items, size))).finish(options.processes)
+    _Run(session, list(_queues(session.items, options.processes))).finish()
     return True
+
+
+def _queues(items: list[pytest.Item], processes: int) -> Iterator["_Queue"]:
+    """The tests of one kind in each. Where there are both, those apart have a process less."""
+    apart = [item for item in items if item.get_closest_marker(APART)]
+    others = [item for item in items if not item.get_closest_marker(APART)]
+    fewer = processes - 1 if others else processes
+    for tests, share in ((others, processes), (apart, fewer)):
+        size = max(1, min(AT_MOST, len(tests) // (share * SHARE)))
+        if tests:
+            yield _Queue(sorted(_batches(tests, size), key=_is_late), share)
+
+
+def _is_late(batch: Batch) -> bool:
+    return not any(item.get_closest_marker(EARLY) for item in batch)
 
 
 def _batches(items: list[pytest.Item], size: int) -> Iterator[Batch]:
@@ -51,6 +73,31 @@ def _batches(items: list[pytest.Item], size: int) -> Iterator[Batch]:
         tests = list(group)
         for start in range(0, len(tests), size):
             yield tests[start : start + size]
+
+
+class _Queue:
+    """Tests that some processes share, a few of them taken already."""
+
+    def __init__(self, batches: list[Batch], processes: int) -> None:
+        self.processes = processes
+        self._batches = batches
+        self._taken: Synchronized[int] = _fork.Value("i", 0)
+
+    def take(self) -> Iterator[pytest.Item]:
+        while True:
+            with self._taken:
+                number = self._taken.value
+                self._taken.value += 1
+            if number >= len(self._batches):
+                return
+            for item in self._batches[number]:
+                if self._taken.value >= ENOUGH:
+                    return
+                yield item
+
+    def end(self) -> None:
+        """Let no more tests be begun."""
+        self._taken.value = ENOUGH
 
 
 @dataclass
@@ -64,27 +111,31 @@ class _Part:
 
 
 class _Run:
-    """The tests of a session, some of them taken already."""
+    """The tests of a session, and the processes that run them."""
 
-    def __init__(self, session: pytest.Session, batches: list[Batch]) -> None:
+    def __init__(self, session: pytest.Session, queues: list[_Queue]) -> None:
         self._session = session
-        self._batches = batches
-        self._taken = _fork.Value("i", 0)
+        self._queues = queues
 
-    def finish(self, processes: int) -> None:
-        parts = [self._start(number) for number in range(processes)]
+    def finish(self) -> None:
+        shares = [queue for queue in self._queues for _ in range(queue.processes)]
+        parts = [self._start(number, queue) for number, queue in enumerate(shares)]
         try:
             self._listen({part.results: part for part in parts})
         finally:
-            self._taken.value = ENOUGH
+            self._end()
             for part in parts:
                 part.results.close()  # nobody reads it, and to write into a full one takes for ever
             for part in parts:
                 part.process.join()
 
-    def _start(self, number: int) -> _Part:
+    def _end(self) -> None:
+        for queue in self._queues:
+            queue.end()
+
+    def _start(self, number: int, queue: _Queue) -> _Part:
         ours, theirs = _fork.Pipe(duplex=False)
-        process = _fork.Process(target=self._take_part, args=(number, ours, theirs))
+        process = _fork.Process(target=self._take_part, args=(number, queue, ours, theirs))
         process.start()
         theirs.close()
         return _Part(process, ours)
@@ -103,7 +154,7 @@ class _Run:
                 for part in [each for each in parts.values() if not each.process.is_alive()]:
                     self._bury(parts.pop(part.results))
             if self._session.shouldfail or self._session.shouldstop:
-                self._taken.value = ENOUGH
+                self._end()
         if self._session.shouldfail:
             raise self._session.Failed(self._session.shouldfail)
         if self._session.shouldstop:
@@ -134,7 +185,11 @@ class _Run:
         self._session.config.hook.pytest_runtest_logreport(report=report)
 
     def _take_part(
-        self, number: int, read_end: "Connection[Any, Any]", results: "Connection[Any, Any]"
+        self,
+        number: int,
+        queue: _Queue,
+        read_end: "Connection[Any, Any]",
+        results: "Connection[Any, Any]",
     ) -> None:
         """Run tests in this process, which ends without what the first one does at the end of a
         session."""
@@ -146,31 +201,19 @@ class _Run:
         # As pytest-xdist calls them: pytest-django names a database after it.
         config.workerinput = {"workerid": f"gw{number}"}  # type: ignore[attr-defined]
         try:
-            self._run_tests(config)
+            _run_tests(config, queue.take())
         finally:
             self._session._setupstate.teardown_exact(None)
         results.close()
         os._exit(0)
 
-    def _run_tests(self, config: pytest.Config) -> None:
-        tests = self._take()
-        item = next(tests, None)
-        while item is not None:
-            following = next(tests, None)
-            config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            item = following
 
-    def _take(self) -> Iterator[pytest.Item]:
-        while True:
-            with self._taken:
-                number = self._taken.value
-                self._taken.value += 1
-            if number >= len(self._batches):
-                return
-            for item in self._batches[number]:
-                if self._taken.value >= ENOUGH:
-                    return
-                yield item
+def _run_tests(config: pytest.Config, tests: Iterator[pytest.Item]) -> None:
+    item = next(tests, None)
+    while item is not None:
+        following = next(tests, None)
+        config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        item = following
 
 
 def _capture_apart(config: pytest.Config) -> None:

@@ -62,6 +62,35 @@ def test_says_much():
 
 def test_passes(): pass
 """
+APART = """
+import os
+import pytest
+
+@pytest.mark.apart
+@pytest.mark.parametrize("number", range(40))
+def test_is_apart(number, pytestconfig):
+    with open(pytestconfig.rootpath / "apart", "a") as file:
+        print(os.getpid(), file=file)
+
+@pytest.mark.parametrize("number", range(40))
+def test_is_not(number, pytestconfig):
+    with open(pytestconfig.rootpath / "others", "a") as file:
+        print(os.getpid(), file=file)
+"""
+EARLY = """
+import os
+import pytest
+
+def write(config, what):
+    with open(config.rootpath / "ran", "a") as file:
+        print(os.getpid(), what, file=file)
+
+@pytest.mark.parametrize("number", range(40))
+def test_is_not(number, pytestconfig): write(pytestconfig, "other")
+
+@pytest.mark.early
+def test_is_early(pytestconfig): write(pytestconfig, "early")
+"""
 TELL_OF_FAILURE = """
 import os, pathlib
 
@@ -88,7 +117,7 @@ def run(tmp_path: Path) -> Run:
 
     def run(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
         (tmp_path / "test_it.py").write_text(code)
-        (tmp_path / "pytest.ini").write_text("[pytest]\n")
+        (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  apart\n  early\n")
         output = tmp_path / "output"
         with output.open("w") as file:
             done = subprocess.run(
@@ -116,6 +145,23 @@ def test_every_test_runs_once_in_a_process_of_its_own(run: Run, tmp_path: Path) 
     assert sorted(int(number) for number, *_ in ran) == list(range(TESTS))
     assert len({parent for *_, parent in ran}) == 1
     assert {process for _, process, _ in ran}.isdisjoint(parent for *_, parent in ran)
+
+
+def test_tests_apart_share_no_process_with_others(run: Run, tmp_path: Path) -> None:
+    done = run(APART, "--processes=2")
+    assert done.returncode == 0, done.stdout
+    assert "80 passed" in done.stdout
+    apart, others = ((tmp_path / name).read_text().split() for name in ("apart", "others"))
+    assert len(apart) == len(others) == 40
+    assert set(apart).isdisjoint(others)
+
+
+def test_an_early_test_is_the_first_of_its_process(run: Run, tmp_path: Path) -> None:
+    done = run(EARLY, "--processes=2")
+    assert done.returncode == 0, done.stdout
+    ran = [line.split() for line in (tmp_path / "ran").read_text().splitlines()]
+    (process,) = [process for process, what in ran if what == "early"]
+    assert next(what for who, what in ran if who == process) == "early"
 
 
 def test_failures_and_skips_are_shown_as_if_one_process_ran_them(run: Run, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ FILES = {
 }
 
 
+@pytest.mark.early
 @pytest.mark.scale
 @pytest.mark.parametrize("name", FILES)
 def test_what_was_recorded_is_kept_on_postgresql_too(name: str) -> None:

@@ -112,6 +112,7 @@ def test_a_database_that_takes_nothing_is_said(
         run("import_vault", folder, "--project", "Harbour")
 
 
+@pytest.mark.early
 @pytest.mark.parametrize(
     "blocks",
     [

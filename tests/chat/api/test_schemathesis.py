@@ -45,6 +45,7 @@ PHASES = {
 }
 
 
+@pytest.mark.early
 @pytest.mark.ci
 @pytest.mark.parametrize("phases", PHASES)
 def test_the_server_does_what_its_document_says(

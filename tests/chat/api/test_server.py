@@ -14,6 +14,8 @@ from tests.support.server import manage
 from tests.support.threaded_endpoint import Stage, held
 from tests.support.timing import PATIENCE
 
+pytestmark = pytest.mark.ci
+
 READERS = 100
 ASK = {"question": "What is it?"}
 
@@ -116,7 +118,6 @@ async def test_a_run_is_stopped_from_outside_its_stream(program: Program) -> Non
     assert [each.chunk for each in seen] == program.stored()
 
 
-@pytest.mark.ci
 async def test_a_run_is_stopped_by_a_command_in_another_process(program: Program) -> None:
     program.plays(held("Half of it, ", "never.", program.site.stage.gate()))
     async with program.client() as client, client.stream("POST", "oracle/stream", json=ASK) as got:
@@ -154,7 +155,6 @@ async def test_a_hundred_readers_take_no_threads(program: Program) -> None:
         assert [each.chunk for each in got_first + got_rest] == stored
 
 
-@pytest.mark.ci
 async def test_waiting_for_whole_answers_takes_no_threads(site: Site) -> None:
     programs = [site.program() for _ in range(8)]
     gates = [site.stage.gate() for _ in range(40)]
@@ -182,7 +182,6 @@ async def test_waiting_for_whole_answers_takes_no_threads(site: Site) -> None:
     assert grown < len(asked) / 3
 
 
-@pytest.mark.ci
 async def test_a_stream_is_resumed_on_the_next_server(program: Program) -> None:
     """The process is killed in mid-answer; all that was sent is there, and why it ended."""
     program.plays(held("Half of it, ", "never.", program.site.stage.gate()))
@@ -201,7 +200,6 @@ async def test_a_stream_is_resumed_on_the_next_server(program: Program) -> None:
     assert text_of(seen) == "Half of it, "
 
 
-@pytest.mark.ci
 async def test_a_server_stops_in_peace_with_a_stream_open(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

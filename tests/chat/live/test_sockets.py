@@ -22,6 +22,8 @@ from tests.support.hostile import json_suite
 from tests.support.server import Server, free_port, manage, prepare, serving
 from tests.support.timing import PATIENCE
 
+pytestmark = pytest.mark.ci
+
 PASSWORD = "correct horse battery"
 PEOPLE = """
 from django.contrib.auth.hashers import make_password
@@ -236,7 +238,6 @@ async def test_whoever_may_not_stay_is_told_so_and_closed_with_4401(site: Site) 
     site.assert_healthy()
 
 
-@pytest.mark.ci
 async def test_whoever_is_removed_by_another_process_is_shown_out_and_others_are_not(
     site: Site,
 ) -> None:

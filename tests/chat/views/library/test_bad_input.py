@@ -80,6 +80,7 @@ def test_all_odd_text_is_read_or_refused_everywhere(shelf: Shelf) -> None:
     check(shelf, ODD)
 
 
+@pytest.mark.early
 @pytest.mark.parametrize(
     "first",
     [
