@@ -20,8 +20,8 @@ from tests.support.stream_digests import RECORDED, PlayedRun, play_run
 
 RUNS = 300
 RARE = (303, 404, 480, 488, 520, 528, 547, 1177, 1394, 1727)
-"""Seeds of endings that few others meet (truncated, stuck, filtered), and of warnings of tokens that
-come too late if their forecast forgets something."""
+"""Seeds of endings that few others meet (truncated, stuck, filtered), and of warnings of tokens
+that come too late if their forecast forgets something."""
 CLUMSY = ("fail", "fail", "crash", "unknown", "refuse", "read")
 CLUMSY_RUNS = 30
 MANY_RUNS = 2_000
