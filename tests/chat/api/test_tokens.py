@@ -25,6 +25,8 @@ GUARDED = [each for each in ENDPOINTS if each.scopes]
 
 BODIES = {
     "change_notification": {"enabled": False},
+    "replace_rule": {"text": "x", "version": 1},
+    "set_rule_mode": {"mode": "off"},
     "add_member": {"username": "eve", "role": "owner"},
     "change_role": {"role": "owner"},
     "change_project": {"name": "x"},
