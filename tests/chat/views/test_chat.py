@@ -55,6 +55,7 @@ MINE = {
     "keep-answer",
     "rest",
     "run-changes",
+    "run-rules",
     "undo-changes",
 }
 """The owner's alone."""
@@ -129,6 +130,7 @@ def address(name: str, talk: Talk) -> str:
         "run": [talk.first.run_id],
         "call": [talk.first.run_id, 0],
         "run-changes": [talk.first.run_id],
+        "run-rules": [talk.first.run_id],
         "undo-changes": [talk.first.run_id],
         "rest": [talk.first.run_id, 1, 1],
         "keep-answer": [talk.first.run_id],
