@@ -1,7 +1,7 @@
 """Say why something about a project cannot be done, sorted by what one can do about it.
 
 ProjectError
-├── ProjectNotFound   there is no such project, person or link for this person
+├── ProjectNotFound   there is no such project, member or link for this person
 ├── ProjectForbidden  it is there, and their role does not allow it
 ├── ProjectRefused    not now: the message says what to do first
 └── InvalidName       give another one

@@ -20,14 +20,14 @@ def test_people_are_found_by_their_name() -> None:
     ada = person("ada")
     assert members.find_person(" ada ") == ada
     User.objects.update(is_active=False)
-    with pytest.raises(ProjectNotFound, match="no user of that name"):
+    with pytest.raises(ProjectRefused, match="no user of that name"):
         members.find_person("ada")
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "\ud800", "<b>", "x" * 5_000, "ad%"])
 def test_odd_names_are_of_nobody(name: str) -> None:
     person("ada")
-    with pytest.raises(ProjectNotFound):
+    with pytest.raises(ProjectRefused):
         members.find_person(name)
 
 
