@@ -62,12 +62,12 @@ test-ci: $(READY) ## run the tests that take many seconds each, which `make test
 	$(ONE_SITE); \
 	$(PY) -m pytest $(PARALLEL) --hypothesis-profile=thorough -rs $(ARGS) \
 		-m "(ci or hypothesis) and not long and not scale" $(CI_FILES) || [ $$? -eq 5 ]; \
-	ORACLE_DRIVER=oracle-agent $(PY) -m pytest $(PARALLEL) $(DRIVEN) $(ARGS) || [ $$? -eq 5 ]; \
 	$(PY) -m pytest tests/attack -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
 	$(PY) -m pytest --processes 2 tests/faults -m ci -rs $(ARGS) || [ $$? -eq 5 ]
 
 test-long: $(READY) ## run the long tests, with their figures
-	$(PY) -m pytest -m long -s $(ARGS)
+	$(PY) -m pytest -m long -s $(ARGS) || [ $$? -eq 5 ]
+	ORACLE_DRIVER=oracle-agent $(PY) -m pytest $(PARALLEL) $(DRIVEN) $(ARGS) || [ $$? -eq 5 ]
 
 test-scale: $(READY) ## run the tests on PostgreSQL and Redis, started for them if installed
 	$(PY) -m pytest $(PARALLEL) -m scale -rs $(ARGS) $(call containing,mark\.scale)

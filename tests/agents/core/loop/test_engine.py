@@ -16,7 +16,7 @@ from tests.support.virtual import run_virtual
 
 SHIPPED = load_shipped_texts()["oracle-agent"]
 RUNS = 40
-CI_RUNS = 1_000
+CI_RUNS = 200
 LONG_RUNS = 10_000
 
 
@@ -94,12 +94,13 @@ def test_the_plain_string_goes_on_where_a_behaviour_fails() -> None:
 
 
 @pytest.mark.ci
-def test_both_say_the_same_in_a_thousand_runs() -> None:
+def test_both_say_the_same_in_hundreds_of_runs() -> None:
     compare_drivers(range(1_000, 1_000 + CI_RUNS))
-    assert break_behaviours(range(1_000, 1_300)) > 100
+    assert break_behaviours(range(1_000, 1_100)) > 30
 
 
 @pytest.mark.long
 def test_both_say_the_same_in_ten_thousand_runs() -> None:
     compared = compare_drivers(range(200_000, 200_000 + LONG_RUNS))
+    assert break_behaviours(range(1_100, 1_300)) > 60
     print(f"\n{LONG_RUNS:,} runs, {compared:,} chunks, none different")
