@@ -13,6 +13,7 @@ from agents.core.control.problems import suggest_name
 from agents.core.control.template import InvalidTemplate, Template, parse_template
 from agents.core.control.toml import TomlDocument, TomlKey, TomlTable, read_toml
 from agents.core.control.toml_places import Path
+from agents.core.rules.content import CONTENT_NAMES, list_names, reads_content
 from agents.core.rules.rule import (
     AskAgain,
     EmitEvent,
@@ -82,9 +83,8 @@ _SCHEMA = TomlTable(
 )
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _OWN_EVENT = re.compile(r"x(\.[a-z][a-z0-9_]*)+")
-_CONTENT = re.compile(r"\b(size|error|arguments|sources|action|path)\b")
-"""Names of what erasure takes."""
-_NOTES = re.compile(r"\bnote_count\b")
+_CONTENT = re.compile(rf"\{{({'|'.join(sorted(CONTENT_NAMES))})\b")
+"""Fields of sentences that erasure takes."""
 
 
 def read_rule(text: str, tools: Collection[str] | None = None) -> Rule:
@@ -134,8 +134,8 @@ class _RuleReader:
             mode=about["mode"],
             condition=condition,
             actions=tuple(action for action in actions if action is not None),
-            reads_content=self._names_any(_CONTENT),
-            reads_notes=self._names_any(_NOTES),
+            reads_content=self._reads_content(),
+            reads_notes=any("note_count" in list_names(text) for text in self._list_expressions()),
         )
 
     # -- what it listens to -----------------------------------------------------------------------
@@ -244,9 +244,11 @@ class _RuleReader:
             self._document.refuse((*path, "type"), text)
         return self._build(AskAgain, path)
 
-    def _names_any(self, names: re.Pattern[str]) -> bool:
+    def _reads_content(self) -> bool:
+        words = [action["message"] or "" for action in self._document.values["action"]]
+        return any(map(_CONTENT.search, words)) or any(map(reads_content, self._list_expressions()))
+
+    def _list_expressions(self) -> list[str]:
         values = self._document.values
-        texts = [values["condition"]["expression"] or ""]
-        for action in values["action"]:
-            texts += [action["expression"] or "", action["message"] or ""]
-        return any(map(names.search, texts))
+        found = [values["condition"], *values["action"]]
+        return [each["expression"] for each in found if each["expression"]]

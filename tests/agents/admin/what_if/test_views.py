@@ -199,6 +199,7 @@ def test_a_rule_is_tried_by_itself(otto: User) -> None:
     "text",
     [
         rule("any(t.error == 'x' for t in history.tools)"),
+        rule("any(t == state.seen for t in history.tools)"),
         rule("history.calls.look >= 1").replace(
             'trigger = "on_turn_end"', 'on = ["tool.call.pending", "x.mine"]'
         ),

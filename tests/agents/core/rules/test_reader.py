@@ -222,3 +222,4 @@ def test_a_rule_knows_whether_it_looks_at_what_can_be_erased() -> None:
     assert not read_rule(write(condition="history.total_tool_calls > 3")).reads_content
     assert read_rule(write(condition="len(history.sources) > 3")).reads_content
     assert not read_rule(RULE).reads_content
+    assert not read_rule(write(condition="sum(n for n in [1, 2]) > 1")).reads_content

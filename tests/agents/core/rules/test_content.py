@@ -1,0 +1,44 @@
+"""Which expressions look at what people, models and tools wrote."""
+
+import pytest
+
+from agents.core.rules.content import list_names, reads_content
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "result",
+        "event",
+        "event.payload",
+        "history",
+        "history.tools",
+        "history.tools[0]",
+        "[t for t in history.tools]",
+        "any(t == state.seen for t in history.tools)",
+        "result if result.success else 1",
+        "len(history.sources) > 3",
+        "result.\uff45rror",
+        "[t.\uff41rguments for t in history.tools]",
+    ],
+)
+def test_a_thing_with_words_inside_counts_as_looking_at_them(expression: str) -> None:
+    assert reads_content(expression)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "history.failures[result.tool_name] >= 3",
+        "len(history.tools) > 3 and event.type == 'turn.end'",
+        "any(t.name == 'vault_read' for t in history.tools)",
+        "history.tools[0].duration_ms > 3",
+        "sum(n for n in [1, 2]) > 1",
+    ],
+)
+def test_names_and_numbers_are_no_words(expression: str) -> None:
+    assert not reads_content(expression)
+
+
+def test_names_are_told_however_their_letters_are_written() -> None:
+    assert "note_count" in list_names("project.\uff4eote_count > 0")
