@@ -164,6 +164,7 @@ def test_the_bounds_of_rules_are_documented() -> None:
         engine.MAX_RULES,
         engine.MAX_FIRINGS,
         engine.MAX_EFFECTS,
+        *set(engine.MAX_SHARES.values()),
         engine.MAX_CHAIN,
         engine.MAX_STATE_KEYS,
         MAX_VALUE_LENGTH,

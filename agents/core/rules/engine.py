@@ -8,7 +8,6 @@ import json
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, NamedTuple, assert_never
 
 from agents.core.control import Unanswerable
@@ -23,12 +22,13 @@ from agents.core.rules.rule import (
     Notify,
     Rule,
     RuleAction,
+    RuleLevel,
     SetState,
     StopRun,
     Withhold,
     encode_value,
 )
-from agents.core.rules.vocabulary import is_own_event, match_events
+from agents.core.rules.vocabulary import listens_to
 from agents.core.sanitize import bound_sentence
 
 MAX_RULES = 100
@@ -36,6 +36,8 @@ MAX_FIRINGS = 20
 """Of one rule in one run."""
 MAX_EFFECTS = 100
 """Of all rules in one run."""
+MAX_SHARES: Mapping[RuleLevel, int] = {"project": 40, "own": 40}
+"""Of these levels: nobody's rules can use up what those above them may do."""
 MAX_CHAIN = 3
 """Rules that may have led to an event, one by the other."""
 MAX_FAILURES = 3
@@ -45,6 +47,7 @@ OWN_EVENT = EventType("info", "rule", {})
 """What is known beforehand of an event that a rule emits."""
 _NO_STATES: Mapping[str, Mapping[str, Any]] = {}
 _NOTHING: list[Any] = []
+_BINDING: tuple[RuleLevel, ...] = ("site", "project", "shipped", "own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +119,15 @@ class RuleEngine:
     def __init__(
         self, rules: Iterable[Rule], states: Mapping[str, Mapping[str, Any]] = _NO_STATES
     ) -> None:
-        in_force = sorted((rule for rule in rules if rule.mode != "off"), key=_rank)[:MAX_RULES]
         self._rules = [
             _RuleInForce(
                 rule, rule.key, dict(states.get(rule.key, {})), 1 if rule.once else MAX_FIRINGS
             )
-            for rule in in_force
+            for rule in _choose_rules(rules)
         ]
         self._effects = 0
+        self._shares = dict.fromkeys(LEVELS, 0)
+        """How many of them are of each level."""
         self._has_asked_again = False
         self._listeners: dict[str, tuple[_RuleInForce, ...]] = {}
 
@@ -210,6 +214,7 @@ class RuleEngine:
         each.why_not, each.state = None, state
         each.firings += 1
         self._effects += len(effects)
+        self._shares[rule.level] += len(effects)
         self._has_asked_again |= any(isinstance(one.action, AskAgain) for one in effects)
         return Firing(
             rule=rule,
@@ -227,12 +232,17 @@ class RuleEngine:
 
     def _find_listeners(self, name: str) -> tuple[_RuleInForce, ...]:
         if (found := self._listeners.get(name)) is None:
-            found = tuple(each for each in self._rules if _listens(each.rule.events, name))
+            found = tuple(each for each in self._rules if listens_to(each.rule.events, name))
             self._listeners[name] = found
         return found
 
     def _is_spent(self, each: _RuleInForce) -> bool:
-        return each.failures >= MAX_FAILURES or self._effects + len(each.rule.actions) > MAX_EFFECTS
+        level, more = each.rule.level, len(each.rule.actions)
+        return (
+            each.failures >= MAX_FAILURES
+            or self._effects + more > MAX_EFFECTS
+            or self._shares[level] + more > MAX_SHARES.get(level, MAX_EFFECTS)
+        )
 
     # -- what a rule does -------------------------------------------------------------------------
 
@@ -251,6 +261,13 @@ class RuleEngine:
     def _may_ask_again(self, turn: Mapping[str, Any]) -> bool:
         """Return whether there is an answer that can be sent back: once in a run."""
         return turn["answered"] and not turn["is_wrap_up"] and not self._has_asked_again
+
+
+def _choose_rules(rules: Iterable[Rule]) -> list[Rule]:
+    """Return the rules in force, in their order. Of too many, those that bind the most people."""
+    active = sorted((rule for rule in rules if rule.mode != "off"), key=_rank)
+    active.sort(key=lambda rule: _BINDING.index(rule.level))
+    return sorted(active[:MAX_RULES], key=_rank)
 
 
 def _rank(rule: Rule) -> tuple[int, int, str]:
@@ -299,15 +316,3 @@ def _emit_events(firing: Firing, event: AgentEvent) -> Iterable[tuple[AgentEvent
         if isinstance(effect.action, EmitEvent):
             about = effect.action
             yield AgentEvent(about.event, event.seq, event.at, about.payload, OWN_EVENT), chain
-
-
-@lru_cache(maxsize=4_096)
-def _listens(patterns: tuple[str, ...], name: str) -> bool:
-    """Return whether one of these patterns stands for the name of an event."""
-    if not name.startswith(OWN_PREFIX):
-        return any(name in match_events(pattern) for pattern in patterns)
-    return any(
-        name.startswith(pattern[:-1]) if pattern.endswith(".*") else name == pattern
-        for pattern in patterns
-        if is_own_event(pattern)
-    )

@@ -79,3 +79,15 @@ def collect_fields(patterns: Iterable[str]) -> dict[str, ValueKind] | None:
         if name.startswith("tool.call."):
             kinds.setdefault("writes", []).append(TRUTH)
     return {field: join_kinds(found) for field, found in kinds.items()}
+
+
+@lru_cache(maxsize=4_096)
+def listens_to(patterns: tuple[str, ...], name: str) -> bool:
+    """Return whether one of these patterns stands for the name of an event."""
+    if not name.startswith(OWN_PREFIX):
+        return any(name in match_events(pattern) for pattern in patterns)
+    return any(
+        name.startswith(pattern[:-1]) if pattern.endswith(".*") else name == pattern
+        for pattern in patterns
+        if is_own_event(pattern)
+    )

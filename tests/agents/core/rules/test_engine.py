@@ -3,6 +3,7 @@
 import copy
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -21,7 +22,7 @@ from agents.core.rules.engine import (
     RuleFailure,
 )
 from agents.core.rules.reader import read_rule
-from agents.core.rules.rule import Rule
+from agents.core.rules.rule import Rule, RuleLevel
 from agents.core.rules.vocabulary import HOOKS
 from tests.agents.core.control.test_event_stream import play_scenario, store
 from tests.agents.core.factories import play
@@ -238,6 +239,22 @@ def test_a_rule_fires_twenty_times_at_most_and_once_if_it_says_so() -> None:
 def test_all_rules_together_do_a_hundred_things_in_a_run() -> None:
     rules = [write(f"rule-{number}") for number in range(30)]
     assert len(count_turns(RuleEngine(rules), 20)) == MAX_EFFECTS
+
+
+@pytest.mark.parametrize("level", ["own", "project"])
+def test_no_ones_rules_use_up_what_the_site_wants_done(level: RuleLevel) -> None:
+    """They may be looked at first, and do as much as they like."""
+    noisy = [
+        replace(write(f"rule-{n}", head='trigger = "on_turn_end"\npriority = 1000'), level=level)
+        for n in range(MAX_RULES)
+    ]
+    stop = replace(write("stop", condition="turn.number > 0"), level="site")
+    engine = RuleEngine([*noisy, stop])
+    count_turns(engine, 20)
+    facts = Facts(RunBackground())
+    facts.turn["number"] = 1
+    found = engine.feed(facts, AgentEvent("turn.end", 21, 0.0, {"number": 1, "wrap_up": ""}))
+    assert [one.rule.key for one in found] == ["site:stop"]
 
 
 def test_a_rule_never_hears_what_it_has_led_to() -> None:
