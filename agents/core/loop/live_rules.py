@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class LiveRules:
-    """The rules of one run. It is fed every chunk, and yields the records of what rules do."""
+    """The rules of one run. It is told every event, and yields the records of what rules do."""
 
     def __init__(self, ctx: RunContext, control: Control, facts: Facts) -> None:
         self._ctx = ctx
@@ -41,13 +41,9 @@ class LiveRules:
         self._engine = RuleEngine(control.rules, control.states)
         self._is_over = False
 
-    def feed(self, chunk: OracleStreamChunk) -> list[AgentEvent]:
-        """Return the events of a chunk; the facts are then those after it."""
-        return [] if isinstance(chunk, Done) and self._is_over else self._facts.feed(chunk)
-
     def react(self, events: Sequence[AgentEvent]) -> Iterator[OracleStreamChunk]:
-        """Do what the rules want done about events of a chunk."""
-        for event in events:
+        """Do what the rules want done about events. They look at the run's end once."""
+        for event in () if self._is_over else events:
             for outcome in self._ask_engine(event):
                 if isinstance(outcome, RuleFailure):
                     yield from self._report(outcome)
@@ -59,9 +55,8 @@ class LiveRules:
         its last chunk. Then record why rules did not fire."""
         ctx = self._ctx
         done = Done(seq=ctx.seq + 1, at=ctx.clock.time(), **fields)
-        events = self._facts.feed(done)
+        yield from self.react(self._facts.feed(done))
         self._is_over = True
-        yield from self.react(events)
         if idle := self._engine.list_not_fired():
             yield ctx.emit_event(
                 "rule.not_fired",
@@ -139,11 +134,7 @@ class LiveRules:
                 yield ctx.emit(EventRecord, **describe_event(name, payload, OWN_EVENT))
             case StopRun():
                 if ctx.state.rule_stop is None:
-                    words = (
-                        effect.words
-                        if effect.words.endswith((".", "!", "?"))
-                        else f"{effect.words}."
-                    )
+                    words = _end_sentence(effect.words)
                     ctx.state = ctx.state.replace(rule_stop=RuleStop(rule.key, rule.name, words))
             case Withhold(tool=tool):
                 ctx.rule_withheld |= {tool}

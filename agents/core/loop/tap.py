@@ -41,7 +41,7 @@ class EventTap:
         if self._hand is None and self.rules is None:
             yield chunk
             return
-        events = self.rules.feed(chunk) if self.rules else self._facts.feed(chunk)
+        events = self._facts.feed(chunk)
         if self._hand is not None and events:
             self._hand(events)
         yield chunk

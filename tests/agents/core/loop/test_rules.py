@@ -401,3 +401,17 @@ def test_an_answer_without_a_look_is_sent_back_where_there_are_notes() -> None:
     chunks = go([say("So."), call("look"), say("So it is.")], rule, note_count=3)
     assert done(chunks).turns_used == 3
     assert "You answered without looking anything up." in hinted(chunks)
+
+
+def test_an_observer_is_handed_the_end_of_a_run_that_has_rules_too() -> None:
+    seen: list[str] = []
+    model = ScriptedModel([call("look"), say("Done.")])
+    control = Control(rules=(write(),))
+    run_virtual(
+        play(
+            model, FakeTools(TOOLS), observer=lambda event: seen.append(event.name), control=control
+        )
+    )
+    assert seen[0] == "query.start"
+    assert "tool.call.success" in seen
+    assert (seen[-1], seen.count("session.end")) == ("session.end", 1)
