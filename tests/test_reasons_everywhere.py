@@ -17,7 +17,7 @@ from agents.core.config import AgentConfig
 from agents.core.ports import ToolRunner
 from agents.core.reasons import REASONS
 from agents.ledger import load_run_record
-from agents.models import AgentRun
+from agents.models import AgentRun, StoredRule
 from agents.runtime import Runtime
 from chat.api.serializers import serialize_run
 from chat.rendering import thread
@@ -30,6 +30,15 @@ from tests.support.tools import FakeTools, fails, hangs, returns
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ANSWER = say("What was found so far.")
+ONE_LOOK = """[rule]
+id = "one-look"
+trigger = "on_turn_end"
+[condition]
+expression = "history.total_tool_calls >= 1"
+[[action]]
+type = "stop"
+message = "One look is enough."
+"""
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,7 @@ class Way:
     limits: dict[str, int] = field(default_factory=dict)
     is_cancelled: bool = False
     is_stopped: bool = False
+    rule: str = ""
 
 
 def place(number: int) -> Reply:
@@ -66,6 +76,7 @@ WAYS = {
     "content_filter": Way([say("It is", finish="content_filter")]),
     "empty_answer": Way([say(""), say("")]),
     "provider_error": Way([Fault("status_401")]),
+    "rule_stopped": Way([place(1), place(2), ANSWER], rule=ONE_LOOK),
     "interrupted": Way([call("wait")], tools=FakeTools({"wait": hangs()}), is_stopped=True),
     "internal_error": Way([call("look")], tools=BrokenTools(writes_at=1)),
 }
@@ -76,6 +87,10 @@ def ended(way: Way) -> AgentRun:
         config = AgentConfig(**way.limits)
         question = "Why? " * 900 if "token_budget" in way.limits else "Why?"
         request = await asked(question, config=config)
+        if way.rule:
+            await StoredRule.objects.acreate(
+                level="own", user=request.user, name="one-look", text=way.rule
+            )
         model = ScriptedModel(way.steps, then=way.then)
         async with Runtime(ScriptedRunFactory(model, way.tools), FastClock()) as runtime:
             row = await runtime.start(request)
