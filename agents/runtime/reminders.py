@@ -18,7 +18,7 @@ from agents.models import AgentRun, NotificationSettings, Reminder
 LIFETIME = timedelta(hours=24)
 MAX_WAITING = 50
 """Of one person in one project: beyond that, no more are kept."""
-MAX_TOLD_CHARS = 260
+MAX_TOLD_CHARS = 250
 """Of the reminders that a run is told, so that one hint has all of them; the rest waits."""
 _MAX_CATEGORY_LENGTH = 40
 

@@ -36,7 +36,7 @@ class Notification(Notice):
     rank: int
     """Its priority, the most urgent being 0."""
     events: tuple[int, ...] = ()
-    """Where the run has recorded what is told, by the numbers of the chunks."""
+    """Where the run has recorded what the hint has room to tell, by the numbers of the chunks."""
 
 
 def build_notification(
@@ -46,11 +46,12 @@ def build_notification(
     words = subscriber.words
     for_user, for_model = _select(told, "user"), _select(told, "model")
     severity = max((_GRAVE.get(one.event.severity, "info") for one in told), key=_RANKS.index)
+    hint, shown = _write_hint(subscriber, words.hint, for_model, more)
     return Notification(
         key="",
         system_type=subscriber.system_type,
         message=_write_message(subscriber.name, words.message, for_user, more),
-        hint=_write_hint(subscriber, words.hint, for_model, more),
+        hint=hint,
         severity=severity,
         metadata={
             "subscriber": subscriber.id,
@@ -59,7 +60,7 @@ def build_notification(
         },
         core=subscriber.core,
         rank=PRIORITIES.index(subscriber.priority),
-        events=tuple(one.event.seq for one in told),
+        events=tuple(one.event.seq for one in for_model[:shown]),
     )
 
 
@@ -108,11 +109,12 @@ def _write_message(
 
 def _write_hint(
     subscriber: Subscriber, template: Template | None, told: Sequence[ToldEvent], more: int
-) -> str:
+) -> tuple[str, int]:
+    """Return what the model is told, and of how many of the events, from the first on."""
     if template is None or not told:
-        return ""
+        return "", 0
     if len(told) == 1 and not more:
-        return truncate(_write_sentence(template, told[0]), MAX_HINT_LENGTH)
+        return truncate(_write_sentence(template, told[0]), MAX_HINT_LENGTH), 1
     columns = subscriber.columns
     shape = f"{{{','.join(columns)}}}" if columns else ""
     lines = [f"{subscriber.name}[{len(told) + more}]{shape}:"]
@@ -120,8 +122,8 @@ def _write_hint(
     return _join_lines(lines, rows, more)
 
 
-def _join_lines(lines: list[str], rows: Sequence[str], more: int) -> str:
-    """Return as many rows as fit, and how many did not."""
+def _join_lines(lines: list[str], rows: Sequence[str], more: int) -> tuple[str, int]:
+    """Return as many rows as fit, with a count of the rest; and how many fit."""
     size = len(lines[0]) + len("\nand 100,000 more")
     shown = 0
     for row in rows:
@@ -131,7 +133,7 @@ def _join_lines(lines: list[str], rows: Sequence[str], more: int) -> str:
         lines.append(row)
         shown += 1
     left_out = len(rows) - shown + more
-    return "\n".join([*lines, f"and {left_out:,} more"] if left_out else lines)
+    return "\n".join([*lines, f"and {left_out:,} more"] if left_out else lines), shown
 
 
 def _write_sentence(template: Template, one: ToldEvent) -> str:

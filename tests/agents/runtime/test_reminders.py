@@ -22,13 +22,21 @@ from agents.core.chunks import (
     ToolResult,
 )
 from agents.core.config import AgentConfig
-from agents.core.control.events import describe_event
+from agents.core.control.events import AgentEvent, describe_event
 from agents.core.notify.reminders import ReminderLog
+from agents.core.notify.shipped import SHIPPED
+from agents.core.notify.words import ToldEvent, build_notification
 from agents.ledger import queries
 from agents.models import AgentRun, NotificationSettings, Project, Reminder
 from agents.runtime import RunRequest, Runtime, load_control, switch_subscriber
+from agents.runtime.control import MAX_REMINDERS
 from agents.runtime.recovery import sweep
-from agents.runtime.reminders import MAX_WAITING, claim_reminders, settle_reminders
+from agents.runtime.reminders import (
+    MAX_TOLD_CHARS,
+    MAX_WAITING,
+    claim_reminders,
+    settle_reminders,
+)
 from tests.agents.models.factories import ada, engine, run_of
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, followed
 from tests.support.script import call, say
@@ -272,3 +280,16 @@ async def test_a_deleted_person_has_no_reminders(user: User, project: Project) -
     await sync_to_async(remind)(user, project)
     await user.adelete()
     assert not await Reminder.objects.aexists()
+
+
+def test_one_hint_has_room_for_all_that_a_run_takes(user: User, project: Project) -> None:
+    text = "x" * (MAX_TOLD_CHARS // MAX_REMINDERS)
+    for _ in range(MAX_REMINDERS):
+        remind(user, project, text=text)
+    _, taken = start(user, project)
+    about = {"message": text, "category": "", "priority": "normal"}
+    events = [AgentEvent("agent.self.remind", n, 0.0, {"reminder": n, **about}) for n in taken]
+    (subscriber,) = (one for one in SHIPPED if one.id == "reminders")
+    said = build_notification(subscriber, [ToldEvent(event) for event in events])
+    assert said.events == tuple(taken)
+    assert len(taken) == MAX_REMINDERS

@@ -59,6 +59,7 @@ def test_what_does_not_fit_is_counted() -> None:
     assert head == "Failed calls[100]{tool,error}:"
     assert last == f"and {100 - len(rows)} more"
     assert found.message.endswith("; and 97 more")
+    assert len(found.events) == len(rows)  # what was not told can be told later
 
 
 def test_a_number_is_written_as_asked() -> None:
