@@ -16,7 +16,15 @@ from agents.core.control.toml import InvalidToml
 from agents.core.rules.reader import read_rule
 from agents.core.rules.rule import Rule, RuleLevel, RuleMode
 from agents.core.sanitize import replace_unstorable
-from agents.models import AuditEntry, ControlMode, ControlSwitch, Project, SettingChange, StoredRule
+from agents.models import (
+    AuditEntry,
+    ControlMode,
+    ControlSwitch,
+    Project,
+    RuleState,
+    SettingChange,
+    StoredRule,
+)
 from agents.projects.errors import ProjectRefused
 from agents.projects.queries import (
     ARCHIVED_MESSAGE,
@@ -212,10 +220,9 @@ def switch_rule(user: User, listed: ListedRule, mode: str) -> ListedRule:
     if mode not in ControlMode.values:
         raise RuleRefused(f"A rule is {', '.join(ControlMode.values)}.")
     _require_unlocked(listed)
-    if listed.row is not None:
-        row = _update(user, listed.row, None, f"{listed.name}: {mode}", mode=mode)
-    else:
-        row = None
+    said = f"{listed.name}: {mode}"
+    row = _update(user, listed.row, None, said, mode=mode) if listed.row else None
+    if row is None:
         _switch_shipped(user, listed, mode)
     rule = listed.rule and replace(listed.rule, mode=cast(RuleMode, mode))
     return replace(listed, mode=cast(RuleMode, mode), rule=rule, row=row)
@@ -226,6 +233,7 @@ def delete_rule(user: User, listed: ListedRule) -> None:
     with transaction.atomic():
         _record(user, row, f"{row.name}: {row.mode}", "")
         StoredRule.objects.filter(pk=row.pk).delete()
+        _forget(row)
 
 
 def _find_owner(user: User, level: str, project_id: UUID | str | None) -> dict[str, object]:
@@ -236,8 +244,8 @@ def _find_owner(user: User, level: str, project_id: UUID | str | None) -> dict[s
         return {"level": level}
     if level == Level.OWN:
         return {"level": level, "user": user}
-    if project_id is None:
-        raise RuleRefused("Say which project the rule is for.")
+    if level != Level.PROJECT or project_id is None:
+        raise RuleRefused("Say whether the rule is for yourself, for a project or for the site.")
     project = get_project(user, project_id, at_least=Role.OWNER)
     if project.is_archived:
         raise ProjectRefused(ARCHIVED_MESSAGE)
@@ -274,7 +282,16 @@ def _update(
             present = found.first()
             raise RuleConflict(present) if present else RuleNotFound("It has been deleted.")
         _record(user, row, f"{row.name}: {row.mode}", said)
-    return found.select_related("project", "changed_by").get()
+        if values.get("name", row.name) != row.name:
+            _forget(row)
+        return found.select_related("project", "changed_by").get()
+
+
+def _forget(row: StoredRule) -> None:
+    """Delete what a rule remembers that is gone, or has another id now."""
+    kept = RuleState.objects.filter(rule=f"{row.level}:{row.name}")
+    owner = {"user": row.user_id, "project": row.project_id}
+    kept.filter(**{name: key for name, key in owner.items() if key is not None}).delete()
 
 
 @transaction.atomic

@@ -9,6 +9,7 @@ from agents.models import (
     ControlSwitch,
     Membership,
     Project,
+    RuleState,
     SettingChange,
     StoredRule,
 )
@@ -245,3 +246,27 @@ def test_a_rule_that_is_no_longer_understood_can_be_seen_changed_and_deleted(ada
     broken = find(ada, "mine")
     assert (broken.rule, broken.title, broken.can_edit) == (None, "mine", True)
     assert change_rule(ada, broken, write(), 1).version == 2
+
+
+def test_a_level_that_there_is_not_is_refused(ada: User, project: Project) -> None:
+    for level in ("other", "a level that is much too long"):
+        with pytest.raises(RuleRefused, match="for yourself, for a project or for the site"):
+            create_rule(ada, write(), level=level, project_id=project.pk)
+
+
+@pytest.mark.parametrize("level", ["own", "project"])
+def test_what_a_rule_remembers_goes_with_it(
+    ada: User, bob: User, project: Project, level: str
+) -> None:
+    place = project.pk if level == "project" else None
+    elsewhere = Project.objects.create(name="Pier", slug="pier")
+    renamed = create_rule(ada, write("first"), level=level, project_id=place)
+    deleted = create_rule(ada, write("second"), level=level, project_id=place)
+    for rule in (renamed, deleted):
+        for user, here in ((ada, project), (bob, project), (ada, elsewhere)):
+            key = f"{level}:{rule.name}"
+            RuleState.objects.create(user=user, project=here, rule=key, key="seen", value=1)
+    change_rule(ada, get_rule(ada, str(renamed.pk)), write("other"), renamed.version)
+    delete_rule(ada, get_rule(ada, str(deleted.pk)))
+    left = {(row.user, row.project) for row in RuleState.objects.all()}
+    assert left == ({(bob, project)} if level == "own" else {(ada, elsewhere)})
