@@ -55,12 +55,9 @@ class SubscriberForm(ModelForm):
             found = parse_subscriber(text)
         except InvalidToml as error:
             raise ValidationError([f"Line {problem}" for problem in error.problems]) from None
-        taken = [
-            entry
-            for entry in list_subscribers(None)
-            if entry.subscriber.id == found.id and (entry.row is None or entry.row != self.instance)
-        ]
-        if taken:
+        others = StoredSubscriber.objects.exclude(pk=self.instance.pk)  # also such as are broken
+        fixed = [entry.subscriber.id for entry in list_subscribers(None) if entry.row is None]
+        if found.id in fixed or others.filter(name=found.id).exists():
             raise ValidationError(f"There is another subscriber with the id {found.id}.")
         self.instance.name = found.id
         return text
@@ -70,7 +67,8 @@ class SubscriberForm(ModelForm):
         if self.instance._state.adding:
             return 1
         seen: int = self.cleaned_data.get("version") or 0
-        if not StoredSubscriber.objects.filter(pk=self.instance.pk, version=seen).exists():
+        same = StoredSubscriber.objects.filter(pk=self.instance.pk, version=seen)
+        if not same.select_for_update().exists():  # whoever saves at the same time waits
             raise ValidationError("Somebody has changed it meanwhile. Open it again.")
         return seen + 1
 

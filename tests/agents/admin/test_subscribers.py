@@ -69,6 +69,11 @@ def test_of_two_tabs_the_second_is_told_that_the_first_has_saved(admin: Client) 
     assert (row.name, row.version) == ("own-a", 2)
 
 
+def test_the_id_of_one_that_is_no_longer_understood_is_taken(admin: Client) -> None:
+    StoredSubscriber.objects.create(name="own", text="[subscriber]")
+    assert "There is another subscriber with the id own." in save(admin, text=write(id="own"))
+
+
 def test_one_that_is_deleted_speaks_no_more(admin: Client) -> None:
     save(admin, text=write(id="own"))
     row = StoredSubscriber.objects.get()
