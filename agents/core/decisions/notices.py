@@ -231,12 +231,12 @@ def _no_progress_notice(state: AgentState) -> Notice:
 
 
 def _rule_stop_notice(stop: RuleStop) -> Notice:
-    about = {"limit_type": "rule_stopped", "rule": stop.rule, "name": stop.name}
-    return _build_limit_notice("rule_stopped", about, "rule", said=stop.words)
+    about = {"limit_type": "rule_stopped", "rule": stop.rule}  # no words: they could not be erased
+    return _build_limit_notice("rule_stopped", about, "rule", rule=stop.name, said=stop.words)
 
 
 def _build_limit_notice(
-    reason: str, about: Mapping[str, Any], variant: str = "", said: str = ""
+    reason: str, about: Mapping[str, Any], variant: str = "", *, rule: str = "", said: str = ""
 ) -> Notice:
     """Return what is said of a limit that ends the run; without numbers, what its reason says."""
     own: dict[str, SystemType] = {"no_progress": "no_progress", "error_limit": "error_limit"}
@@ -247,7 +247,7 @@ def _build_limit_notice(
         "action": truncate(about.get("action", "")),
         "sentence": entry.sentence,
         "remedy": entry.remedy,
-        "rule": quote_as_data(about.get("name", "")),
+        "rule": quote_as_data(rule),
         "said": said,
     }
     notice = build_loop_notice(

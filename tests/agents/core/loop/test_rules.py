@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agents.audit.event_codec import encode_chunk
 from agents.core.chunks import (
     Done,
     EventRecord,
@@ -134,6 +135,7 @@ def test_a_stop_ends_with_an_answer_and_its_reason_names_the_rule() -> None:
     assert "The rule `The rule mine` stopped the run: `look` was called twice." in end.explanation
     (notice,) = notices(chunks, "limit_reached")
     assert notice.metadata["rule"] == "shipped:mine"
+    assert "The rule mine" not in encode_chunk(notice).data  # so that it can be erased
     assert notice.system_message.startswith(
         "The rule `The rule mine` stopped the run: `look` was called twice."
     )
