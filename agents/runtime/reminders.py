@@ -16,6 +16,8 @@ from agents.core.sanitize import replace_unstorable
 from agents.models import AgentRun, NotificationSettings, Reminder
 
 LIFETIME = timedelta(hours=24)
+GONE_AFTER = timedelta(days=30)
+"""After it has expired; then it goes when another one is kept."""
 MAX_WAITING = 50
 """Of one person in one project: beyond that, no more are kept."""
 MAX_TOLD_CHARS = 250
@@ -60,6 +62,8 @@ def settle_reminders(run: AgentRun, log: ReminderLog) -> None:
 def _keep(run: AgentRun, user_id: int, notes: list[KeptNote]) -> None:
     if not NotificationSettings.objects.filter(user=user_id, keeps_reminders=True).exists():
         return
+    old = Reminder.objects.filter(user=user_id, expires_at__lt=timezone.now() - GONE_AFTER)
+    old.delete()
     waiting = Reminder.objects.filter(
         user=user_id, project=run.project_id, used_at=None, expires_at__gt=timezone.now()
     ).count()

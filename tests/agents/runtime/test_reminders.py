@@ -32,6 +32,7 @@ from agents.runtime import RunRequest, Runtime, load_control, switch_subscriber
 from agents.runtime.control import MAX_REMINDERS
 from agents.runtime.recovery import sweep
 from agents.runtime.reminders import (
+    GONE_AFTER,
     MAX_TOLD_CHARS,
     MAX_WAITING,
     claim_reminders,
@@ -293,3 +294,13 @@ def test_one_hint_has_room_for_all_that_a_run_takes(user: User, project: Project
     said = build_notification(subscriber, [ToldEvent(event) for event in events])
     assert said.events == tuple(taken)
     assert len(taken) == MAX_REMINDERS
+
+
+def test_what_has_long_expired_goes_when_another_is_kept(user: User, project: Project) -> None:
+    long_ago = timezone.now() - GONE_AFTER - timedelta(days=1)
+    remind(user, project, text="Old.", expires_at=long_ago)
+    remind(user, project, text="Used.", expires_at=long_ago, used_at=long_ago)
+    remind(user, project, text="Lately.", expires_at=timezone.now() - timedelta(days=1))
+    row, _ = start(user, project)
+    settle_reminders(row, read_log(note_chunks()))
+    assert {one.text for one in Reminder.objects.all()} == {"Lately.", "Check it."}
