@@ -34,6 +34,12 @@ async def authenticate(request: HttpRequest, scopes: tuple[Scope, ...]) -> ApiTo
     return token
 
 
+def require_scope(token: ApiToken, scope: Scope) -> None:
+    """Refuse a token for what only some requests to an address need."""
+    if not token.allows(scope):
+        raise _missing_scope_error((scope,))
+
+
 async def recheck_token(token: ApiToken) -> None:
     """Refuse a token that was revoked meanwhile, for what took a while."""
     if not await run_db(lambda: is_token_valid(token)):

@@ -22,6 +22,7 @@ from agents.rule_service import (
 )
 from agents.web.throttling import WINDOW_SECONDS, Throttled
 from agents.web.trial_report import TrialReport
+from chat.api.auth import require_scope
 from chat.api.errors import api_error
 from chat.api.framework import ApiRequest, endpoint, json_response
 from chat.api.rule_schemas import (
@@ -70,7 +71,12 @@ async def list_rules(request: ApiRequest) -> RuleList:
     errors=(404, 409),
 )
 async def add_rule(request: ApiRequest, body: NewRule) -> HttpResponseBase:
-    """It is on unless its text says otherwise, and holds for runs that begin from now on."""
+    """It is on unless its text says otherwise, and holds for runs that begin from now on.
+
+    One for others, of a project or the site, needs the scope `projects` too.
+    """
+
+    _require_level(request, body.level)
 
     def create() -> RuleView:
         row = create_rule(request.user, body.text, level=body.level, project_id=body.project)
@@ -102,7 +108,7 @@ async def find_rule_problems(request: ApiRequest, body: RuleCheck) -> RuleProble
     "POST",
     f"{RULES_PATH}/try",
     "What a rule would have done in your runs of the last days",
-    scopes=[Scope.SETTINGS],
+    scopes=[Scope.READ],
     rate=Rate.CHANGE,
     takes=RuleAttempt,
     answers=RuleTrialView,
@@ -151,7 +157,7 @@ async def replace_rule(request: ApiRequest, rule_id: str, body: RuleChange) -> R
     """409: it was changed since that version (`ctx` has the text in force), or is not a rule."""
 
     def change() -> RuleView:
-        listed = get_rule(request.user, rule_id)
+        listed = _get_writable(request, rule_id)
         change_rule(request.user, listed, body.text, body.version)
         return _serialize(get_rule(request.user, rule_id))
 
@@ -171,7 +177,7 @@ async def set_rule_mode(request: ApiRequest, rule_id: str, body: RuleSwitch) -> 
     """403: `lock` of the rule says why you cannot."""
 
     def switch() -> RuleView:
-        return _serialize(switch_rule(request.user, get_rule(request.user, rule_id), body.mode))
+        return _serialize(switch_rule(request.user, _get_writable(request, rule_id), body.mode))
 
     return await run_db(switch)
 
@@ -185,8 +191,20 @@ async def set_rule_mode(request: ApiRequest, rule_id: str, body: RuleSwitch) -> 
     answers={204: None},
 )
 async def remove_rule(request: ApiRequest, rule_id: str) -> HttpResponseBase:
-    await run_db(lambda: delete_rule(request.user, get_rule(request.user, rule_id)))
+    await run_db(lambda: delete_rule(request.user, _get_writable(request, rule_id)))
     return HttpResponse(status=204)
+
+
+def _require_level(request: ApiRequest, level: str) -> None:
+    """Refuse a token that is for one's own settings, where others' runs would be held to it."""
+    if level in ("project", "site"):
+        require_scope(request.token, Scope.PROJECTS)
+
+
+def _get_writable(request: ApiRequest, rule_id: str) -> ListedRule:
+    listed = get_rule(request.user, rule_id)
+    _require_level(request, listed.level)
+    return listed
 
 
 def _serialize(listed: ListedRule) -> RuleView:

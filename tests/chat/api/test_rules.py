@@ -80,3 +80,28 @@ async def test_what_somebody_cannot_do_is_said(ada: Caller) -> None:
     rule = await create(ada, level="project", project=project)
     assert (rule["project_id"], rule["lock"]) == (project, "")
     refusal(await ada("POST", "rules", json={"text": "x" * 5_000}), 422)
+
+
+async def test_rules_for_others_need_the_scope_of_managing(ada: Caller) -> None:
+    project = {"level": "project", "project": str(ada.chat.project.pk)}
+    rule = await create(ada, **project)
+    less, here = await ada.as_scopes("settings"), f"rules/{rule['id']}"
+    text = EXAMPLE.replace("stop-after-five", "other")
+    for answer in (
+        await less("POST", "rules", json={"text": text, **project}),
+        await less("POST", "rules", json={"text": text, "level": "site"}),
+        await less("PUT", here, json={"text": text, "version": 1}),
+        await less("PATCH", here, json={"mode": "off"}),
+        await less("DELETE", here),
+    ):
+        assert refusal(answer, 403)[0]["type"] == "insufficient_scope"
+    assert (await less("GET", here)).json()["mode"] == "on"
+    await create(less)
+
+
+async def test_what_was_said_in_runs_is_told_to_those_who_may_read_it(ada: Caller) -> None:
+    less = await ada.as_scopes("settings")
+    told = refusal(await less("POST", "rules/try", json={"text": EXAMPLE}), 403)
+    assert told[0]["type"] == "insufficient_scope"
+    enough = await ada.as_scopes("read")
+    assert (await enough("POST", "rules/try", json={"text": EXAMPLE})).status_code == 200
