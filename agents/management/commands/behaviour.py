@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,13 @@ class Command(BaseCommand):
 
 def _load_others(path: Path) -> Mapping[str, str]:
     """Return what can be named in a file: the shipped behaviours, and those beside it."""
-    beside = {
-        other.stem: _read_text(other)
-        for other in sorted(path.parent.glob(f"*{FILE_SUFFIX}"))
-        if other != path and other.is_file()
-    }
-    return {**load_shipped_texts(), **beside}
+    found = dict(load_shipped_texts())
+    for other in sorted(path.parent.glob(f"*{FILE_SUFFIX}")):
+        if other == path or not other.is_file():
+            continue
+        with suppress(CommandError):  # then it cannot be named, and harms nobody who does not
+            found[other.stem] = _read_text(other)
+    return found
 
 
 def _read_text(path: Path) -> str:

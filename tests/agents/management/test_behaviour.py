@@ -57,6 +57,18 @@ def test_behaviours_beside_the_file_and_shipped_ones_can_be_named(
     assert (code, lines[-1][:6]) == (0, "  10  ")
 
 
+def test_a_file_beside_it_that_cannot_be_read_only_matters_where_it_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "yours.lisp").write_bytes(b"\xff\xfe")
+    path = tmp_path / "mine.lisp"
+    path.write_text('(tree "mine" (fail))')
+    assert run(path, capsys)[0] == 0
+    path.write_text('(tree "mine" (subtree yours))')
+    code, lines = run(path, capsys)
+    assert (code, lines) == (1, ["1:23: there is no behaviour 'yours'"])
+
+
 def test_a_file_of_ten_megabytes_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
