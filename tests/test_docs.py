@@ -79,6 +79,14 @@ def test_every_event_is_documented_with_what_it_tells() -> None:
     assert {"QUERY_START", "TOOL_CALL_SUCCESS", "SESSION_END"} <= set(named)
 
 
+def test_every_field_that_may_hold_the_words_of_others_is_documented() -> None:
+    page = (DOCS / "events.md").read_text()
+    listed = page.split("Oracle's own: ")[1].split(" may hold")[0]
+    fields = [item for about in EVENT_TYPES.values() for item in about.fields.items()]
+    foreign = dict.fromkeys(name for name, field in fields if not field.trusted)
+    assert re.findall(r"`(\w+)`", listed) == list(foreign)
+
+
 POINTS = get_args(InjectionPoint)
 
 
@@ -145,7 +153,13 @@ def test_every_name_that_rules_know_is_documented_with_its_kind() -> None:
     known = []
     for name, kind in build_language(HOOKS["on_tool_complete"]).names.items():
         fields = kind.fields if isinstance(kind, RecordKind) else {"": kind}
-        known += [(f"`{name}.{field}`".replace(".`", "`"), of.name) for field, of in fields.items()]
+        known += [
+            (
+                f"`{name}.{field}`".replace(".`", "`"),
+                "a map" if isinstance(of, RecordKind) else of.name,
+            )
+            for field, of in fields.items()
+        ]
     known += [(f"`{field}`", kind.name) for field, kind in TOOL.fields.items()]
     assert [row[:2] for row in read_rows(page, 3)] == known
 
