@@ -203,7 +203,8 @@ class _Checker:
 
     def _refuse_missing(self, path: Path, entry: TomlKey | TomlTable) -> None:
         if isinstance(entry, TomlTable):
-            self._document.refuse(path[:-1], f"the table {_name_table(path)} is missing")
+            as_written = (*path, 0) if entry.is_list else path
+            self._document.refuse(path[:-1], f"the table {_name_table(as_written)} is missing")
         else:
             where = f" in {_name_table(path[:-1])}" if len(path) > 1 else ""
             self._document.refuse(path[:-1], f"the key {path[-1]!r} is missing{where}")

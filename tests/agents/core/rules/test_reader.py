@@ -166,7 +166,7 @@ def test_every_action_is_tried_above() -> None:
             "[rule]\ntrigger = 'on_turn_end'\n[[action]]\n" + _STOP,
             "the key 'id' is missing in [rule]",
         ),
-        ("[rule]\nid = 'a'\ntrigger = 'on_turn_end'", "the table [action] is missing"),
+        ("[rule]\nid = 'a'\ntrigger = 'on_turn_end'", "the table [[action]] is missing"),
         (write() + "[extra]\na = 1", "there is no table 'extra'"),
         ("[rule\n", "1:6: this is not TOML"),
         ("", "the table [rule] is missing"),
