@@ -1,7 +1,7 @@
 """The rules that hold for somebody, sorted by the moment at which they look."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -30,7 +30,7 @@ class RuleRow:
     """One rule of the list."""
 
     listed: ListedRule
-    firings: RuleFirings
+    firings: RuleFirings = field(default_factory=RuleFirings)
 
     @property
     def dom_id(self) -> str:

@@ -33,7 +33,7 @@ from agents.rule_service import (
 )
 from agents.web.requests import HtmxRequest, get_user, sign_in_required
 from agents.web.throttling import Throttled
-from settings_ui.services.rule_list import build_rule_list
+from settings_ui.services.rule_list import RuleRow, build_rule_list
 
 STARTER = """\
 [rule]
@@ -126,7 +126,7 @@ def switch(request: HtmxRequest, rule_id: str) -> HttpResponse:
     except RuleError as error:
         refusal = error
     if request.htmx:
-        context = {"listed": listed, "refusal": refusal}
+        context = {"row": RuleRow(listed), "listed": listed, "refusal": refusal}
         status = 422 if refusal else 200  # which is shown
         return render(request, "settings/fragments/_rule_switched.html", context, status=status)
     if refusal:

@@ -71,6 +71,21 @@ def read_run(tab: Tab, run_id: str) -> dict[str, object]:
     return dict(answer.raise_for_status().json())
 
 
+def test_a_switch_shows_what_another_tab_has_set_since(visitor: Visitor, ada: Person) -> None:
+    visitor.enters(ada)
+    one, two = visitor.context.new_page(), visitor.context.new_page()
+    for page in (one, two):
+        page.goto(f"{visitor.site.address}/settings/rules/")
+    for page, mode in ((one, "shadow"), (two, "off"), (two, "on")):
+        card = page.locator("#rule-shipped-slow-tool")
+        card.get_by_role("combobox").select_option(mode)
+        expect(card.get_by_role("status")).to_have_text(
+            f"{mode.capitalize()} from the next run on."
+        )
+    one.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(one.locator("#rule-shipped-slow-tool").get_by_role("combobox")).to_have_value("on")
+
+
 @pytest.mark.ci
 def test_a_stranger_writes_a_rule_tries_it_and_sees_it_stop_a_run(
     profile: Callable[[], Visitor], ada: Person

@@ -1,5 +1,6 @@
 """The page of rules: listed by hook, switched, written with problems by line, tried on the past."""
 
+import re
 from typing import Any
 
 import pytest
@@ -109,6 +110,11 @@ def test_a_switch_is_set_from_the_next_run_on(ada: User) -> None:
     row = own(ada)
     response = post(ada, f"{row.pk}/switch/", htmx=True, mode="shadow")
     assert "Shadow from the next run on." in response.content.decode()
+    # By what its form has seen, a page knows whether another one has switched it since.
+    (seen,) = re.findall(r'<input[^>]* name="seen"[^>]*>', response.content.decode())
+    assert 'value="shadow"' in seen
+    assert f'id="rule-{row.pk}-seen"' in seen
+    assert "hx-swap-oob" in seen
     assert StoredRule.objects.get().mode == "shadow"
     assert post(ada, "shipped:slow-tool/switch/", mode="off").status_code == 302
     assert post(ada, f"{row.pk}/switch/", htmx=True, mode="x").status_code == 422
