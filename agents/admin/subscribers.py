@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 else:
     ModelForm = forms.ModelForm
 
+CHANGED = "Somebody has changed it meanwhile. Nothing was saved: keep your text, and open it again."
 EXAMPLE = """[subscriber]
 id = "slow-calls"
 name = "Slow calls"
@@ -54,7 +55,8 @@ class SubscriberForm(ModelForm):
         try:
             found = parse_subscriber(text)
         except InvalidToml as error:
-            raise ValidationError([f"Line {problem}" for problem in error.problems]) from None
+            told = [f"Line {p.line}, column {p.column}: {p.message}" for p in error.problems]
+            raise ValidationError(told) from None
         others = StoredSubscriber.objects.exclude(pk=self.instance.pk)  # also such as are broken
         fixed = [entry.subscriber.id for entry in list_subscribers(None) if entry.row is None]
         if found.id in fixed or others.filter(name=found.id).exists():
@@ -69,7 +71,7 @@ class SubscriberForm(ModelForm):
         seen: int = self.cleaned_data.get("version") or 0
         same = StoredSubscriber.objects.filter(pk=self.instance.pk, version=seen)
         if not same.select_for_update().exists():  # whoever saves at the same time waits
-            raise ValidationError("Somebody has changed it meanwhile. Open it again.")
+            self.add_error(None, CHANGED)  # not to the field: what is hidden shows no errors
         return seen + 1
 
 

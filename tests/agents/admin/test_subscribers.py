@@ -43,7 +43,7 @@ def test_the_example_that_a_new_one_begins_with_is_good(admin: Client) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (write(types='["tool.call.failur"]'), "Line 5:10: there is no event"),
+        (write(types='["tool.call.failur"]'), "Line 5, column 10: there is no event"),
         (write(message="{x.__class__}"), "is not the name of a field"),
         ("[subscriber", "this is not TOML"),
         ("x" * 5_000, "this is longer than 4,096 characters"),
@@ -64,6 +64,7 @@ def test_of_two_tabs_the_second_is_told_that_the_first_has_saved(admin: Client) 
     row = StoredSubscriber.objects.get()
     assert save(admin, change_address(row), text=write(id="own-a"), version=1) == "saved"
     told = save(admin, change_address(row), text=write(id="own-b"), version=1)
+    assert '<ul class="errorlist nonfield"' in told  # nobody sees those of a hidden field
     assert "Somebody has changed it meanwhile." in told
     row.refresh_from_db()
     assert (row.name, row.version) == ("own-a", 2)
