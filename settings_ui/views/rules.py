@@ -35,6 +35,7 @@ from agents.web.requests import HtmxRequest, get_user, sign_in_required
 from agents.web.throttling import Throttled
 from settings_ui.services.rule_list import RuleRow, build_rule_list
 
+GONE = "This rule is not there any more. Your text is not lost: save it as a new rule."
 STARTER = """\
 [rule]
 id = "stop-after-five"
@@ -82,19 +83,20 @@ def new(request: HtmxRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def rule(request: HtmxRequest, rule_id: str) -> HttpResponse:
     """Show one rule; take another text for it, if it is still the version that they saw."""
-    listed = _find_rule(request, rule_id)
     if request.method == "GET":
+        listed = _find_rule(request, rule_id)
         return _render_editor(request, listed, listed.text)
     text = request.POST.get("text", "")
     try:
+        listed = get_rule(get_user(request), rule_id)
         row = change_rule(get_user(request), listed, text, _read_version(request))
+    except RuleNotFound:  # another tab has deleted it
+        return _render_editor(request, None, text, 409, refusal=GONE)
     except InvalidToml as error:
         return _render_editor(request, listed, text, 422, problems=error.problems)
     except RuleConflict as conflict:
         fresh = _find_rule(request, rule_id)
         return _render_editor(request, fresh, text, 409, conflict=conflict.row)
-    except RuleNotFound as gone:
-        return _render_editor(request, None, text, 409, refusal=f"{gone} Save it as a new one.")
     except RuleError as refused:
         return _render_editor(request, listed, text, _get_status(refused), refusal=str(refused))
     messages.success(request, f"{row.name} is saved. It holds from the next run on.")

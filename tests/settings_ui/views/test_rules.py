@@ -142,7 +142,12 @@ def test_a_rule_deleted_in_another_tab_can_be_saved_as_a_new_one(ada: User) -> N
     row = own(ada)
     assert post(ada, f"{row.pk}/delete/").status_code == 302
     assert not StoredRule.objects.exists()
-    assert post(ada, f"{row.pk}/", text=STARTER, version="1").status_code == 404
+    late = post(ada, f"{row.pk}/", text=STARTER, version="1")
+    assert late.status_code == 409
+    page = Page(late.content.decode())
+    assert "This rule is not there any more." in page.text()
+    assert 'id = "stop-after-five"' in page.text()
+    assert "/settings/rules/new/" in [at.get("action") for at in page.all("form")]
 
 
 def test_members_see_a_projects_rule_locked_with_the_reason(ada: User) -> None:
