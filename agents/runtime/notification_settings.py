@@ -71,6 +71,8 @@ def explain_lock(entry: SubscriberEntry) -> str:
     """Return why a subscriber cannot be switched by people; empty if it can."""
     if entry.subscriber.id == "reminders":
         return "Reminders have a switch of their own."
+    if entry.subscriber.id == "rule-notify":
+        return "Always on: each rule has a switch of its own."
     if entry.is_locked:
         return "Always on: it says why a run is warned or stopped."
     return "Switched off for this site." if entry.row and not entry.row.is_on else ""

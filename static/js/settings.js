@@ -89,6 +89,12 @@ on("htmx:beforeRequest", ({ target, detail }) => {
   if (target.dataset.asking) detail.target.textContent = target.dataset.asking;
 });
 
+// A rule that was refused and has no problems any more is not marked as wrong.
+on("htmx:afterSwap", ({ target }) => {
+  if (target.id !== "rule-check") return;
+  document.getElementById("text").setAttribute("aria-invalid", Boolean(target.querySelector(".bad")));
+});
+
 // Another tab may have changed something meanwhile: take over what nobody is changing here.
 const takeOver = (form, page) => {
   const fresh = page.getElementById(form.id);

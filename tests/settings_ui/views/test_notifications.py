@@ -41,6 +41,7 @@ def test_every_subscriber_has_a_switch_or_says_why_not(ada: User) -> None:
         assert about.description in text
         assert (f"{PAGE}{about.id}/switch/" in html) == (not about.core)
     assert "Always on: it says why a run is warned or stopped." in text
+    assert "Always on: each rule has a switch of its own." in text
 
 
 def test_what_each_says_is_shown_from_examples(ada: User) -> None:
