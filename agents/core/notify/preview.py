@@ -13,7 +13,7 @@ from agents.core.notify.words import ToldEvent, build_loop_notice, build_notific
 
 _LOOP_EXAMPLES: Mapping[str, Any] = {
     "action": "vault_list",
-    "asked": 14,
+    "asked": 12,
     "current": 8,
     "filled": 82,
     "forecast": 9_000,

@@ -21,6 +21,11 @@ def test_every_shipped_one_can_be_shown(one: Subscriber) -> None:
     assert "{" not in shown.message + shown.hint
 
 
+def test_the_numbers_of_an_example_agree() -> None:
+    shown = build_preview(LOOP["tool-limit"]).message
+    assert "asked for 12 tool calls in one iteration (limit 10); 2 were not run" in shown
+
+
 def test_several_events_are_shown_as_a_table() -> None:
     shown = build_preview(subscribe(output='columns = ["tool"]'))
     assert shown.message == "`vault_read` failed: `There is no note Pump.md.`"
