@@ -56,7 +56,7 @@ class RuleEntry:
     @property
     def is_locked(self) -> bool:
         """Whether those whose runs it holds for cannot switch it off."""
-        return self.rule.level in ("site", "project")
+        return self.rule.is_binding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

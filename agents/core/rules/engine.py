@@ -26,6 +26,7 @@ from agents.core.rules.rule import (
     SetState,
     StopRun,
     Withhold,
+    choose_rules,
     encode_value,
 )
 from agents.core.rules.vocabulary import listens_to
@@ -47,7 +48,6 @@ OWN_EVENT = EventType("info", "rule", {})
 """What is known beforehand of an event that a rule emits."""
 _NO_STATES: Mapping[str, Mapping[str, Any]] = {}
 _NOTHING: list[Any] = []
-_BINDING: tuple[RuleLevel, ...] = ("site", "project", "shipped", "own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +119,19 @@ class RuleEngine:
     def __init__(
         self, rules: Iterable[Rule], states: Mapping[str, Mapping[str, Any]] = _NO_STATES
     ) -> None:
+        in_force = choose_rules(rules, MAX_RULES)
         self._rules = [
             _RuleInForce(
                 rule, rule.key, dict(states.get(rule.key, {})), 1 if rule.once else MAX_FIRINGS
             )
-            for rule in _choose_rules(rules)
+            for rule in in_force
         ]
         self._effects = 0
         self._shares = dict.fromkeys(LEVELS, 0)
         """How many of them are of each level."""
         self._has_asked_again = False
+        self._is_asking_bound = any(rule.is_binding and rule.asks_again for rule in in_force)
+        """Whether the one answer that can be sent back is for a rule that binds."""
         self._listeners: dict[str, tuple[_RuleInForce, ...]] = {}
 
     @property
@@ -253,25 +256,16 @@ class RuleEngine:
         effects = []
         values = {**context["event"]["payload"], **quote_texts(event)}
         for action in rule.actions:
-            if isinstance(action, AskAgain) and not self._may_ask_again(context["turn"]):
+            if isinstance(action, AskAgain) and not self._may_ask_again(rule, context["turn"]):
                 continue
             effects.append(Effect(action, _describe_action(action, context, values, state)))
         return tuple(effects)
 
-    def _may_ask_again(self, turn: Mapping[str, Any]) -> bool:
-        """Return whether there is an answer that can be sent back: once in a run."""
-        return turn["answered"] and not turn["is_wrap_up"] and not self._has_asked_again
-
-
-def _choose_rules(rules: Iterable[Rule]) -> list[Rule]:
-    """Return the rules in force, in their order. Of too many, those that bind the most people."""
-    active = sorted((rule for rule in rules if rule.mode != "off"), key=_rank)
-    active.sort(key=lambda rule: _BINDING.index(rule.level))
-    return sorted(active[:MAX_RULES], key=_rank)
-
-
-def _rank(rule: Rule) -> tuple[int, int, str]:
-    return -rule.priority, LEVELS.index(rule.level), rule.id
+    def _may_ask_again(self, rule: Rule, turn: Mapping[str, Any]) -> bool:
+        """Return whether there is an answer that a rule can send back: once in a run."""
+        if self._has_asked_again or (self._is_asking_bound and not rule.is_binding):
+            return False
+        return turn["answered"] and not turn["is_wrap_up"]
 
 
 def _describe_action(

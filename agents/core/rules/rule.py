@@ -1,7 +1,7 @@
 """A rule: when it looks, what has to hold, and what it does then. A rule may only tighten."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args
 
@@ -14,6 +14,7 @@ MAX_VALUE_LENGTH = 2_048
 RuleMode = Literal["on", "off", "shadow"]
 RuleLevel = Literal["shipped", "site", "project", "own"]
 LEVELS: tuple[RuleLevel, ...] = get_args(RuleLevel)
+_BINDING: tuple[RuleLevel, ...] = ("site", "project", "shipped", "own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,26 @@ class Rule:
     def key(self) -> str:
         """Tell it from rules of other levels with the same id."""
         return f"{self.level}:{self.id}"
+
+    @property
+    def is_binding(self) -> bool:
+        """Whether those whose runs it holds for cannot switch it off."""
+        return self.level in ("site", "project")
+
+    @property
+    def asks_again(self) -> bool:
+        return self.mode == "on" and any(isinstance(each, AskAgain) for each in self.actions)
+
+
+def choose_rules(rules: Iterable[Rule], most: int) -> list[Rule]:
+    """Return the rules in force, in their order. Of too many, those that bind the most people."""
+    active = sorted((rule for rule in rules if rule.mode != "off"), key=_rank)
+    active.sort(key=lambda rule: _BINDING.index(rule.level))
+    return sorted(active[:most], key=_rank)
+
+
+def _rank(rule: Rule) -> tuple[int, int, str]:
+    return -rule.priority, LEVELS.index(rule.level), rule.id
 
 
 def encode_value(value: Any) -> str:

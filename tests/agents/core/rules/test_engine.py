@@ -257,6 +257,22 @@ def test_no_ones_rules_use_up_what_the_site_wants_done(level: RuleLevel) -> None
     assert [one.rule.key for one in found] == ["site:stop"]
 
 
+@pytest.mark.parametrize("level", ["site", "project"])
+def test_ones_own_rule_does_not_take_the_answer_that_another_sends_back(level: RuleLevel) -> None:
+    again = 'type = "ask_again"\nmessage = "Look it up."'
+    first = 'trigger = "on_turn_end"\npriority = 1000'
+    own = replace(write("own", head=first, action=again), level="own")
+    other = replace(write("other", action=again), level=level)
+    facts = Facts(RunBackground())
+    facts.turn["answered"] = True
+    event = AgentEvent("turn.end", 1, 0.0, {"number": 1, "wrap_up": ""})
+    found = RuleEngine([own, other]).feed(facts, event)
+    assert [one.rule.id for one in found if isinstance(one, Firing) and one.effects] == ["other"]
+    (alone,) = RuleEngine([own, replace(other, mode="shadow")]).feed(facts, event)[:1]
+    assert isinstance(alone, Firing)
+    assert [str(effect) for effect in alone.effects] == ["ask_again: Look it up."]
+
+
 def test_a_rule_never_hears_what_it_has_led_to() -> None:
     rules = [
         emit("x.a", "turn.end", "begins"),
