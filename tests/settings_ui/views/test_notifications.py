@@ -1,6 +1,7 @@
 """The page of notifications: each with its switch or its lock, what it says, and reminders."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,6 +43,23 @@ def test_every_subscriber_has_a_switch_or_says_why_not(ada: User) -> None:
         assert (f"{PAGE}{about.id}/switch/" in html) == (not about.core)
     assert "Always on: it says why a run is warned or stopped." in text
     assert "Always on: each rule has a switch of its own." in text
+
+
+@pytest.mark.parametrize("page", [PAGE, "/settings/rules/"])
+def test_what_is_wrong_with_files_is_told_to_staff_together(
+    ada: User, page: str, settings: Any, tmp_path: Path
+) -> None:
+    settings.DATA_DIR = tmp_path
+    for folder in ("rules", "subscribers"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "bad.toml").write_text("[extra]")
+    assert "cannot be read" not in browser(ada).get(page, secure=True).content.decode()
+    User.objects.filter(pk=ada.pk).update(is_staff=True, is_superuser=True)
+    told = browser(User.objects.get(pk=ada.pk)).get(page, secure=True).content.decode()
+    assert problems(told) == []
+    assert told.count("A file of the site cannot be read.") == 1
+    folder = "rules" if "rules" in page else "subscribers"
+    assert f"{folder}/bad.toml:1:2: there is no table" in told
 
 
 def test_what_each_says_is_shown_from_examples(ada: User) -> None:
