@@ -85,7 +85,10 @@ def check_control_files(
 ) -> list[CheckMessage]:
     from agents.runtime import find_file_problems
 
-    hint = "Fix the file in ORACLE_DATA_DIR, or remove it; runs do without it meanwhile."
+    hint = (
+        "Fix the file in ORACLE_DATA_DIR, or remove it. "
+        "Meanwhile a server that has read a good version keeps that; others do without."
+    )
     return [Warning(str(each), hint=hint, id="agents.W006") for each in find_file_problems()]
 
 

@@ -213,5 +213,6 @@ def test_a_broken_file_of_the_operators_is_told_with_its_place(
     found = check_control_files(None)
     told = [message.msg for message in found]
     assert any(text.startswith("rules/stop.toml:3:1: ") for text in told)
+    assert all("has read a good version keeps that" in str(message.hint) for message in found)
     assert any(text.startswith("subscribers/ends.toml:1:") for text in told)
     assert not any(message.is_serious(ERROR) for message in found), "the site starts all the same"
