@@ -11,8 +11,9 @@ from django.urls import reverse
 from agents.models import Invitation, Membership, Project
 from agents.models.api_tokens import Scope
 from agents.projects import invitations, members, queries
-from agents.projects.errors import ProjectNotFound
+from agents.projects.errors import ProjectNotFound, ProjectRefused
 from agents.projects.queries import Role
+from chat.api.errors import api_error
 from chat.api.framework import ApiRequest, endpoint, json_response
 from chat.api.project_schemas import (
     CreatedInvitation,
@@ -61,7 +62,10 @@ async def list_members(request: ApiRequest, project_id: UUID) -> MemberList:
 async def add_member(request: ApiRequest, project_id: UUID, body: NewMember) -> HttpResponseBase:
     def add() -> MemberView:
         project = _get_owned(request.user, project_id)
-        person = members.find_person(body.username)
+        try:
+            person = members.find_person(body.username)
+        except ProjectRefused as error:
+            raise api_error(409, ("body", "username"), str(error), "conflict") from None
         return _serialize(members.add_member(project, person, body.role, by=request.user))
 
     return json_response(await run_db(add), 201)
