@@ -192,6 +192,13 @@ class Person:
             assert time.monotonic() < deadline, f"{words!r} is not stored"
             time.sleep(0.05)
 
+    def until_librarian_is_asked(self) -> None:
+        """Wait until its model has a request: the page shows the call before that."""
+        deadline = time.monotonic() + IDLE_SECONDS
+        while not self.site.stage.requests(self.librarian):
+            assert time.monotonic() < deadline, "the librarian's model was not asked"
+            time.sleep(0.05)
+
     def until_idle(self) -> None:
         """Wait until none of their runs is going on: for what no page shows at that moment."""
         deadline = time.monotonic() + IDLE_SECONDS

@@ -19,6 +19,7 @@ def hanging_tool(visitor: Visitor, ada: Person) -> Tab:
     ada.librarian_plays(Held(text="Never said.", gate=ada.gate(), after=0))
     tab = visitor.enters(ada).ask("Read it all.")
     expect(tab.tools("running")).to_have_count(1)
+    ada.until_librarian_is_asked()
     return tab
 
 

@@ -50,6 +50,7 @@ def test_a_stop_while_a_warning_is_pending_wins_over_the_warning(
     ada.librarian_plays(Held(text="Never said.", gate=gate, after=0))
     tab = visitor.enters(ada).ask("Read it all.")
     expect(tab.tools("running")).to_have_count(1)
+    ada.until_librarian_is_asked()
     tab.press_stop()
     tab.ended("cancelled")
     assert ada.run()["reason"] == "user_cancelled"

@@ -126,6 +126,7 @@ def test_a_tool_call_that_a_kill_cut_is_shown_as_unknown_and_the_next_question_w
     ada.librarian_plays(Held(text="Never.", gate=ada.gate(), after=0))
     tab = visitor.enters(ada).ask("Read it.")
     expect(tab.tools("running")).to_have_count(1)
+    ada.until_librarian_is_asked()
     tab.watch.allowed.append(CUT_OFF)
     site.kill()
     site.start()
