@@ -14,8 +14,11 @@ from django.urls import reverse
 from agents.audit.verify import verify_run
 from agents.core.chunks import ToolCalled
 from agents.core.config import AgentConfig
+from agents.core.decisions.protocol import TREES
+from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.ports import ToolRunner
 from agents.core.reasons import REASONS
+from agents.core.state import AgentState
 from agents.ledger import load_run_record
 from agents.models import AgentRun, StoredRule
 from agents.runtime import Runtime
@@ -52,6 +55,17 @@ class Way:
     is_cancelled: bool = False
     is_stopped: bool = False
     rule: str = ""
+    tree: str = ""
+
+
+def stops_with(code: str) -> type[DefaultDecisionTree]:
+    """Return a tree that stops after the first turn, for this reason."""
+
+    class StopsAtOnce(DefaultDecisionTree):
+        def should_continue(self, state: AgentState) -> tuple[bool, str]:
+            return (False, code) if state.turn else (True, "")
+
+    return StopsAtOnce
 
 
 def place(number: int) -> Reply:
@@ -59,6 +73,8 @@ def place(number: int) -> Reply:
 
 
 WAYS = {
+    "needs_approval": Way([place(1)], tree="needs_approval"),
+    "behaviour_ended": Way([place(1), ANSWER], tree="behaviour_ended"),
     "completed": Way([call("look"), ANSWER]),
     "user_cancelled": Way([call("wait")], tools=FakeTools({"wait": hangs()}), is_cancelled=True),
     "max_iterations": Way([place(1), place(2), ANSWER], limits={"max_iterations": 3}),
@@ -86,7 +102,7 @@ def ended(way: Way) -> AgentRun:
     async def run() -> AgentRun:
         config = AgentConfig(**way.limits)
         question = "Why? " * 900 if "token_budget" in way.limits else "Why?"
-        request = await asked(question, config=config)
+        request = await asked(question, config=config, tree=way.tree or "default")
         if way.rule:
             await StoredRule.objects.acreate(
                 level="own", user=request.user, name="one-look", text=way.rule
@@ -112,7 +128,11 @@ def test_there_is_a_way_to_every_reason() -> None:
 
 
 @pytest.mark.parametrize("code", WAYS)
-def test_a_reason_reads_the_same_everywhere(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reason_reads_the_same_everywhere(
+    code: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if tree := WAYS[code].tree:
+        monkeypatch.setitem(TREES._entries, tree, stops_with(code))
     run = ended(WAYS[code])
     reason = REASONS.get(code)
     assert (run.reason, run.outcome) == (code, reason.outcome.value)

@@ -16,6 +16,7 @@ Severity = Literal["info", "warning", "error"]
 class Outcome(StrEnum):
     COMPLETED = "completed"
     LIMITED = "limited"
+    PAUSED = "paused"
     CANCELLED = "cancelled"
     FAILED = "failed"
 
@@ -69,6 +70,14 @@ def register_reason(
 
 
 register_reason(
+    "needs_approval",
+    Outcome.PAUSED,
+    "Needs approval",
+    "info",
+    "The agent waits for your decision.",
+    "Say yes, no or what to do differently; there is no hurry.",
+)
+register_reason(
     "user_cancelled",
     Outcome.CANCELLED,
     "Stopped",
@@ -118,6 +127,15 @@ register_reason(
     "warning",
     "A rule stopped the run.",
     "Continue to go on, or change the rule in the settings.",
+    wraps_up=True,
+)
+register_reason(
+    "behaviour_ended",
+    Outcome.LIMITED,
+    "Behaviour ended",
+    "warning",
+    "The behaviour ended without an answer.",
+    "Continue to go on without it, or choose another mode.",
     wraps_up=True,
 )
 register_reason(

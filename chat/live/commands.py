@@ -37,7 +37,7 @@ class Stop(PageCommand):
     verb: Literal["stop"]
 
 
-class Resume(PageCommand):
+class ResumePage(PageCommand):
     """The page says what it shows: its last exchange, and the runs that were going on."""
 
     verb: Literal["resume"]
@@ -89,7 +89,15 @@ class Ack(PageCommand):
 
 
 AnyCommand = (
-    Submit | Stop | Resume | Regenerate | Continue | Switch | Checkout | RenameConversation | Ack
+    Submit
+    | Stop
+    | ResumePage
+    | Regenerate
+    | Continue
+    | Switch
+    | Checkout
+    | RenameConversation
+    | Ack
 )
 _commands: TypeAdapter[AnyCommand] = TypeAdapter(Annotated[AnyCommand, Field(discriminator="verb")])
 

@@ -35,7 +35,7 @@ from chat.live.commands import (
     Continue,
     Regenerate,
     RenameConversation,
-    Resume,
+    ResumePage,
     Stop,
     Submit,
     Switch,
@@ -189,7 +189,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
                 await self._start_run(lambda: self._prepare_continuation(command))
             case Stop():
                 await self._stop_runs()
-            case Resume():
+            case ResumePage():
                 await self._resume(command)
             case Switch(exchange=exchange):
                 await self._run_db(lambda: tree.switch(self._get_conversation(), exchange))
@@ -205,7 +205,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             case _:
                 assert_never(command)
 
-    async def _resume(self, command: Resume) -> None:
+    async def _resume(self, command: ResumePage) -> None:
         await self.follower.resume(command.head or None, command.live)
         if self._follow_task is None:
             self._follow_task = spawn(self._follow(), "chat page")

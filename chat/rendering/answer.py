@@ -10,6 +10,7 @@ from uuid import UUID
 
 from agents.core.answer_sources import AnswerSources
 from agents.core.chunks import (
+    Approval,
     Content,
     ContextUpdate,
     Decision,
@@ -37,6 +38,7 @@ from chat.rendering.parts import (
     ToolsPart,
     UsageTotals,
     describe_ending,
+    element_id,
 )
 
 MAX_TEXT_PARTS = 500
@@ -149,6 +151,8 @@ class AnswerView:
                 self._apply_done(chunk)
             case Source() | Decision() | Hint() | EventRecord() | KeptResult() | Status():
                 pass  # collected above, for the audit, for the sweep, or computed
+            case Approval():
+                pass
             case _:
                 assert_never(chunk)
 
@@ -312,8 +316,3 @@ class AnswerView:
 
     def _mark_changed(self, thing: AnswerPart | ToolCard) -> None:
         self._changed[thing.id] = thing
-
-
-def element_id(run_id: UUID) -> str:
-    """Return the id of the answer on a page. Short, because every frame says it."""
-    return f"r{run_id.hex[:12]}"

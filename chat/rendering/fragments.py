@@ -18,10 +18,10 @@ from agents.web.limit_levels import AMBER_PERCENT, RED_PERCENT, limit_css_class
 from chat import markdown
 from chat.conversations.tree import Position
 from chat.models import Exchange
-from chat.rendering.answer import AnswerView, element_id
+from chat.rendering.answer import AnswerView
 from chat.rendering.continue_offer import offers
 from chat.rendering.dom_patch import build_patch, find_appended_text
-from chat.rendering.parts import AnswerPart, NoticePart, TextPart, ToolCard
+from chat.rendering.parts import AnswerPart, NoticePart, TextPart, ToolCard, element_id
 from chat.rendering.source_links import get_address, name_place
 
 PAGE_CHARS = 150_000

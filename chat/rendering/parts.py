@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from uuid import UUID
 
 from django.template import Template
 from django.utils.html import format_html
@@ -26,7 +27,11 @@ _CORE_SUBSCRIBERS = frozenset(one.id for one in SHIPPED if one.core)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _OWN_WORDS = re.compile(r"(?:`[^`]*`|[^`])*?[.:!?](?=\s)")
 """The beginning of a notification, up to a stop outside of what it quotes."""
-_ENDINGS = {"cancelled": "Stopped", "failed": "The run failed"}
+_ENDINGS = {
+    "cancelled": "Stopped",
+    "failed": "The run failed",
+    "paused": "Waiting for your decision",
+}
 ARGUMENT_CHARS = 80
 FOLD_ABOVE = 3
 """More calls than these, all finished, are folded into one line."""
@@ -88,7 +93,7 @@ class ToolCard:
     call_id: str
     name: str
     argument: str
-    status: Literal["queued", "running", "done", "failed", "refused", "unknown"]
+    status: Literal["queued", "running", "held", "done", "failed", "refused", "unknown"]
     began: float
     seconds: float = 0.0
     parent: str = ""
@@ -280,3 +285,8 @@ def _format_value(value: Any) -> str:
     if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def element_id(run_id: UUID) -> str:
+    """Return the id of the answer on a page. Short, because every frame says it."""
+    return f"r{run_id.hex[:12]}"

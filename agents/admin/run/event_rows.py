@@ -197,6 +197,7 @@ _REQUIRED_FIELDS: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
     "tool_call": {"tool_call": dict},
     "tool_result": {"tool_call_id": str, "ok": bool, "duration_ms": (int, float)},
     "event": {"name": str, "severity": str, "payload": dict},
+    "approval": {"approval_id": str, "asker": str, "calls": list},
     "error": {"code": str},
     "done": {"termination_reason": str, "outcome": str},
 }

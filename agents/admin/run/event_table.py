@@ -121,6 +121,7 @@ _DESCRIBE_BY_KIND: Mapping[str, Callable[[Event], str]] = {
     "source": lambda e: e.text("source", "source_type"),
     "context_update": _describe_context,
     "event": lambda e: f"{e.text('name')} ({e.text('severity')}, {e.text('source')})",
+    "approval": lambda e: f"asked by {e.text('asker')}",
     "error": lambda e: ", ".join(filter(None, (e.text("code"), e.text("cause")))),
     "done": lambda e: f"{e.text('outcome')}: {e.text('termination_reason')}",
 }

@@ -4,13 +4,14 @@
 itself to those who store, show and erase it, and `wire` the JSON that they are sent as.
 """
 
+from agents.core.chunks.approval import Approval, Asker
+from agents.core.chunks.base import BaseChunk
+from agents.core.chunks.meters import ContextUpdate, Status
 from agents.core.chunks.traits import ChunkReader, ChunkTraits
 from agents.core.chunks.types import (
     CHUNK_TYPES,
     OUTCOME_UNKNOWN,
-    BaseChunk,
     Content,
-    ContextUpdate,
     Decision,
     Done,
     Error,
@@ -19,7 +20,6 @@ from agents.core.chunks.types import (
     KeptResult,
     OracleStreamChunk,
     Source,
-    Status,
     SystemMessage,
     Thinking,
     ToolCalled,
@@ -53,6 +53,8 @@ __all__ = [
     "OUTCOME_UNKNOWN",
     "PARSE_ERRORS",
     "WIRE_NAMES",
+    "Approval",
+    "Asker",
     "BaseChunk",
     "CallStatus",
     "CallView",

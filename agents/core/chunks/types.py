@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from agents.core.chunks.traits import ChunkReader, ChunkTraits, require_traits
+from agents.core.chunks.approval import Approval
+from agents.core.chunks.base import BaseChunk
+from agents.core.chunks.meters import ContextUpdate, Status
+from agents.core.chunks.traits import ChunkReader, ChunkTraits
 from agents.core.chunks.values import (
     CallView,
     Check,
@@ -23,21 +26,6 @@ from agents.core.reasons import Severity
 
 OUTCOME_UNKNOWN = "Outcome unknown:"
 """How the result of a call begins that was cut."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaseChunk:
-    """What every chunk carries. `parent` is the call id that started the subagent, if one spoke;
-    of a subagent's subagent, the ids from the outside in, as `qualify_call_id` joins them."""
-
-    type: ClassVar[str]
-    traits: ClassVar[ChunkTraits]
-    seq: int = 0
-    at: float = 0.0
-    parent: str = ""
-
-    def __init_subclass__(cls) -> None:
-        require_traits(cls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,26 +229,6 @@ class EventRecord(BaseChunk):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Status(BaseChunk):
-    """A heartbeat while tools run: computed from the open calls, never stored."""
-
-    type: ClassVar[str] = "status"
-    traits: ClassVar[ChunkTraits] = ChunkTraits(label="Status", words=(), read_by=(), urgent=False)
-    tools: tuple[str, ...]
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextUpdate(BaseChunk):
-    type: ClassVar[str] = "context_update"
-    traits: ClassVar[ChunkTraits] = ChunkTraits(
-        label="Context", words=(), read_by=("pages",), urgent=False
-    )
-    context_tokens: int
-    max_context_tokens: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Error(BaseChunk):
     """For people: what happened and what to do. Directly before `done`."""
 
@@ -305,6 +273,7 @@ OracleStreamChunk = (
     | Decision
     | Hint
     | EventRecord
+    | Approval
     | Status
     | ContextUpdate
     | Error

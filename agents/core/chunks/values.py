@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-CallStatus = Literal["pending", "running", "refused"]
+CallStatus = Literal["pending", "running", "held", "refused"]
 EventSeverity = Literal["debug", "info", "warning", "error", "critical"]
 EventSource = Literal["loop", "model", "tool", "rule"]
 SystemType = Literal[

@@ -73,7 +73,7 @@ def from_dict(data: Mapping[str, Any]) -> OracleStreamChunk | None:
         values[name] = _build_nested(nested, values[name])
     if "checks" in values:
         values["checks"] = tuple(_build_nested(Check, check) for check in values["checks"])
-    for name in ("tools", "also_triggered", "events"):
+    for name in ("tools", "also_triggered", "events", "calls"):
         if name in values:
             values[name] = tuple(values[name])
     chunk: OracleStreamChunk = cls(**values)

@@ -70,7 +70,7 @@ class EventStream:
     def _read_call(self, chunk: ToolCalled) -> list[Named]:
         call = chunk.tool_call
         self._calls[call.id] = call
-        if call.status == "running":
+        if call.status in ("running", "held"):
             return []
         about = {"id": call.id, "tool": call.name, "arguments": call.arguments}
         return [(f"tool.call.{call.status}", about)]

@@ -9,7 +9,14 @@ for the run, `live_rules` what rules do in it, `tap` hands on its events.
 """
 
 from agents.core.loop.context import GRACE_SECONDS
-from agents.core.loop.control import PLAIN, Control, KeptReminder
+from agents.core.loop.control import (
+    PLAIN,
+    ApprovalDecision,
+    Control,
+    HeldCall,
+    KeptReminder,
+    Resume,
+)
 from agents.core.loop.drivers import DRIVERS, choose_driver
 from agents.core.loop.forecast import MinimumBudgets, minimum_budgets
 from agents.core.loop.prompt import (
@@ -27,11 +34,14 @@ __all__ = [
     "MAX_NOTES_LISTED",
     "MAX_THREADS_LISTED",
     "PLAIN",
+    "ApprovalDecision",
     "Control",
     "ConversationInput",
+    "HeldCall",
     "KeptReminder",
     "MinimumBudgets",
     "PlannedCall",
+    "Resume",
     "assistant_message",
     "bound_names",
     "choose_driver",

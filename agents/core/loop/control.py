@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from agents.core.behaviours import Behaviour
 from agents.core.notify import Subscriber
@@ -19,6 +19,32 @@ class KeptReminder:
     priority: str = "normal"
 
 
+ApprovalDecision = Literal["approved", "refused", "differently"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldCall:
+    """A call that an earlier run has held, and what was decided about it."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+    decision: ApprovalDecision
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """What somebody has decided about a run that was paused, which this one goes on from."""
+
+    decision: ApprovalDecision
+    words: str = ""
+    """What is to be done differently."""
+    calls: tuple[HeldCall, ...] = ()
+    snapshot: Mapping[str, Any] | None = None
+    """Where its behaviour stood, if that had asked."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Control:
     """Subscribers and rules of one run, with what they know from runs before.
@@ -31,6 +57,8 @@ class Control:
     rules: tuple[Rule, ...] = ()
     behaviour: Behaviour | None = None
     """What is done next; None: what the site says."""
+    resume: Resume | None = None
+    """What was decided, where the run goes on from one that had asked."""
     states: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What rules remember from earlier runs, by their keys."""
     withheld: frozenset[str] = frozenset()

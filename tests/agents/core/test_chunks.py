@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from agents.core.chunks import (
     CHUNK_TYPES,
+    Approval,
+    Asker,
     BaseChunk,
+    CallStatus,
     CallView,
     Check,
     ChunkTraits,
@@ -67,6 +70,7 @@ TABLE = {
     "decision": {"checkpoint", "continue", "reason", "checks"},
     "hint": {"text"},
     "event": {"name", "severity", "source", "payload"},
+    "approval": {"approval_id", "asker", "question", "calls", "snapshot"},
     "status": {"tools", "seconds"},
     "context_update": {"context_tokens", "max_context_tokens"},
     "error": {"code", "error", "cause"},
@@ -101,7 +105,7 @@ calls = st.builds(
     id=words,
     name=words,
     arguments=objects | words,
-    status=st.sampled_from(["pending", "running", "refused"]),
+    status=st.sampled_from(get_args(CallStatus)),
 )
 references = st.builds(
     SourceRef,
@@ -179,6 +183,13 @@ OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
         "source": st.sampled_from(get_args(EventSource)),
         "payload": objects,
         "texts": objects,
+    },
+    Approval: {
+        "approval_id": words,
+        "asker": st.sampled_from(get_args(Asker)),
+        "question": words,
+        "calls": st.lists(words, max_size=3).map(tuple),
+        "snapshot": objects,
     },
     Status: {"tools": st.lists(words, max_size=3).map(tuple), "seconds": numbers},
     ContextUpdate: {"context_tokens": counts, "max_context_tokens": counts},
@@ -275,6 +286,7 @@ NOT_WORDS = {
     "turn": {"wrap_up", "finish_reason", "action_digest", "results", "results_normalised"},
     "decision": {"checkpoint", "reason", "tree", "checks"},
     "event": {"name", "payload"},
+    "approval": {"approval_id", "calls"},
     "status": {"tools"},
     "error": {"code", "error", "cause"},
     "done": {"termination_reason", "outcome", "model_used", "context_id", "also_triggered"},

@@ -8,12 +8,14 @@ from agents.core.registry import NotRegistered, RegistrationError
 from tests.agents.core.factories import fresh
 
 TABLE = [
+    ("needs_approval", "paused"),
     ("user_cancelled", "cancelled"),
     ("completed", "completed"),
     ("max_iterations", "limited"),
     ("token_budget", "limited"),
     ("timeout", "limited"),
     ("rule_stopped", "limited"),
+    ("behaviour_ended", "limited"),
     ("no_progress", "limited"),
     ("error_limit", "limited"),
     ("output_truncated", "limited"),
@@ -46,7 +48,8 @@ def test_labels_are_told_apart() -> None:
 
 
 def test_severity_follows_the_outcome() -> None:
-    wanted = {"completed": "info", "cancelled": "info", "limited": "warning", "failed": "error"}
+    wanted = {"completed": "info", "cancelled": "info", "paused": "info"}
+    wanted |= {"limited": "warning", "failed": "error"}
     assert {code: entry.severity for code, entry in REASONS if (code, entry.outcome) in TABLE} == {
         code: wanted[outcome] for code, outcome in TABLE
     }
@@ -55,7 +58,8 @@ def test_severity_follows_the_outcome() -> None:
 def test_only_limits_that_leave_room_ask_for_a_last_answer() -> None:
     wrapping = [code for code, _ in TABLE if REASONS.get(code).wraps_up]
     assert wrapping == [
-        "max_iterations", "token_budget", "timeout", "rule_stopped", "no_progress", "error_limit",
+        "max_iterations", "token_budget", "timeout", "rule_stopped", "behaviour_ended",
+        "no_progress", "error_limit",
     ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from chat.live.commands import (
     Ack,
     Continue,
     RenameConversation,
-    Resume,
+    ResumePage,
     Stop,
     Submit,
     parse_command,
@@ -61,8 +61,8 @@ def test_the_headers_of_htmx_are_dropped_unread(verb: str) -> None:
 
 
 def test_fields_become_what_they_mean() -> None:
-    assert said("resume", head="", live=[]) == Resume(verb="resume", head="", live=[])
-    assert said("resume", head=ID) == Resume(verb="resume", head=UUID(ID))
+    assert said("resume", head="", live=[]) == ResumePage(verb="resume", head="", live=[])
+    assert said("resume", head=ID) == ResumePage(verb="resume", head=UUID(ID))
     assert said("continue", run=ID, value="20") == Continue(verb="continue", run=UUID(ID), value=20)
     assert said("stop") == Stop(verb="stop")
     assert said("ack", frames=0) == Ack(verb="ack", frames=0)
