@@ -29,6 +29,8 @@ class RunRecord:
     """
 
     texts: list[list[str]] = field(default_factory=list)
+    interims: list[tuple[str, list[str]]] = field(default_factory=list)
+    """What was written before the answer, each with its label: a plan, a draft."""
     calls: dict[str, CallView] = field(default_factory=dict)
     started: dict[str, float] = field(default_factory=dict)
     results: dict[str, ToolResult] = field(default_factory=dict)
@@ -43,6 +45,10 @@ class RunRecord:
     """What rules have remembered anew, by their keys."""
     error: Error | None = None
     done: Done | None = None
+    _text: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._start_text("")
 
     def add(self, chunk: OracleStreamChunk) -> None:
         self.used_sources.apply(chunk)
@@ -50,9 +56,9 @@ class RunRecord:
             return
         match chunk:
             case Content(content=text):
-                self._turn_text().append(text)
-            case Turn(phase="start"):
-                self.texts.append([])
+                self._text.append(text)
+            case Turn(phase="start", interim=label):
+                self._start_text(label)
             case Turn():
                 self.turns.append(chunk)
             case ToolCalled(tool_call=call):
@@ -78,7 +84,8 @@ class RunRecord:
 
     @property
     def answer(self) -> str:
-        """The model's own words: every character, turns set apart by an empty line."""
+        """The model's own words: every character, turns set apart by an empty line. What it wrote
+        on the way to its answer is not part of it."""
         return "\n\n".join(text for text in map("".join, self.texts) if text)
 
     def status(self, now: float) -> Status | None:
@@ -90,7 +97,9 @@ class RunRecord:
         since = min(self.started[call.id] for call in waiting)
         return Status(at=now, tools=tuple(call.name for call in waiting), seconds=now - since)
 
-    def _turn_text(self) -> list[str]:
-        if not self.texts:
-            self.texts.append([])
-        return self.texts[-1]
+    def _start_text(self, interim: str) -> None:
+        self._text = []
+        if interim:
+            self.interims.append((interim, self._text))
+        else:
+            self.texts.append(self._text)

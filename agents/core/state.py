@@ -71,6 +71,8 @@ class AgentState:
     error_streak: int = 0
     """Tool errors since the last success, call by call."""
     empty_answers: int = 0
+    interim: str = ""
+    """What the text of the last turn is called, if it is not yet the answer."""
     wrap_up_reason: str | None = None
     termination_reason: str | None = None
     rule_stop: RuleStop | None = None
@@ -132,6 +134,11 @@ class AgentState:
     @property
     def context_percent(self) -> float:
         return 100 * self.context_tokens / self.context_window if self.context_window else 0.0
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether the last turn was the answer: not its plan, and not what was sent back."""
+        return self.finish_reason == "stop" and not self.interim
 
     @property
     def fits_window(self) -> bool:
@@ -218,6 +225,7 @@ class AgentState:
             progress=self.progress.with_step(step),
             error_streak=update_error_streak(self.error_streak, turn),
             empty_answers=self.empty_answers + 1 if turn.finish_reason == "empty" else 0,
+            interim=turn.interim,
             wrap_up_reason=turn.wrap_up,
         )
 

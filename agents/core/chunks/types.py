@@ -178,6 +178,8 @@ class Turn(BaseChunk):
     """Whether every call that was run failed; None when none was run."""
     errors: int | None = None
     """Errors since the batch's last success, at most two; None in recordings from before."""
+    interim: str = ""
+    """What the text of this turn is called, if it is not yet the answer: a plan, a draft."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +195,9 @@ class Decision(BaseChunk):
     reason: str
     tree: str
     checks: tuple[Check, ...]
+    path: str = ""
+    """The nodes of the behaviour that were left since the decision before, in their order, such as
+    `11+ 14- 8!`: success, failure, halted. Empty without a behaviour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

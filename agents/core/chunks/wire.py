@@ -11,12 +11,14 @@ from typing import Any
 
 from agents.core.chunks.types import (
     CHUNK_TYPES,
+    Decision,
     EventRecord,
     Hint,
     OracleStreamChunk,
     Source,
     ToolCalled,
     ToolResult,
+    Turn,
 )
 from agents.core.chunks.values import CallView, Check, SourceRef
 
@@ -35,9 +37,11 @@ PARSE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, 
 _OPTIONAL_FIELDS = frozenset({"heading", "end_line"})
 """Fields of nested values that are left out where they are empty: they came later than others."""
 _LATER_FIELDS: dict[type[Any], tuple[str, ...]] = {
+    Decision: ("path",),
     EventRecord: ("texts",),
     Hint: ("events",),
     ToolResult: ("given", "unfinished", "cause"),
+    Turn: ("interim",),
 }
 OPTIONAL_FIELDS: Mapping[type[Any], frozenset[str]] = {
     cls: frozenset({"parent", *_LATER_FIELDS.get(cls, ())}) for cls in CHUNK_TYPES.values()

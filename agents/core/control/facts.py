@@ -172,7 +172,8 @@ class Facts:
     def _fold_turn(self, chunk: Turn) -> None:
         turn, config = self.turn, self._background.config
         turn["number"], turn["is_wrap_up"] = chunk.number, chunk.wrap_up is not None
-        turn["answered"] = chunk.phase == "end" and chunk.finish_reason == "stop"
+        is_answer = chunk.phase == "end" and chunk.finish_reason == "stop"
+        turn["answered"] = is_answer and not chunk.interim
         if chunk.phase == "start":
             return
         self._tokens += chunk.prompt_tokens + chunk.completion_tokens + chunk.subagent_tokens

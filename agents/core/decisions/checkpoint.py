@@ -34,8 +34,7 @@ def wrap_up_reason(
     """Return why the turn to come is the wrap-up, or None; `fits` says whether there is room."""
     if goes_on:
         return "max_iterations" if state.turns_left == 1 else None
-    has_answered = state.finish_reason == "stop"
-    if checkpoint == WRAP_UP or has_answered or not REASONS.get(reason).wraps_up:
+    if checkpoint == WRAP_UP or state.has_answered or not REASONS.get(reason).wraps_up:
         return None
     return reason if fits() else None
 

@@ -41,7 +41,7 @@ END_CONDITIONS = (
         "completed",
         lambda state: state.finish_reason,
         lambda _: "stop",
-        lambda state: state.finish_reason == "stop" and state.wrap_up_reason is None,
+        lambda state: state.has_answered and state.wrap_up_reason is None,
     ),
     EndCondition(
         "max_iterations",

@@ -8,6 +8,7 @@ checkpoint, and its steps are done in their order, each of them once.
 
 from collections.abc import Iterator, Sequence
 
+from agents.core.behaviours.path import PathRecorder
 from agents.core.chunks import Check, Decision, OracleStreamChunk
 from agents.core.decisions.checkpoint import WRAP_UP, decide, wrap_up_reason
 from agents.core.decisions.endings import measure_conditions
@@ -36,6 +37,7 @@ class TurnEngine:
         self.also_triggered: tuple[str, ...] = ()
         self.turn: TurnInProgress | None = None
         """The one that is open."""
+        self.path = PathRecorder()
 
     def end(self, reason: str, error: ModelError | None = None) -> None:
         self.reason, self.error = reason, error
@@ -61,17 +63,14 @@ class TurnEngine:
         self.fill_prompt()
         ctx.refresh()
         yield from ctx.context_update()
-        decision = self._decide(checkpoint)
+        decision, wrap_up = self._decide(checkpoint)
         yield decision
-        wrap_up = wrap_up_reason(
-            ctx.state, checkpoint, decision.goes_on, decision.reason, ctx.wrap_up_fits
-        )
         if not decision.goes_on:
             yield from self._announce_stop(decision, wrap_up)
             if wrap_up is None:
                 return
         yield from begin_turn(ctx, wrap_up)
-        self.turn = TurnInProgress(wrap_up, ctx.prompt.chars)
+        self.turn = TurnInProgress(wrap_up, prompt_chars=ctx.prompt.chars)
 
     @property
     def next_step(self) -> str:
@@ -121,21 +120,25 @@ class TurnEngine:
 
     # -- decisions --------------------------------------------------------------------------------
 
-    def _decide(self, checkpoint: str) -> Decision:
-        """Decide by the state as it is now, and record what every end condition measured."""
+    def _decide(self, checkpoint: str) -> tuple[Decision, str | None]:
+        """Decide by the state as it is now, and record what every end condition measured; return
+        also why the turn to come is the wrap-up, if it is."""
         ctx = self.ctx
         goes_on, reason = decide(ctx.guard, ctx.state, checkpoint)
+        wrap_up = wrap_up_reason(ctx.state, checkpoint, goes_on, reason, ctx.wrap_up_fits)
         found = measure_conditions(ctx.state)
         if not goes_on and all(check.rule != reason for check in found):
             found = (*found, Check(reason, None, None, fired=True))
-        return ctx.emit(
+        decision = ctx.emit(
             Decision,
             checkpoint=checkpoint,
             goes_on=goes_on,
             reason=reason,
             tree=ctx.guard.name,
             checks=found,
+            path=self.path.take(halts=not goes_on or wrap_up is not None),
         )
+        return decision, wrap_up
 
     def _handle_model_error(
         self, error: ModelError, wrap_up: str | None

@@ -150,7 +150,7 @@ class LiveRules:
         ctx = self._ctx
         ctx.refresh()
         state = ctx.state.replace(finish_reason="sent_back")
-        if ctx.state.finish_reason != "stop" or state.turns_left < 2 or find_end_reason(state):
+        if not ctx.state.has_answered or state.turns_left < 2 or find_end_reason(state):
             return
         ctx.state = state
         ctx.hints.append(HintLine(words))

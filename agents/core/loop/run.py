@@ -100,7 +100,7 @@ class _Loop(TurnEngine):
         for chunk in self._announce_start():
             yield chunk
         if self._behaviour is not None:
-            async with aclosing(drive(self._behaviour, self)) as chunks:
+            async with aclosing(drive(self._behaviour, self, [self.path])) as chunks:
                 async for chunk in chunks:
                     yield chunk
         while not self.reason:

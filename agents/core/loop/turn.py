@@ -31,6 +31,8 @@ class TurnInProgress:
     """A turn that has begun and is not folded into the state yet."""
 
     wrap_up: str | None = None
+    interim: str = ""
+    """What its text is called, if it is not the answer."""
     prompt_chars: int = 0
     """Of the conversation as the request finds it."""
     steps: int = 0
@@ -97,7 +99,7 @@ def _take_answer(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStream
     answer = turn.answer
     turn.cost = charge(ctx, answer)
     text = "".join(answer.text)
-    ctx.tally.wrote_text = ctx.tally.wrote_text or not is_blank(text)
+    ctx.tally.wrote_text = ctx.tally.wrote_text or not (turn.interim or is_blank(text))
     if answer.calls:
         yield from plan_tool_calls(ctx, turn.batch, text, answer.calls)
     elif text:
@@ -149,6 +151,7 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
         writes=step.writes,
         failed=all_calls_failed(batch.entries),
         errors=count_trailing_errors(batch.entries),
+        interim=turn.interim,
     )
     ctx.state = ctx.state.after_turn(ended)
     return ended

@@ -96,3 +96,17 @@ def test_sources_errors_and_the_end_are_kept() -> None:
     )
     record = recorded(source, error, done)
     assert (record.sources, record.error, record.done) == ([source], error, done)
+
+
+def test_a_plan_is_not_part_of_the_answer() -> None:
+    record = RunRecord()
+    for chunk in (
+        Turn(number=1, phase="start", interim="Plan"),
+        Content(content="1. Look."),
+        Turn(number=1, phase="end", finish_reason="stop", interim="Plan"),
+        Turn(number=2, phase="start"),
+        Content(content="Found."),
+    ):
+        record.add(chunk)
+    assert record.answer == "Found."
+    assert record.interims == [("Plan", ["1. Look."])]

@@ -37,6 +37,11 @@ def test_the_run_goes_on_or_ends_for_a_reason(
     assert decide(GUARD, fresh(CONFIG, **facts), checkpoint) == decided
 
 
+def test_a_run_that_has_only_a_plan_gives_a_last_answer() -> None:
+    state = fresh(CONFIG, finish_reason="stop", interim="Plan")
+    assert wrap_up_reason(state, "turn", False, "timeout", lambda: True) == "timeout"
+
+
 def test_a_tree_that_always_says_yes_is_held_to_the_limits() -> None:
     yes = TreeGuard(AlwaysYes(CONFIG), CONFIG)
     assert decide(yes, fresh(CONFIG, finish_reason="stop"), "turn") == (True, "")

@@ -150,6 +150,10 @@ def test_an_answer_on_the_wrap_up_turn_is_not_a_completion() -> None:
     assert "completed" not in fired(state)
 
 
+def test_a_plan_is_not_a_completion() -> None:
+    assert find_end_reason(fresh(CONFIG, finish_reason="stop", interim="Plan")) is None
+
+
 def test_a_smaller_share_of_tokens_is_the_limit() -> None:
     assert fired(fresh(CONFIG, token_limit=500, tokens_used=500)) == ["token_budget"]
 
