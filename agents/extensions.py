@@ -13,6 +13,7 @@ from typing import Any
 from django.apps import AppConfig
 from django.utils.module_loading import module_has_submodule
 
+from agents.core.behaviours.packaged import PACKAGED as PACKAGED_BEHAVIOURS
 from agents.core.behaviours.words import WORDS
 from agents.core.control.observers import OBSERVERS
 from agents.core.decisions.protocol import TREES
@@ -72,6 +73,12 @@ EXTENSION_POINTS = (
         "with `@decorator(name)`.",
         WORDS,
         "agents.core.behaviours.builtin",
+    ),
+    ExtensionPoint(
+        "behaviours",
+        "What a run does next: `register_behaviour(text)` with the text of one, a mode for all.",
+        PACKAGED_BEHAVIOURS,
+        "agents.core.behaviours.packaged",
     ),
     ExtensionPoint(
         "subscribers",

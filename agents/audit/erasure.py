@@ -9,12 +9,13 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.dispatch import Signal
 
 from agents.audit.log import log_actions, log_details
 from agents.audit.signing import ERASABLE_TEXTS
 from agents.models.audit import AuditEntry
+from agents.models.behaviours import BehaviourText
 from agents.models.control import Reminder
 from agents.models.runs import AgentRun, RunEvent
 
@@ -37,10 +38,19 @@ def erase(run_ids: Iterable[UUID], *, why: str, by: User | None = None) -> int:
             log_actions(AuditEntry.Verb.ERASE, found, by=by, why=why)
             RunEvent.objects.filter(run_id__in=found).exclude(content="").update(content="")
             AgentRun.objects.filter(pk__in=found).update(**dict.fromkeys(ERASABLE_TEXTS, ""))
+            _delete_unused_texts(found)
             Reminder.objects.filter(source_run_id__in=found).delete()  # their words are from there
             content_erased.send(sender=AgentRun, runs=found)
         count += len(found)
     return count
+
+
+def _delete_unused_texts(run_ids: list[UUID]) -> None:
+    """Delete the behaviours that only erased runs have begun with: somebody wrote them."""
+    runs = AgentRun.objects.filter(pk__in=run_ids).exclude(behaviour_digest="")
+    digests = runs.values_list("behaviour_digest", flat=True).distinct()
+    kept = AgentRun.objects.filter(behaviour_digest=OuterRef("pk")).exclude(question="")
+    BehaviourText.objects.filter(~Exists(kept), pk__in=list(digests)).delete()
 
 
 def erase_unfinished(run_id: UUID, calls: Iterable[str]) -> int:

@@ -32,6 +32,8 @@ _START_FIELDS = (
     "started_at",
     "day",
 )
+_BEHAVIOUR_FIELDS = ("behaviour", "behaviour_digest")
+"""Signed where they say something: runs have not always had them."""
 _END_FIELDS = (
     "outcome",
     "reason",
@@ -114,6 +116,8 @@ def user_pseudonym(user_id: int | None, key: bytes | None = None) -> str:
 
 
 def _canonical_fields(run: AgentRun, names: Sequence[str]) -> str:
+    if any(getattr(run, name) for name in _BEHAVIOUR_FIELDS):
+        names = (*names, *_BEHAVIOUR_FIELDS)
     return _to_canonical_json({name: getattr(run, name) for name in names})
 
 

@@ -5,6 +5,7 @@ Bounds, defaults and help texts come from `agents.core.config`; the database hol
 
 from agents.models.api_tokens import ApiToken
 from agents.models.audit import AuditEntry
+from agents.models.behaviours import BehaviourText, StoredBehaviour
 from agents.models.code import CodeCheckout, CodeFile, CodeSymbol
 from agents.models.control import (
     ControlMode,
@@ -37,6 +38,7 @@ __all__ = [
     "Appearance",
     "Attachment",
     "AuditEntry",
+    "BehaviourText",
     "CodeCheckout",
     "CodeFile",
     "CodeSymbol",
@@ -63,6 +65,7 @@ __all__ = [
     "SearchSection",
     "SettingChange",
     "SiteSettings",
+    "StoredBehaviour",
     "StoredRule",
     "StoredSubscriber",
     "Thread",

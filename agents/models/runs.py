@@ -12,6 +12,8 @@ from agents.core.reasons import Outcome
 from agents.models.projects import Project
 
 TERMINAL = "done"
+DEFAULT_BEHAVIOUR = "oracle-agent"
+"""What drives runs that have chosen no behaviour."""
 
 
 def today() -> date:
@@ -52,6 +54,11 @@ class AgentRun(models.Model):
     """A cache of the events, written once with the terminal one."""
     explanation = models.TextField(blank=True)
     tree = models.CharField(max_length=64)
+    """The decision tree."""
+    behaviour = models.CharField(max_length=60, blank=True, default="")
+    """What drove it, by name; empty: the plain string of turns."""
+    behaviour_digest = models.CharField(max_length=64, blank=True, default="")
+    """Of the text that it began with (BehaviourText), whatever becomes of the file."""
     model = models.CharField(max_length=200)
     config = models.JSONField()
     """The limits in force, as they were when the run began."""
@@ -122,6 +129,11 @@ class AgentRun(models.Model):
                 models.Index(fields=[name, "started_at"], name=f"runs_by_{name}")
                 for name in ("user", "project", "outcome", "reason", "model", "tree")
             ),
+            models.Index(
+                fields=["behaviour_digest"],
+                condition=~Q(behaviour_digest=""),
+                name="runs_by_behaviour",
+            ),
             # Everything that its charts count: they never touch the table, whose rows are wide.
             models.Index(
                 fields=[
@@ -143,6 +155,11 @@ class AgentRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.id} {self.reason or 'running'}"
+
+    @property
+    def mode(self) -> str:
+        """What was chosen for it: a behaviour, or the decision tree of those that chose none."""
+        return self.behaviour if self.behaviour not in ("", DEFAULT_BEHAVIOUR) else self.tree
 
     @property
     def is_erased(self) -> bool:

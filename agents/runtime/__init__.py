@@ -4,9 +4,17 @@ Closing a tab, a socket or a reader does not end a run. Begin with `runtime.py`;
 a run is started with, `admission` creates its row, `factory` chooses its model and tools,
 `run_task` drives it, `endings` and `recovery` close it, `current` has the runtime of this process.
 `control` loads the rules and subscribers that it is held to, `site_files` those of the operator;
-`reminders` pass from one run to a later one, and `notification_settings` is what people see of it.
+`behaviours` and `modes` are what can be chosen for a run, `reminders` pass from one to a later one,
+and `notification_settings` is what people see of that.
 """
 
+from agents.runtime.behaviours import (
+    BehaviourEntry,
+    is_reserved,
+    list_behaviours,
+    list_texts,
+    parse_behaviour,
+)
 from agents.runtime.control import (
     RuleEntry,
     SubscriberEntry,
@@ -20,6 +28,7 @@ from agents.runtime.control import (
 from agents.runtime.current import apply_access_change, get_runtime, open_runtime
 from agents.runtime.factory import SiteRunFactory
 from agents.runtime.minimum_tokens import MinimumTokens, minimum_tokens_for
+from agents.runtime.modes import Mode, get_mode, list_modes
 from agents.runtime.notification_settings import (
     LastSpoke,
     LockedSubscriber,
@@ -50,11 +59,13 @@ from agents.runtime.system_prompt import TEMPLATE_NAME, find_template_fault
 __all__ = [
     "TEMPLATE_NAME",
     "Attach",
+    "BehaviourEntry",
     "ConversationBusy",
     "FileProblem",
     "LastSpoke",
     "LockedSubscriber",
     "MinimumTokens",
+    "Mode",
     "ProjectClosed",
     "RuleEntry",
     "RunFactory",
@@ -71,14 +82,20 @@ __all__ = [
     "find_file_problems",
     "find_last_spoken",
     "find_template_fault",
+    "get_mode",
     "get_runtime",
     "get_subscriber",
+    "is_reserved",
     "keeps_reminders",
+    "list_behaviours",
+    "list_modes",
     "list_rules",
     "list_subscribers",
+    "list_texts",
     "load_control",
     "minimum_tokens_for",
     "open_runtime",
+    "parse_behaviour",
     "parse_rule",
     "parse_subscriber",
     "switch_reminders",

@@ -12,6 +12,7 @@ from agents.core.config import AgentConfig
 from agents.models import AgentRun
 from agents.projects.errors import ProjectError
 from agents.projects.queries import check_can_ask
+from agents.runtime.modes import Mode, store_text
 from agents.runtime.requests import (
     Attach,
     ConversationBusy,
@@ -28,6 +29,7 @@ def create_run(
     request: RunRequest,
     run_id: UUID,
     *,
+    mode: Mode,
     config: AgentConfig,
     model: str,
     owner: str,
@@ -44,7 +46,9 @@ def create_run(
         context_runs=[str(earlier) for earlier in request.context_runs],
         continued_from_id=request.continued_from,
         client_message_id=request.client_message_id,
-        tree=request.tree,
+        tree=mode.tree,
+        behaviour=mode.behaviour.name if mode.behaviour else "",
+        behaviour_digest=mode.behaviour.digest if mode.behaviour else "",
         model=model,
         config=config.model_dump(),
         owner=owner,
@@ -52,12 +56,14 @@ def create_run(
     )
     signing.sign_start(run)
     try:
-        return _store_run(request, run, attach)
+        return _store_run(request, run, mode, attach)
     except IntegrityError:  # a start of another user was quicker: now it is seen
-        return _store_run(request, run, attach)
+        return _store_run(request, run, mode, attach)
 
 
-def _store_run(request: RunRequest, run: AgentRun, attach: Attach | None) -> tuple[AgentRun, bool]:
+def _store_run(
+    request: RunRequest, run: AgentRun, mode: Mode, attach: Attach | None
+) -> tuple[AgentRun, bool]:
     with transaction.atomic():
         _lock_user(request)
         if (known := _find_existing(request)) is not None:
@@ -65,6 +71,8 @@ def _store_run(request: RunRequest, run: AgentRun, attach: Attach | None) -> tup
         _check_project_open(request)
         _check_conversation_free(request)
         _check_run_count(request)
+        if mode.behaviour is not None:
+            store_text(mode.behaviour)
         run.save(force_insert=True)
         if attach is not None:
             attach(run)

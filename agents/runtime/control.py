@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -33,6 +33,7 @@ from agents.models import (
     StoredRule,
     StoredSubscriber,
 )
+from agents.runtime.behaviours import BEHAVIOUR_FILES
 from agents.runtime.control_rows import load_control_rows
 from agents.runtime.site_files import FileProblem, SiteFolder
 
@@ -241,4 +242,5 @@ def _build_digest(rules: list[RuleEntry], subscribers: list[SubscriberEntry]) ->
 
 def find_file_problems() -> list[FileProblem]:
     """Return what is wrong with the operator's files, each with its place."""
-    return [*RULE_FILES.find_problems(), *SUBSCRIBER_FILES.find_problems()]
+    folders: tuple[SiteFolder[Any], ...] = (RULE_FILES, SUBSCRIBER_FILES, BEHAVIOUR_FILES)
+    return [problem for folder in folders for problem in folder.find_problems()]

@@ -5,6 +5,7 @@ import logging
 import math
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar
@@ -18,8 +19,9 @@ from agents import context_messages
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import OracleStreamChunk
 from agents.core.clock import LoopClock
-from agents.core.decisions import TreeGuard, build_guard
+from agents.core.decisions import build_guard
 from agents.core.ports import Clock
+from agents.core.registry import NotRegistered
 from agents.core.tasks import spawn, stop
 from agents.ledger import (
     ChunkPage,
@@ -34,6 +36,7 @@ from agents.ledger import (
 from agents.models import AgentRun
 from agents.runtime.admission import create_run
 from agents.runtime.control import load_control
+from agents.runtime.modes import get_mode
 from agents.runtime.recovery import process_owner_id, sweep
 from agents.runtime.reminders import claim_reminders
 from agents.runtime.requests import Attach, RunFactory, RunRefused, RunRequest
@@ -142,30 +145,32 @@ class Runtime:
         return await asyncio.shield(task)
 
     async def _start(self, request: RunRequest, attach: Attach | None) -> AgentRun:
-        guard = build_guard(request.tree, request.config)
         run_id = uuid4()
         self._starting_ids.add(run_id)
         try:
-            row, setting = await self._database.run(
-                partial(self._prepare, request, run_id, guard, attach)
-            )
+            row, setting = await self._database.run(partial(self._prepare, request, run_id, attach))
             if setting is not None:
                 self._launch(row, setting)
         except (OperationalError, InterfaceError) as error:
             logger.warning("a run could not be started: %s", error)
             raise RunRefused("The database does not answer. Ask again in a moment.") from None
+        except NotRegistered as error:  # its mode was deleted since the question was made ready
+            raise RunRefused(str(error)) from None
         finally:
             self._starting_ids.discard(run_id)
         return row
 
     def _prepare(
-        self, request: RunRequest, run_id: UUID, guard: TreeGuard, attach: Attach | None
+        self, request: RunRequest, run_id: UUID, attach: Attach | None
     ) -> tuple[AgentRun, RunInputs | None]:
         """Return the run's row and, if it is new, what it is driven with."""
+        mode = get_mode(request.tree, request.user)
+        guard = build_guard(mode.tree, request.config)
         model = self._factory.model(request)
         row, is_new = create_run(
             request,
             run_id,
+            mode=mode,
             config=guard.config,
             model=model.name,
             owner=process_owner_id(),
@@ -181,7 +186,7 @@ class Runtime:
         system = self._factory.system_prompt(request)
         messages = context_messages.build_messages(replayed)
         control = load_control(request.user, request.project, request.conversation_key)
-        control = claim_reminders(control, row)
+        control = replace(claim_reminders(control, row), behaviour=mode.behaviour)
         return row, RunInputs(request, guard, model, tools, system, messages, control)
 
     async def cancel(self, run_id: UUID, note: str = "") -> bool:

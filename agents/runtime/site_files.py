@@ -7,7 +7,8 @@ what is wrong with it is told.
 import logging
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -15,8 +16,7 @@ from typing import Generic, TypeVar
 
 from django.conf import settings
 
-from agents.core.control.problems import PlacedProblem
-from agents.core.control.toml import InvalidToml
+from agents.core.control.problems import InvalidText, PlacedProblem
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -61,6 +61,11 @@ class _KnownFile(Generic[T]):
 class SiteFolder(Generic[T]):
     """The files of one folder. Those that have not changed are not read again."""
 
+    suffix = ".toml"
+    max_size = MAX_FILE_SIZE
+    name_each_other = False
+    """Whether a text may name another of them: all are read again when one has changed."""
+
     def __init__(self, name: str, read: Callable[[str], T]) -> None:
         self.name = name
         self._read = read
@@ -87,26 +92,41 @@ class SiteFolder(Generic[T]):
     def _refresh(self) -> list[_KnownFile[T]]:
         with self._lock:
             versions = dict(self._list_versions())
-            self._known = {path: self._look_at(path, version) for path, version in versions.items()}
+            if versions != {path: file.version for path, file in self._known.items()}:
+                others = self._load_texts(versions) if self.name_each_other else {}
+                self._known = {
+                    path: self._look_at(path, version, others) for path, version in versions.items()
+                }
             return list(self._known.values())
 
-    def _look_at(self, path: Path, version: _Version) -> _KnownFile[T]:
+    def _look_at(self, path: Path, version: _Version, others: Mapping[str, str]) -> _KnownFile[T]:
         known = self._known.get(path)
-        if known is not None and known.version == version:
+        if known is not None and known.version == version and not others:
             return known
         name, last_good = f"{self.name}/{path.name}", known.good if known else None
         try:
-            text = _read_text(path, version)
-            good = SiteFile(name, text, self._read(text))
-        except InvalidToml as error:
+            text = _read_text(path, version, self.max_size)
+            good = SiteFile(name, text, self._read_file(path.stem, text, others))
+        except InvalidText as error:
             logger.warning("%s: %s", name, error)
             return _KnownFile(name, version, last_good, error.problems)
         return _KnownFile(name, version, good)
 
+    def _read_file(self, stem: str, text: str, others: Mapping[str, str]) -> T:
+        """Read a file that may name `others`, which are known by the names of their files."""
+        return self._read(text)
+
+    def _load_texts(self, versions: Mapping[Path, _Version]) -> dict[str, str]:
+        found = {}
+        for path, version in versions.items():
+            with suppress(InvalidText):  # which is told of that file
+                found[path.stem] = _read_text(path, version, self.max_size)
+        return found
+
     def _list_versions(self) -> Iterator[tuple[Path, _Version]]:
         folder: Path = settings.DATA_DIR / self.name
         try:
-            names = sorted(each for each in os.listdir(folder) if _is_meant(each))
+            names = sorted(each for each in os.listdir(folder) if self._is_meant(each))
         except OSError:  # it need not be there
             names = []
         self._is_crowded = len(names) > MAX_FILES
@@ -118,17 +138,16 @@ class SiteFolder(Generic[T]):
             if stat.S_ISREG(about.st_mode):
                 yield folder / name, (about.st_mtime_ns, about.st_size, about.st_ino)
 
+    def _is_meant(self, name: str) -> bool:
+        return name.endswith(self.suffix) and not name.startswith(".")
 
-def _is_meant(name: str) -> bool:
-    return name.endswith(".toml") and not name.startswith(".")
 
-
-def _read_text(path: Path, version: _Version) -> str:
-    if version[1] > MAX_FILE_SIZE:
-        raise InvalidToml([PlacedProblem(1, 1, f"this is longer than {MAX_FILE_SIZE:,} bytes")])
+def _read_text(path: Path, version: _Version, max_size: int) -> str:
+    if version[1] > max_size:
+        raise InvalidText([PlacedProblem(1, 1, f"this is longer than {max_size:,} bytes")])
     try:
         return path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidToml([PlacedProblem(1, 1, "this is not a text in UTF-8")]) from None
+        raise InvalidText([PlacedProblem(1, 1, "this is not a text in UTF-8")]) from None
     except OSError as error:
-        raise InvalidToml([PlacedProblem(1, 1, f"this cannot be read: {error.strerror}")]) from None
+        raise InvalidText([PlacedProblem(1, 1, f"this cannot be read: {error.strerror}")]) from None

@@ -9,6 +9,7 @@ run: `run.conversation_key` says where it went, whatever was asked for the secon
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID, uuid4
@@ -16,11 +17,10 @@ from uuid import UUID, uuid4
 from django.contrib.auth.models import User
 
 from agents.core.config import AgentConfig
-from agents.core.decisions import TREES, check_tree_name
 from agents.core.registry import NotRegistered
 from agents.core.sanitize import replace_unstorable
 from agents.models import AgentRun, ModelSettings, Project, UserAgentConfig
-from agents.runtime import Attach, RunRequest
+from agents.runtime import Attach, RunRequest, get_mode
 from agents.settings_service import effective_config
 from chat.conversations import queries, tree
 from chat.errors import InvalidAction, StaleHead
@@ -149,7 +149,7 @@ def ask_under(
     """
     chosen = ModelSettings.for_user(user)
     if like is not None:
-        options = _inherit_options(like, options, chosen)
+        options = _inherit_options(user, like, options, chosen)
 
     def attach(run: AgentRun) -> None:
         with tree.lock_conversation(conversation.pk) as current:
@@ -170,10 +170,13 @@ def ask_under(
     return PreparedRun(request, attach)
 
 
-def _inherit_options(run: AgentRun, options: RunOptions, chosen: ModelSettings) -> RunOptions:
+def _inherit_options(
+    user: User, run: AgentRun, options: RunOptions, chosen: ModelSettings
+) -> RunOptions:
     """Take mode and model of an earlier run, unless others are asked for or they are gone."""
-    if options.tree is None and run.tree in TREES.names():
-        options = replace(options, tree=run.tree)
+    if options.tree is None:
+        with suppress(NotRegistered):
+            options = replace(options, tree=get_mode(run.mode, user).name)
     if options.model is None and run.model in chosen.models:
         options = replace(options, model=run.model)
     return options
@@ -193,7 +196,7 @@ def _build_request(
         project=project,
         question=_validate_question(question),
         config=AgentConfig.build(options.overrides, effective_config(user, row)),
-        tree=_validate_tree(options.tree or row.tree),
+        tree=_validate_tree(options.tree or row.tree, user),
         model=_validate_model(options.model, chosen),
         model_settings=chosen,
         client_message_id=_validate_message_id(options.client_message_id),
@@ -213,9 +216,9 @@ def _validate_question(question: str) -> str:
     return question
 
 
-def _validate_tree(name: str) -> str:
+def _validate_tree(name: str, user: User) -> str:
     try:
-        return check_tree_name(name, "mode")
+        return get_mode(name, user).name
     except NotRegistered as error:
         raise InvalidAction(str(error)) from None
 

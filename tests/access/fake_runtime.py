@@ -13,6 +13,7 @@ from asgiref.sync import sync_to_async
 
 from agents.models import AgentRun
 from agents.runtime.admission import create_run
+from agents.runtime.modes import get_mode
 from agents.runtime.requests import RunRequest
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ class FakeRuntime:
             run, _ = create_run(
                 request,
                 uuid4(),
+                mode=get_mode(request.tree, request.user),
                 config=request.config,
                 model="scripted",
                 owner="test",

@@ -52,6 +52,7 @@ class _TreeReader:
         self._chain: tuple[str, ...] = (*outer._chain, name) if outer else ()
         """The behaviours that are being read, from the outermost on."""
         self._forms: dict[str, SourceForm] = outer._forms if outer else {}
+        self._named: dict[str, str] = outer._named if outer else {}
 
     def read(self, around: Around | None = None) -> Behaviour:
         form = self._read_form()
@@ -90,8 +91,15 @@ class _TreeReader:
             root=roots[0],
             cleanup=cleanup,
             text=self._text,
-            digest=sha256(self._text.encode()).hexdigest(),
+            digest=self._build_digest(),
         )
+
+    def _build_digest(self) -> str:
+        """Return the digest of the text and of those that it names: together they are one."""
+        known = sha256(self._text.encode())
+        for name, text in sorted(self._named.items()):
+            known.update(f"\0{name}\0{text}".encode())
+        return known.hexdigest()
 
     def _read_form(self) -> SourceForm:
         """Read the form; of a behaviour that is named often, once."""
@@ -226,5 +234,6 @@ class _TreeReader:
             first = error.problems[0]
             around.values.refuse(form, f"the behaviour {name!r} has a problem at {first}")
             return None
+        self._named[name] = known[name]
         options.update(PortReader(found, around).read(parts))
         return found

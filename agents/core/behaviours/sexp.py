@@ -9,11 +9,11 @@ forms or problems, each with its place.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agents.core.control.problems import PlacedProblem
+from agents.core.control.problems import InvalidText, PlacedProblem
 
 MAX_LENGTH = 200_000
 MAX_DEPTH = 60
@@ -40,12 +40,11 @@ Place = tuple[int, int]
 FormType = Literal["word", "keyword", "text", "number", "(", "[", "{"]
 
 
-class InvalidBehaviour(Exception):
-    """A text is not a behaviour. `problems` has at least one, by place."""
+class InvalidBehaviour(InvalidText):
+    """A text is not a behaviour."""
 
-    def __init__(self, problems: list[PlacedProblem]) -> None:
-        self.problems = tuple(sorted(set(problems)))[:MAX_PROBLEMS]
-        super().__init__("; ".join(map(str, self.problems)))
+    def __init__(self, problems: Iterable[PlacedProblem]) -> None:
+        super().__init__(sorted(set(problems))[:MAX_PROBLEMS])
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,14 @@ class PlacedProblem:
         return f"{self.line}:{self.column}: {self.message}"
 
 
+class InvalidText(Exception):
+    """A text is not what it is meant to be. `problems` has at least one, by place."""
+
+    def __init__(self, problems: Iterable[PlacedProblem]) -> None:
+        self.problems = tuple(sorted(set(problems)))
+        super().__init__("; ".join(map(str, self.problems)))
+
+
 def suggest_name(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean 'size'?" for a known name like this one, or nothing."""
     near = get_close_matches(name[:80], list(known), n=1)

@@ -24,19 +24,15 @@ from typing import Any
 from agents.core.control.expression import Expression, InvalidExpression, parse_expression
 from agents.core.control.kinds import ANY, NUMBER, TEXT, ListKind, MapKind, ValueKind, fits, kind_of
 from agents.core.control.language import Language
-from agents.core.control.problems import PlacedProblem, suggest_name
+from agents.core.control.problems import InvalidText, PlacedProblem, suggest_name
 from agents.core.control.toml_places import Path, TomlPlaces
 
 MAX_LENGTH = 4_096
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
-class InvalidToml(Exception):
-    """A text is not what its schema wants. `problems` has at least one, by place."""
-
-    def __init__(self, problems: list[PlacedProblem]) -> None:
-        self.problems = tuple(sorted(set(problems)))
-        super().__init__("; ".join(map(str, self.problems)))
+class InvalidToml(InvalidText):
+    """A text is not what its schema wants."""
 
 
 @dataclass(frozen=True, slots=True)

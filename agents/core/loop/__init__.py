@@ -17,7 +17,7 @@ from agents.core.loop.control import (
     KeptReminder,
     Resume,
 )
-from agents.core.loop.drivers import DRIVERS, choose_driver
+from agents.core.loop.drivers import DRIVERS, choose_driver, get_driver
 from agents.core.loop.forecast import MinimumBudgets, minimum_budgets
 from agents.core.loop.prompt import (
     MAX_NOTES_LISTED,
@@ -45,6 +45,7 @@ __all__ = [
     "assistant_message",
     "bound_names",
     "choose_driver",
+    "get_driver",
     "minimum_budgets",
     "run",
 ]

@@ -16,5 +16,16 @@ UNSIGNED = {
 def test_every_column_of_a_run_is_signed_or_has_a_reason_not_to_be() -> None:
     columns = {field.attname for field in AgentRun._meta.concrete_fields}
     signed = {*signing._START_FIELDS, *signing._END_FIELDS, *signing.ERASABLE_TEXTS}
+    signed |= {*signing._BEHAVIOUR_FIELDS}
     assert columns - signed == set(UNSIGNED)
     assert signed - columns == set()
+
+
+def test_what_drove_a_run_is_signed_and_runs_that_say_nothing_are_as_they_were() -> None:
+    run = AgentRun(digests={"question": "q", "user": "u"}, tree="default", config={})
+    plain = signing.first_link(run, b"key")
+    run.behaviour, run.behaviour_digest = "plan-then-do", "a" * 64
+    driven = signing.first_link(run, b"key")
+    run.behaviour_digest = "b" * 64
+    assert len({plain, driven, signing.first_link(run, b"key")}) == 3
+    assert not {*signing._START_FIELDS} & {*signing._BEHAVIOUR_FIELDS}
