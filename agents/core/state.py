@@ -76,6 +76,8 @@ class AgentState:
     wrap_up_reason: str | None = None
     termination_reason: str | None = None
     rule_stop: RuleStop | None = None
+    asked_end: str | None = None
+    """The reason for which a behaviour, or a call that waits for a yes, ends the run."""
     token_limit: int = 0
     """The config's budget, or a smaller share given to a subagent."""
     time_limit: float = 0.0

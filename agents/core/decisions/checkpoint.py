@@ -25,6 +25,8 @@ def decide(guard: TreeGuard, state: AgentState, checkpoint: str) -> tuple[bool, 
         return False, state.termination_reason
     if goes_on and (enforced := find_end_reason(state, enforced=True)):
         return False, enforced
+    if goes_on and state.asked_end is not None:
+        return False, state.asked_end
     return goes_on, reason
 
 

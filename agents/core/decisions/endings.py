@@ -13,6 +13,8 @@ from agents.core.stuck import ERROR_LIMIT
 
 EMPTY_LIMIT = 2
 RULE_STOPPED = "rule_stopped"
+BEHAVIOUR_ENDED = "behaviour_ended"
+NEEDS_APPROVAL = "needs_approval"
 Measured = float | str | None
 
 
@@ -118,9 +120,12 @@ def find_end_reason(state: AgentState, *, enforced: bool = False) -> str | None:
 
 def measure_conditions(state: AgentState) -> tuple[Check, ...]:
     """Return what every end condition measured, in order of precedence. That no rule has stopped
-    the run is not worth a line in most runs."""
-    return tuple(
+    the run, and no behaviour has ended, is not worth a line in most runs."""
+    found = tuple(
         Check(end.name, end.measure(state), end.limit(state), end.fires(state))
         for end in END_CONDITIONS
         if end.name != RULE_STOPPED or state.rule_stop is not None
     )
+    if state.asked_end in (None, NEEDS_APPROVAL):
+        return found
+    return (*found, Check(BEHAVIOUR_ENDED, state.asked_end, None, fired=True))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from agents.core.behaviours.path import PathRecorder
 from agents.core.chunks import Check, Decision, OracleStreamChunk
 from agents.core.decisions.checkpoint import WRAP_UP, decide, wrap_up_reason
-from agents.core.decisions.endings import measure_conditions
+from agents.core.decisions.endings import BEHAVIOUR_ENDED, measure_conditions
 from agents.core.decisions.notices import attribute_to_tree, limit_notice
 from agents.core.loop.context import RunContext
 from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
@@ -45,7 +45,11 @@ class TurnEngine:
     def _record_fired(self, found: Sequence[Check]) -> None:
         """Keep whatever held when the run was stopped, and what came to hold until its end; also
         the reason that a tree has set, where another one goes before it."""
-        reasons = [check.rule for check in found if check.fired]
+        reasons = [
+            str(check.value) if check.rule == BEHAVIOUR_ENDED else check.rule
+            for check in found
+            if check.fired
+        ]
         if (asked := self.ctx.state.termination_reason) is not None:
             reasons.append(asked)
         self.also_triggered = tuple(dict.fromkeys((*self.also_triggered, *reasons)))
@@ -171,7 +175,7 @@ class TurnEngine:
         ctx = self.ctx
         self._record_fired(decision.checks)
         unmet = any(c.rule == decision.reason and not c.fired for c in decision.checks)
-        if unmet and decision.checkpoint != WRAP_UP:
+        if unmet and decision.checkpoint != WRAP_UP and ctx.state.asked_end != decision.reason:
             ctx.tally.tree = decision.tree
         if decision.checkpoint == WRAP_UP and ctx.state.finish_reason == "stop":
             self.also_triggered = (

@@ -158,6 +158,7 @@ class _Replay:
             state = state.replace(finish_reason="sent_back")
         return state.replace(
             rule_stop=RuleStop("") if seen.reason == RULE_STOPPED else None,
+            asked_end=seen.asked_end,
             now=seen.elapsed,
             cancelled=seen.cancelled,
             context_tokens=seen.context_tokens,

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from agents.core.chunks import PARSE_ERRORS, Turn
+from agents.core.decisions.endings import BEHAVIOUR_ENDED, NEEDS_APPROVAL
 from agents.core.replay.recording import (
     DAMAGED_MESSAGE,
     CheckpointState,
@@ -147,6 +148,7 @@ class RecordingBuilder:
             last_request=bare,
             context_tokens=self._estimate_context_tokens(full - bare, checks["token_budget"]),
             is_sent_back=checks["completed"]["value"] == "sent_back",
+            asked_end=_find_asked_end(event["reason"], checks),
             reason="" if event["continue"] else _check_text(event["reason"]),
         )
         if self._turn is not None:
@@ -232,6 +234,13 @@ def parse_turn(data: Mapping[str, Any]) -> Turn:
     for name in _TEXT_FIELDS:
         _check_text(getattr(turn, name))
     return turn
+
+
+def _find_asked_end(reason: str, checks: Mapping[str, Mapping[str, Any]]) -> str | None:
+    if reason == NEEDS_APPROVAL:
+        return reason
+    asked = checks.get(BEHAVIOUR_ENDED)
+    return _check_text(asked["value"]) if asked is not None else None
 
 
 def _parse_elapsed(check: Mapping[str, Any]) -> float:

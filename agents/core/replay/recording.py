@@ -37,6 +37,8 @@ class CheckpointState:
     context_tokens: int = 0
     is_sent_back: bool = False
     """Whether a rule had sent the answer back."""
+    asked_end: str | None = None
+    """The reason for which a behaviour or a call that waited for a yes ended the run."""
     reason: str = ""
     """Why the run was to stop; empty when it went on."""
     wrapped: bool = False

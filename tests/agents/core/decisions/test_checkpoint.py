@@ -27,6 +27,8 @@ class AlwaysYes(DefaultDecisionTree):
         ("turn", {"finish_reason": "stop"}, (False, "completed")),
         ("turn", {"turn": 10}, (False, "max_iterations")),
         ("turn", {"finish_reason": "stop", "cancelled": True}, (False, "user_cancelled")),
+        ("turn", {"asked_end": "needs_approval"}, (False, "needs_approval")),
+        ("turn", {"asked_end": "needs_approval", "turn": 10}, (False, "max_iterations")),
         ("wrap_up", {"wrap_up_reason": "timeout"}, (False, "timeout")),
         ("wrap_up", {"wrap_up_reason": "timeout", "cancelled": True}, (False, "user_cancelled")),
     ],

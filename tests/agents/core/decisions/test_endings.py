@@ -154,6 +154,11 @@ def test_a_plan_is_not_a_completion() -> None:
     assert find_end_reason(fresh(CONFIG, finish_reason="stop", interim="Plan")) is None
 
 
+def test_what_a_behaviour_asks_for_is_among_what_was_measured() -> None:
+    found = measure_conditions(fresh(CONFIG, asked_end="no_progress"))
+    assert found[-1] == Check("behaviour_ended", "no_progress", None, fired=True)
+
+
 def test_a_smaller_share_of_tokens_is_the_limit() -> None:
     assert fired(fresh(CONFIG, token_limit=500, tokens_used=500)) == ["token_budget"]
 

@@ -249,6 +249,7 @@ LIES: dict[str, Any] = {
     "wrap_up_reason": "timeout",
     "termination_reason": "completed",
     "rule_stop": RuleStop("own:mine"),
+    "asked_end": "behaviour_ended",
     "token_limit": 10**9,
     "time_limit": 10.0**9,
     "next_request": 0,
