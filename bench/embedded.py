@@ -36,7 +36,7 @@ from tests.support.reader_questions import (
 )
 from tests.support.retrieval import import_vault
 
-HALVES = ("tuning", "held-out", "fresh", "unseen", "newcomer")
+HALVES = ("tuning", "held-out", "fresh", "unseen", "newcomer", "third")
 
 
 def main() -> int:

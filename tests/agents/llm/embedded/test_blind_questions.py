@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from tests.support.reader_questions import ask_reader, judge, open_vaults, read_questions, score
 
-REPORTED = "newcomer"
+REPORTED = ("newcomer", "third")
 """Questions asked once and reported as they came out: no bound holds for them."""
 
 
@@ -22,7 +22,7 @@ def make_projects(place: Path) -> dict[str, UUID]:
 @pytest.mark.django_db(transaction=True)
 async def test_the_reader_answers_well_and_invents_little(tmp_path: Path) -> None:
     projects = await make_projects(tmp_path)
-    asked = [q for q in read_questions() if q.vault in projects and q.half != REPORTED]
+    asked = [q for q in read_questions() if q.vault in projects and q.half not in REPORTED]
     found = score([judge(q, await ask_reader(projects[q.vault], q)) for q in asked])
     assert found.right >= 0.85
     assert found.wrong <= 0.05
@@ -34,4 +34,4 @@ def test_the_questions_are_enough_of_each_sort() -> None:
     assert len(questions) >= 60
     assert sum(question.absent for question in questions) >= 12
     halves = {question.half for question in questions}
-    assert halves == {"tuning", "held-out", "fresh", "unseen", REPORTED}
+    assert halves == {"tuning", "held-out", "fresh", "unseen", *REPORTED}
