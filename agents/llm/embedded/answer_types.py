@@ -23,11 +23,12 @@ _LOOSE_DATE = re.compile(
     r"|version \d|freitag|samstag|sonntag|fruhjahr|sommer|herbst|woche|jahr|monat)\b"
 )
 _NUMBER = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|twice|once|none"
+    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|twice|once|none"
     r"|ein|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn|elf|zwolf|halb)\b"
 )
 _SPAN = re.compile(
-    r"\b(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|sekunden?|minuten?|stunden?"
+    rf"(?:{_NUMBER.pattern}|\b(?:an?|one|each|eine[rmn]?|several|few)\b)\W+(?:\w+\W+)?"
+    r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|sekunden?|minuten?|stunden?"
     r"|tagen?|tage?|wochen?|monate?n?|jahre?n?|\w*(?:tagen|days))\b"
 )
 _OFTEN = re.compile(
@@ -65,6 +66,7 @@ _LOOSE_PLACE = re.compile(
     r"|hinter|links|rechts)\s+(?:the\s+|der\s+|dem\s+|den\s+|das\s+)?\w"
 )
 _PLACE_KEY = re.compile(r"(?:loc|place|ort|address|adresse|city|stadt|country|where|url)\w*:")
+_PERSON_KEY = re.compile(r"(?:^|· )(?:who|wer)\b[^·]*:")
 _NAME = re.compile(r"\b[A-ZÄÖÜ][a-zà-ÿ]+\s+(?:[A-Z]\.\s+)?[A-ZÄÖÜ][a-zà-ÿ]+\b")
 _GERMAN_SUBJECT = re.compile(r"[A-ZÄÖÜ][a-zà-ÿ]+ [a-zäöü]+t?e? |[A-Z][a-zà-ÿ]+:")
 _CAPITAL = re.compile(
@@ -83,7 +85,8 @@ def rate_shape(passage: Passage, question: Question, common: Container[str] = ()
         case Kind.WHEN:
             return 1.0 if _DATE.search(text) else 0.5 if _LOOSE_DATE.search(text) else 0.0
         case Kind.WHO:
-            return _rate_person(passage.text, common, german=question.german)
+            is_named = _PERSON_KEY.search(text)
+            return 1.0 if is_named else _rate_person(passage.text, common, question.german)
         case Kind.NUMBER:
             return _rate_quantity(text, question)
         case Kind.WHY:
@@ -98,7 +101,7 @@ def gives_reasons(heading: str) -> bool:
     return bool(_REASON_HEADING.search(fold(heading)))
 
 
-def _rate_person(text: str, common: Container[str], *, german: bool) -> float:
+def _rate_person(text: str, common: Container[str], german: bool) -> float:
     """Rate a name; German writes all nouns large, so there one needs more signs of a name."""
     if any(_may_be_name(name.split()[0], common) for name in _NAME.findall(text)):
         return 1.0

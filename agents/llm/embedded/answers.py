@@ -42,7 +42,7 @@ def _find_answer(question: Question, evidence: Evidence) -> Answer:
     if question.kind is Kind.COMPARE and len(question.sides) == 2:
         return _compare(question, evidence)
     scorer = PassageScorer(question, passages)
-    for find in _FINDERS.get(question.kind, ()):
+    for find in (_find_headed, *_FINDERS.get(question.kind, ())):
         if found := find(scorer, evidence):
             enough = CERTAIN_ENTRY if question.kind is Kind.LIST else 0.85
             entries = [e for e in evidence.entries if scorer.rate(e).coverage >= enough]
@@ -69,7 +69,7 @@ def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer
     best = rated[0]
     enough = CERTAIN_FACT if question.is_fact else CERTAIN
     fits = best.shape >= 0.5 if question.is_fact else best.own > 0
-    if best.coverage >= enough and fits:
+    if best.coverage >= enough and fits and best.is_whole:
         chosen = choose(question, rated, _CLOSE)
         if not question.is_fact:
             chosen[1:1] = [p for p in find_continuation(chosen[0], passages) if p not in chosen]
@@ -177,7 +177,10 @@ def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
         heading = sum(weight * scorer.match(w, words) for w, weight in rest.items())
         whole = scorer.cover((first.around | first.named, 1.0))
         rate = whole * rate_title(scorer.question, first.heading)
-        is_headed = rest and heading >= 0.4 * sum(rest.values()) and whole >= 0.7
+        known = first.around.union(first.named, *(p.stems for p in section))
+        is_headed = (
+            rest and heading >= 0.4 * sum(rest.values()) and whole >= 0.7 and scorer.covers(known)
+        )
         if is_headed and rate > best:
             best, found = rate, section
     return found[:_SECTION_LENGTH]
@@ -186,7 +189,12 @@ def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 def _find_headed(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the section whose heading asks the very question."""
     asked = (s for s in _list_sections(evidence) if s[0].heading.endswith("?"))
-    same = (s for s in asked if scorer.cover((frozenset(stems(s[0].heading)), 1.0)) >= 0.8)
+    same = (
+        section
+        for section in asked
+        if scorer.cover((frozenset(stems(section[0].heading)), 1.0)) >= 0.8
+        and rate_title(scorer.question, section[0].heading) >= 0.6
+    )
     return next(same, [])[:_SECTION_LENGTH]
 
 
@@ -239,6 +247,8 @@ def _list_blocks(evidence: Evidence) -> list[list[Passage]]:
 
 def _rate_block(scorer: PassageScorer, block: Sequence[Passage], inside: float = 0.8) -> float:
     first, within = block[0], frozenset[str]().union(*(p.stems for p in block))
+    if not scorer.covers(first.around, first.named, within):
+        return 0.0
     return scorer.cover((first.around, 1.0), (first.named, 0.9), (within, inside))
 
 
@@ -262,23 +272,31 @@ def _find_mentions(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 
 
 def _compare(question: Question, evidence: Evidence) -> Answer:
+    """Return what there is about both: sure where it stands in a note or a section on each."""
     sides = []
     for side in question.sides:
-        asked = analyse(side)
-        scorer = PassageScorer(asked, evidence.passages)
+        scorer = PassageScorer(analyse(side), evidence.passages)
         told = _find_passages(scorer, evidence.passages)
         if found := _summarise_note(scorer, evidence):
             own = [p for p in told.passages if p.path == found[0].path and p not in found]
             told = Answer(sorted([*found, *own], key=lambda p: p.line), is_certain=True)
+        elif not any(scorer.covers(_name_subject(p)) for p in told.passages):
+            told = Answer(told.passages)
         sides.append((side, told))
-    return Answer(is_certain=any(a.is_certain for _, a in sides), sides=sides)
+    return Answer(is_certain=all(a.is_certain for _, a in sides), sides=sides)
+
+
+def _name_subject(passage: Passage) -> frozenset[str]:
+    """Return the stems of what a passage is about: its titles, of a table the row."""
+    row = passage.text if passage.kind == "row" else ""
+    return frozenset(stems(" ".join((passage.title, *passage.headings, row))))
 
 
 _FINDERS = {
     Kind.MENTION: (_find_mentions,),
     Kind.SUMMARY: (_summarise_note, _summarise_folder, _find_section),
     Kind.ABOUT: (_find_section, _introduce_note),
-    Kind.LIST: (_summarise_folder, _find_headed, _find_lists, _find_section),
+    Kind.LIST: (_summarise_folder, _find_lists, _find_section),
     Kind.HOW: (_find_steps, _find_section),
     Kind.WHY: (_find_section, _find_reasons),
     Kind.WHAT: (_find_section,),

@@ -23,7 +23,7 @@ Lines = list[tuple[int, str]]
 _BOLD_LINE = re.compile(r"(?:\*\*|__)[^*_]{3,}(?:\*\*|__):?\s*")
 """What stands alone in bold is a heading below all others."""
 _QUOTED = re.compile(r"\s*(?:>\s?)+(\[!\w+\][+-]?\s*)?")
-_ITEM = re.compile(r"\s*([-*+]|\d{1,3}[.)])\s+(\S.*)$")
+_ITEM = re.compile(r"\s*([-*+]|(?:\d{1,3}|#)[.)])\s+(\S.*)$")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _LINK = re.compile(r"!?\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 _ROLE = re.compile(r":[\w:+-]+:`~?([^`<\n]+?)\s*(?:<[^`>\n]*>)?`")
@@ -121,7 +121,7 @@ class _NoteParser:
         self.path, self.title, self.labels = path, title, ""
         self.headings: dict[int, Heading] = {}
         self.levels: list[tuple[int, str]] = []
-        self.block = 0
+        self.block = self.number = 0
         self.code_follows = False
 
     def parse(self, lines: Lines) -> list[Passage]:
@@ -169,10 +169,10 @@ class _NoteParser:
         """Read one block and return the line after it."""
         text = lines[at][1]
         self.block += 1
-        if not text.strip() or _is_rule(text) or _EMBED_LINE.fullmatch(text):
-            return at + 1
         if heading := self.headings.get(at):
             return self._begin_section(heading.level, heading.text, heading.last_line)
+        if not text.strip() or _is_rule(text) or _EMBED_LINE.fullmatch(text):
+            return at + 1
         if _BOLD_LINE.fullmatch(text):
             return self._begin_section(7, text, at + 1)
         if directive := _DIRECTIVE.match(text):
@@ -188,6 +188,7 @@ class _NoteParser:
         return self._parse_paragraph(lines, at)
 
     def _begin_section(self, level: int, heading: str, end: int) -> int:
+        self.number = 0
         self.levels = [known for known in self.levels if known[0] < level]
         self.levels.append((level, strip_links(heading).strip("*_: ")))
         return end
@@ -227,7 +228,9 @@ class _NoteParser:
             while at < len(lines) and lines[at][1][:1].isspace() and self._is_plain(lines, at):
                 text += " " + lines[at][1].strip()
                 at += 1
-            self._add(number, text, "item", mark=item[1], lead=lead)
+            self.number = self.number + 1 if item[1][0] == "#" else 0
+            mark = item[1].replace("#", str(self.number))
+            self._add(number, text, "item", mark=mark, lead=lead)
             if at + 1 < len(lines) and not lines[at][1].strip() and _ITEM.match(lines[at + 1][1]):
                 at += 1  # items set apart by empty lines are still one list
         return at

@@ -139,6 +139,8 @@ def _plan_reads(questions: Sequence[Question], evidence: Evidence) -> list[Call]
     unread = [hit for hit in evidence.hits if hit.path not in tried]
     for question in questions:
         paths.update(dict.fromkeys(_list_folder_notes(question, evidence)[:MAX_READS]))
+        closest = find_answer(question, evidence).passages if evidence.notes else ()
+        paths.update(dict.fromkeys(p.path for p in closest if not p.read and p.source == "vault"))
         share = READS if len(questions) == 1 else 2
         share += question.kind is Kind.LIST
         paths.update(dict.fromkeys(hit.path for hit in _sort_hits(question, unread)[:share]))

@@ -35,7 +35,7 @@ _PATTERNS = (
                    r"|contain|talk|refer|discuss|describ)|\bwo steht\b"
                    r"|\bwo (wird|ist)\b.*\b(erwahn|steh|beschrieb|notier|uber|etwas)"
                    r"|welche notizen.*(erwahn|uber|zu)\b|mentions of"),
-    (Kind.NOTES, r"\b(list|show|which|what|all|how many)\b.*\b(notes|files|documents)\b"
+    (Kind.NOTES, r"\b(list|show|which|what|all|how many)( \w+){0,2} (notes|files|documents)\b"
                  r"|welche notizen|alle notizen|liste.*notizen"),
     (Kind.SUMMARY, r"what (did|was|were|happened|came)\b.*\b(meeting|call|conversation)\b"
                    r"|summar[iy]|\boverview of\b|tl;?dr|in short|\bgist\b|zusammen(fass|gefasst)"
@@ -46,7 +46,8 @@ _PATTERNS = (
                r"|\b(steps|procedure|instructions|schritte)\b"),
     (Kind.LIST, r"^(please )?(list|enumerate|name (all|the|every))\b|what are (all|the|our|my)\b"
                 r"|^(which|what) (\w+ ){0,3}?\w+s (are|were|do|does|did|have|has|is|should|must"
-                r"|can|need|go|still|we)\b|^(welche|nenne|liste|zahle)\b"
+                r"|can|need|go|still|we)\b|^(which|what) .* are there\b"
+                r"|^(welche|nenne|liste|zahle)\b"
                 r"|what (else )?(parts|tasks|questions|risks|steps|rules|things)\b"
                 r"|what (should|must|do|does|can) .*\b(bring|take|pack|include|contain)\b"
                 r"|\bwho (are|is (all )?(on|in|part of))\b|\bwer (sind|ist alles|gehort)\b"),
@@ -58,8 +59,8 @@ _PATTERNS = (
                   r"|expensive|accurate|soon|quickly|thick|strong|frequently)\b"
                   r"|\bwie ?(viel|viele|lange|oft|hoch|gross|teuer|weit|schwer|alt|tief|schnell)\b"
                   r"|what (does|do|did) .* cost|\bwas koste[nt]\b"
-                  r"|what (is|was|are) the .*(price|cost|budget|size|range|accuracy|weight|height"
-                  r"|length|number|share|percentage|discount|voltage|capacity|rate)\b"),
+                  r"|what ((is|was|are) the .*)?(price|cost|budget|size|range|accuracy|weight"
+                  r"|height|length|number|share|percentage|discount|voltage|capacity|rate)\b"),
     (Kind.WHERE, r"\b(where|wo|wohin|woher)\b|(which|what) (place|town|city|country|room)"),
     (Kind.HOW, r"\bhow\b|^\W*wie\b|\bwas (muss|soll)\b"),
     (Kind.ABOUT, r"\babout\W*$|^\W*(what|was) (is|are|ist|sind) |^\W*(tell me|erzahl\w*)\b"
@@ -128,7 +129,8 @@ class Question:
         if (head := _COUNTED.search(self.folded)) and head[2] == fold(word):
             return _COUNTED_WEIGHT if head[1] else 1.0
         is_noun = self.german and word[0].isupper() and not self.text.startswith(word)
-        is_soft = self.german or is_generic(stem(fold(word)))
+        is_measure = f"how {fold(word)} " in self.folded or f"wie {fold(word)} " in self.folded
+        is_soft = self.german or is_measure or is_generic(stem(fold(word)))
         return _SOFT_WEIGHT if is_soft and not is_noun else 1.0
 
     @property

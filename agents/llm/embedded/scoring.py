@@ -26,6 +26,8 @@ class ScoredPassage:
     """The part of it that its own words give."""
     shape: float
     score: float
+    is_whole: bool
+    """Whether no telling word of the question is missing, and its note was read."""
 
 
 class PassageScorer:
@@ -70,6 +72,12 @@ class PassageScorer:
         )
         return covered / self.total
 
+    def covers(self, *places: frozenset[str]) -> bool:
+        """Return whether stems have every word of the question that tells what it is about."""
+        known = frozenset[str]().union(*places)
+        telling = (word for word, weight in self.question.weights.items() if weight >= 1.0)
+        return all(self.match(word, known) for word in telling)
+
     def rate(self, passage: Passage) -> ScoredPassage:
         before = passage.before.stems if passage.before is not None else frozenset()
         refers = _REFERS.match(passage.text) is not None
@@ -83,7 +91,9 @@ class PassageScorer:
         has_shape = self.question.is_fact or self.question.kind is Kind.WHY
         fit = 0.4 + 0.6 * shape if has_shape else 1.0
         score = (0.6 * coverage + 0.4 * own) * fit * self._get_prior(passage)
-        return ScoredPassage(passage, coverage, own, shape, score)
+        known = passage.stems | passage.around | passage.named | (before if refers else frozenset())
+        is_whole = passage.read and self.covers(known)
+        return ScoredPassage(passage, coverage, own, shape, score, is_whole)
 
     def _get_prior(self, passage: Passage) -> float:
         prior = 1.0 if passage.read else 0.9

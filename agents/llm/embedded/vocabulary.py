@@ -136,7 +136,7 @@ def compare_words(asked: str, other: str) -> float:
         return 0.9
     if len(short) < _MIN_SHARED or not short.isalpha():
         return 0.0
-    if long.startswith(short) or long.endswith(short):
+    if long.startswith(short) or (long.endswith(short) and len(long) > len(short) + 2):
         return 0.8 if len(short) >= _SHARED_SHARE * len(long) else 0.6
     return 0.0
 

@@ -190,3 +190,45 @@ async def test_the_best_place_is_quoted(
     assert begins in ran.answer
     assert without not in ran.answer
     assert "answers this directly" not in ran.answer
+
+
+LONG_VAULT = {
+    "bakery": "# Bakery\n\nThe ovens were repaired by a firm from the town.\n\n"
+    "Loaves of rye keep for a number of days, as said in leaflet 12.\n\n"
+    "One of the bakers tells the others who opens.\n\n"
+    "## Are the loaves sliced?\n\nOnly on request.\n",
+    "cellar": "# Cellar\n\nYeast and malt are cheap. Malt is dark.\n",
+    "oven": "==========\nThe oven\n==========\n\nTo clean the oven, do this:\n\n"
+    "#. Let it cool.\n\n#. Brush it out.\n",
+}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which firm from the town repaired the roof ovens?",  # a telling word is missing
+        "How long do loaves of rye keep?",  # a unit without its number
+        "How many bakers are there?",  # one of them is no number
+        "Compare yeast and malt",  # named, but nothing is about either
+    ],
+)
+async def test_what_lacks_a_word_or_a_number_is_shown_as_a_passage(
+    transactional_db: None, question: str
+) -> None:
+    ran = await ask(question, runner=tools(await vault(**LONG_VAULT)))
+    assert "Nothing in the notes answers this directly" in ran.answer
+
+
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        ("Are the loaves sliced?", ["Only on request."]),  # asked by the very heading
+        ("How do I clean the oven?", ["1. Let it cool.", "2. Brush it out."]),
+    ],
+)
+async def test_headings_that_ask_and_steps_without_numbers_answer(
+    transactional_db: None, question: str, lines: list[str]
+) -> None:
+    ran = await ask(question, runner=tools(await vault(**LONG_VAULT)))
+    assert "Nothing in the notes answers this directly" not in ran.answer
+    assert all(line in ran.answer for line in lines)

@@ -11,7 +11,7 @@ from agents.llm.embedded.compose import escape
 from agents.llm.embedded.passages import Passage, parse_note, split_sentences
 from agents.llm.embedded.question import Kind, analyse, analyse_all
 from agents.llm.embedded.request import Exchange, list_quotes, parse_hits, parse_request
-from agents.llm.embedded.vocabulary import list_content_words
+from agents.llm.embedded.vocabulary import compare_words, list_content_words
 
 
 def read(text: str) -> list[Passage]:
@@ -106,6 +106,8 @@ def test_tags_and_images_become_text_and_code_stays_code() -> None:
         ("Compare A and B", Kind.COMPARE),
         ("Is it red?", Kind.YES_NO),
         ("List all notes", Kind.NOTES),
+        ("Which tool writes large files?", Kind.WHAT),
+        ("Which kinds of bread are there?", Kind.LIST),
         ("Wer baut es?", Kind.WHO),
         ("Wie viele sind es?", Kind.NUMBER),
         ("Warum Radar?", Kind.WHY),
@@ -163,6 +165,17 @@ def test_words_that_say_nothing_are_left_out() -> None:
     assert list_content_words("What is the on-call phone of the Kesh Bay team?") == [
         "on", "call", "phone", "Kesh", "Bay", "team",
     ]  # fmt: skip
+
+
+def test_a_title_between_two_lines_is_a_heading_and_no_sentence() -> None:
+    assert [(p.text, p.title) for p in read("=====\nOvens\n=====\n\nThey are hot.\n")] == [
+        ("They are hot.", "Ovens")
+    ]
+
+
+def test_the_contrary_of_a_word_is_not_the_word() -> None:
+    assert compare_words("offici", "unoffici") == 0
+    assert compare_words("bedingung", "pachtbedingung") > 0
 
 
 def test_forms_of_a_word_are_one_word() -> None:
