@@ -46,12 +46,18 @@ class LinkNumbers:
     def __init__(self, url: str) -> None:
         self._url = url
         self._numbers: dict[str, int] = {}
+        self._marks: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._numbers)
 
     def mark(self, href: str) -> str:
         """Return the mark that stands behind the words of a link; empty if it has none."""
+        if href not in self._marks:
+            self._marks[href] = self._find_mark(href)
+        return self._marks[href]
+
+    def _find_mark(self, href: str) -> str:
         try:
             address = urldefrag(urljoin(self._url, href.strip()))[0]
         except ValueError:

@@ -7,9 +7,7 @@ are possessive (they never go back), and what was looked for in vain is not look
 
 import html
 import re
-import time
 from dataclasses import dataclass
-from threading import Lock
 
 from agents.tools.page_blocks import LinkNumbers, PageBlock, PageLink
 
@@ -18,11 +16,6 @@ MAX_BLOCKS = 20_000
 MAX_TAGS = 100_000
 MAX_CHARS = 400_000
 """Of text. What comes behind either is left out, and the page says so."""
-SLICE_TAGS = 100
-PAUSE = 0.0005
-"""Seconds after each slice of a page, in which others have their turn: Python runs one thread."""
-_ONE_PAGE = Lock()
-"""Three threads that read at once would hold everybody up three times as long as one."""
 _TAG = re.compile(
     r"""<(?P<close>/?)(?P<name>[a-zA-Z][^\s/>]*+)"""
     r"""(?P<attributes>(?:[^>=]++|=\s*+(?:"[^"]*+"|'[^']*+')?+)*+)>"""
@@ -70,13 +63,12 @@ class PageText:
 
 def extract_page(source: str, url: str) -> PageText:
     """Return title and text of an HTML page: its main part, if it says which that is."""
-    with _ONE_PAGE:
-        scanner = _Scanner(source, _ASIDES | _NO_TEXT)
+    scanner = _Scanner(source, _ASIDES | _NO_TEXT)
+    scanner.scan()
+    if not scanner.has_text:  # some pages are one form from the beginning to the end
+        scanner = _Scanner(source, _NO_TEXT)
         scanner.scan()
-        if not scanner.has_text:  # some pages are one form from the beginning to the end
-            scanner = _Scanner(source, _NO_TEXT)
-            scanner.scan()
-        return scanner.build_page(url)
+    return scanner.build_page(url)
 
 
 class _Scanner:
@@ -118,7 +110,7 @@ class _Scanner:
 
     def scan(self) -> None:
         source = self._source
-        for number in range(1, MAX_TAGS + 1):
+        for _ in range(MAX_TAGS):
             start = source.find("<", self._position)
             self._add_text(self._position, start if start >= 0 else len(source))
             if start < 0:
@@ -127,8 +119,6 @@ class _Scanner:
                 break
             if not self._scan_tag(start):
                 return
-            if not number % SLICE_TAGS:
-                time.sleep(PAUSE)
         self._is_cut = True
 
     def _scan_tag(self, start: int) -> bool:

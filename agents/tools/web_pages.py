@@ -5,12 +5,9 @@ nor connections. Names are resolved once, and only an address that was checked i
 """
 
 import asyncio
-import codecs
-import re
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import urljoin
 
@@ -19,6 +16,7 @@ import httpx
 from agents.core.ports import Service
 from agents.llm import AddressRefused, EndpointPolicy, Resolve, build_http_client, resolve
 from agents.tools.definition import ToolFailed, ToolRefused
+from agents.tools.page_reading import FetchedPage, parse_content_type
 from agents.tools.web_hosts import INTERNET_ONLY, PageUrl, WebHosts, WebNotAllowed
 
 MAX_BYTES = 2_000_000
@@ -30,36 +28,6 @@ HEADERS = {
     "accept-encoding": "gzip, deflate",
     "user-agent": "Oracle (web_fetch)",
 }
-_CONTENT_TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)\s*(?:;|$)")
-_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
-_META_CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([\w.:-]{1,40})""", re.I)
-_META_BYTES = 1_024
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_FALLBACK = "cp1252"
-_WESTERN = frozenset({"ascii", "iso8859-1"})
-"""Pages that say so mean cp1252, as browsers read them."""
-_CODECS = re.compile(
-    r"utf-8|utf-16(-[lb]e)?|cp125\d|iso8859-\d+|koi8-[ru]|shift_jis|cp932|euc_jp|euc_kr|cp949|"
-    r"gb2312|gbk|gb18030|big5|iso2022_jp|mac-roman|tis-620|ascii"
-)
-"""Python knows others that are no charsets, and some of them take very long."""
-
-
-@dataclass(frozen=True, slots=True)
-class FetchedPage:
-    """A page as its server gave it."""
-
-    url: str
-    content_type: str
-    text: str
-
-    @property
-    def is_html(self) -> bool:
-        return self.content_type in ("text/html", "application/xhtml+xml")
 
 
 class WebPages(Service):
@@ -140,15 +108,14 @@ async def _read(response: httpx.Response, page: PageUrl) -> FetchedPage:
     if response.status_code != HTTPStatus.OK:
         raise ToolFailed(f"The server answered {response.status_code} {_phrase(response)}.")
     declared = response.headers.get("content-type", "")
-    found = _CONTENT_TYPE.match(declared)
-    content_type = found[1].lower() if found else ""
+    content_type = parse_content_type(declared)
     if not _is_text(content_type):
         raise ToolFailed(
             f"The page is {content_type or 'of a kind that its server does not say'}. "
             "Only HTML, plain text, Markdown and JSON are read."
         )
     body = await _read_body(response)
-    return FetchedPage(page.url, content_type, decode_body(body, declared))
+    return FetchedPage(page.url, declared, body)
 
 
 def _phrase(response: httpx.Response) -> str:
@@ -224,30 +191,3 @@ def _build_unpacker(encoding: str) -> _Unpacker:
         case "gzip" | "x-gzip" | "deflate":
             return _ZlibUnpacker()
     raise ToolFailed("The page is packed in a way that was not asked for, and is not read.")
-
-
-def decode_body(body: bytes, content_type: str) -> str:
-    """Return the text of a body: by its mark, by what its server or itself says, or as it looks."""
-    for mark, codec in _BOMS:
-        if body.startswith(mark):
-            return body[len(mark) :].decode(codec, "replace")
-    meta = _META_CHARSET.search(body[:_META_BYTES])
-    declared = _CHARSET.search(content_type)
-    named = declared[1] if declared else meta[1].decode() if meta else ""
-    if codec := find_codec(named):
-        return body.decode(codec, "replace")
-    try:
-        return body.decode()
-    except UnicodeDecodeError:
-        return body.decode(_FALLBACK, "replace")
-
-
-def find_codec(charset: str) -> str:
-    """Return the codec of a charset; nothing if it is none that pages are written in."""
-    try:
-        name = codecs.lookup(charset).name if charset.isascii() and charset else ""
-    except (LookupError, ValueError):
-        return ""
-    if name in _WESTERN:
-        return _FALLBACK
-    return name if _CODECS.fullmatch(name) else ""

@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 from agents.llm import build_policy
 from agents.tools.blocking import THREADS
 from agents.tools.definition import ToolFailed, ToolRefused
-from agents.tools.web_fetch import read_page
+from agents.tools.page_process import read_in_process
 from agents.tools.web_hosts import WebHosts
 from agents.tools.web_pages import WebPages
 from chat.accounts.links import LinkTokens, build_sign_in_link
@@ -61,7 +61,7 @@ async def fetch(request: HttpRequest) -> JsonResponse:
     )
     try:
         page = await pages.fetch(f"http://{origin}{asked['path']}")
-        await THREADS.run(partial(read_page, page))
+        await THREADS.run(partial(read_in_process, page))
     except (ToolFailed, ToolRefused) as error:
         return JsonResponse({"read": False, "why": str(error)})
     return JsonResponse({"read": True})

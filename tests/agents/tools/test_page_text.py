@@ -141,14 +141,6 @@ def test_a_page_that_is_read_to_its_end_is_not_cut() -> None:
     assert not extract_page(PAGE, URL).is_cut
 
 
-def test_others_have_their_turn_while_a_long_page_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float] = []
-    monkeypatch.setattr("agents.tools.page_text.time.sleep", pauses.append)
-    extract_page("<div>" * 10 * page_text.SLICE_TAGS, URL)
-    assert len(pauses) >= 10
-    assert min(pauses) > 0
-
-
 ATOMS = [
     *("<div>", "<nav>", "<nav></nav>", "<form><nav>", "<a ", "<", "< ", "<!--", "<!", "</", "<?"),
     *("<script>", "<script></script>", "<title>", '<a ="', '<a b=">"', "<a b='\">", "<p>x"),

@@ -6,6 +6,7 @@ from agents.core.messages import ToolCall, ToolOutcome
 from agents.core.tokens import CHARS_PER_TOKEN
 from agents.tools.catalogue import TOOLS
 from agents.tools.executor import ToolExecutor
+from agents.tools.page_text import MAX_CHARS
 from agents.tools.web_fetch import WARNING, parse_result
 from tests.agents.tools.factories import context
 from tests.support.web_server import Answer, WebServer, page
@@ -85,13 +86,9 @@ async def test_one_long_word_is_cut_too() -> None:
 
 
 @pytest.mark.parametrize("kind", ["text/html", "text/plain"])
-async def test_a_page_too_long_to_be_read_to_its_end_says_so(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("agents.tools.page_text.MAX_CHARS", 50)
-    monkeypatch.setattr("agents.tools.web_fetch.MAX_CHARS", 50)
-    outcome, _ = await fetch(page("word " * 99, kind))
-    assert outcome.content.split("\n")[-1].startswith("Left out: what comes behind these")
+async def test_a_page_too_long_to_be_read_to_its_end_says_so(kind: str) -> None:
+    outcome, _ = await fetch(page("word " * (MAX_CHARS // 4), kind))
+    assert "and what comes behind these" in outcome.content.split("\n")[-1]
 
 
 async def test_plain_text_markdown_and_json_are_quoted_as_they_are() -> None:
