@@ -2,10 +2,10 @@
 
 agents.E001  an extension was refused when it registered (its name is taken)
 agents.E002  a registered tree does not conform to the DecisionTree protocol
-agents.E003  ORACLE_DEFAULT_TREE names no tree that can be chosen
+agents.E003  ORACLE_DEFAULT_TREE names no mode that can be chosen
 agents.E004  the system prompt's template cannot be used
 agents.E005  the template of a tool's card cannot be used
-agents.W006  a file of the operator's with a rule or a subscriber cannot be read
+agents.W006  a file of the operator's with a rule, a subscriber or a behaviour cannot be read
 """
 
 from collections.abc import Sequence
@@ -62,11 +62,14 @@ def check_trees(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[
 def check_default_tree(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    name, known = settings.ORACLE_DEFAULT_TREE, TREES.names()
+    from agents.runtime import list_common_behaviours
+
+    behaviours = [entry.name for entry in list_common_behaviours()]
+    name, known = settings.ORACLE_DEFAULT_TREE, (*TREES.names(), *behaviours)
     if name in known:
         return []
-    problem = f"There is no decision tree {name!r} to choose. Known: {', '.join(known)}."
-    hint = "Set ORACLE_DEFAULT_TREE to a known name, or install the app that registers it."
+    problem = f"There is no mode {name!r} to choose. Known: {', '.join(known)}."
+    hint = "Set ORACLE_DEFAULT_TREE to a known name, or install the app that brings it."
     return [Error(f"ORACLE_DEFAULT_TREE: {problem}", hint=hint, id="agents.E003")]
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from agents.models import AgentRun
 from agents.web.formatting import format_timestamp
 
-SETUP_FIELDS = ("model", "tree", "config")
+SETUP_FIELDS = ("model", "tree", "behaviour", "config")
 ENDING_FIELDS = ("outcome", "reason", "also_triggered")
 TIME_FIELDS = ("started_at", "ended_at")
 TOKEN_FIELDS = ("tokens_in", "tokens_out", "usage_source")

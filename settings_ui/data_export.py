@@ -10,12 +10,14 @@ from django.db.models import Q
 from agents.models import (
     ApiToken,
     Appearance,
+    BehaviourText,
     ControlSwitch,
     ModelSettings,
     NotificationSettings,
     Reminder,
     RuleState,
     SettingChange,
+    StoredBehaviour,
     StoredRule,
     ThreadEntry,
 )
@@ -33,8 +35,8 @@ SETTINGS_CLASSES: dict[str, type[UserSettings]] = {
 }
 RUN_FIELDS = (
     "id", "conversation", "continued_from", "question", "answer", "explanation",
-    "tree", "model", "config", *ENDING_FIELDS, "error", "turns", "tool_calls", *TOKEN_FIELDS,
-    *TIME_FIELDS,
+    "tree", "behaviour", "model", "config", *ENDING_FIELDS, "error", "turns", "tool_calls",
+    *TOKEN_FIELDS, *TIME_FIELDS,
 )  # fmt: skip
 
 
@@ -113,6 +115,21 @@ def iter_rules(user: User) -> Iterator[dict[str, Any]]:
             "text": row.text,
             "changed_at": format_timestamp(row.changed_at),
         }
+
+
+def iter_behaviours(user: User) -> Iterator[dict[str, Any]]:
+    """Yield the behaviours that they wrote for their own questions."""
+    for row in StoredBehaviour.objects.filter(user=user).order_by("pk"):
+        changed_at = format_timestamp(row.changed_at)
+        yield {"name": row.name, "text": row.text, "changed_at": changed_at}
+
+
+def iter_behaviour_texts(user: User) -> Iterator[dict[str, Any]]:
+    """Yield what drove their runs, each text once, also where nobody has it any more."""
+    driven = runs_for(user).exclude(behaviour_digest="").order_by("behaviour_digest")
+    used = dict(driven.values_list("behaviour_digest", "behaviour").distinct())
+    for row in BehaviourText.objects.filter(pk__in=used).order_by("pk").iterator():
+        yield {"name": used[row.pk], "text": row.text}
 
 
 def iter_switches(user: User) -> Iterator[dict[str, Any]]:

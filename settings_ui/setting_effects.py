@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 
 from agents.core.config import AgentConfig
-from agents.core.decisions import TREES, build_guard
+from agents.core.decisions import build_guard
+from agents.core.registry import NotRegistered
 from agents.models import UserAgentConfig
-from agents.runtime import MinimumTokens, minimum_tokens_for
+from agents.runtime import MinimumTokens, get_mode, minimum_tokens_for
 from agents.settings_service import effective_config
 
 
@@ -37,9 +38,11 @@ def describe_effects(
 def config_in_mode(user: User, row: UserAgentConfig) -> AgentConfig:
     """Return the limits of a run in the chosen mode, which may be tighter than the settings."""
     config = effective_config(user, row)
-    if row.tree not in TREES:
+    try:
+        tree = get_mode(row.tree, user).tree
+    except NotRegistered:  # a package or a text that is gone; the page says so
         return config
-    return build_guard(row.tree, config).config
+    return build_guard(tree, config).config
 
 
 def _describe_iterations(row: UserAgentConfig, config: AgentConfig) -> SettingEffect:

@@ -6,7 +6,6 @@ from django.core.checks import run_checks
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError
 from django.test import Client
-from pydantic import ValidationError as BadBody
 from pytest_django import Settings
 
 from agents.admin.what_if import forms
@@ -15,6 +14,9 @@ from agents.core.replay.engine import replay
 from agents.management.arguments import parse_tree
 from agents.models import AgentRun, UserAgentConfig
 from agents.replay_source import load_recordings
+from agents.runtime import list_modes
+from chat.api.errors import ApiError
+from chat.api.runs import _prepare_run
 from chat.api.schemas import Ask
 from chat.errors import InvalidAction
 from chat.services import ask, continue_run
@@ -51,7 +53,8 @@ def test_it_is_not_in_the_composer_and_refused_by_it() -> None:
     client = Client()
     client.force_login(talk.user)
     html = client.get("/new/", secure=True).content.decode()
-    assert options(html, "tree") == list(TREES.names())
+    assert options(html, "tree") == [mode.name for mode in list_modes(talk.user)]
+    assert [name for name in options(html, "tree") if name in TREES] == list(TREES.names())
     with pytest.raises(InvalidAction, match=KNOWN):
         ask.ask(talk.user, "?", conversation_id=talk.id, options=RunOptions(tree=INTERNAL))
 
@@ -60,7 +63,8 @@ def test_it_is_not_in_the_settings_and_refused_by_them() -> None:
     user = User.objects.create_user("ada")
     choice = AGENT_FIELDS["default_tree"]
     assert isinstance(choice, ChoiceSetting)
-    assert list(choice.labels) == ["", *TREES.names()]
+    assert list(choice.labels) == ["", *(mode.name for mode in list_modes())]
+    assert INTERNAL not in choice.labels
     assert save(user, choice, INTERNAL).status == 422
     row = UserAgentConfig.for_user(user)
     row.default_tree = INTERNAL
@@ -69,9 +73,12 @@ def test_it_is_not_in_the_settings_and_refused_by_them() -> None:
 
 
 def test_it_is_not_in_the_api_and_refused_by_it() -> None:
-    assert Ask.model_json_schema()["properties"]["tree"]["anyOf"][0]["enum"] == TREES.names()
-    with pytest.raises(BadBody, match=KNOWN):
-        Ask.model_validate({"question": "Why?", "tree": INTERNAL})
+    user = Talk().user
+    with pytest.raises(ApiError) as refused:
+        _prepare_run(user, Ask.model_validate({"question": "Why?", "tree": INTERNAL}))
+    (detail,) = refused.value.details
+    assert (refused.value.status, detail.loc) == (422, ("body", "tree"))
+    assert KNOWN in detail.msg
 
 
 def test_it_is_not_in_the_what_if_form_and_refused_by_it() -> None:

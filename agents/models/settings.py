@@ -1,5 +1,6 @@
 """What each person has set for their agent. Whoever has set nothing has the defaults."""
 
+import re
 from typing import Any, Self
 
 from django.conf import settings
@@ -12,6 +13,7 @@ from agents.core.config import LIMITS, AgentConfig
 from agents.core.decisions import TREES, check_tree_name
 from agents.core.registry import NotRegistered
 
+_BEHAVIOUR_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_VALUE_LENGTH = 200
 """Of a setting, as a change of it records it."""
 
@@ -36,6 +38,9 @@ def bounds_constraint(name: str, minimum: int, maximum: int) -> models.CheckCons
 
 
 def known_tree(name: str) -> None:
+    """Refuse what can be no mode. Whether there is such a behaviour is known where one chooses."""
+    if name not in TREES and _BEHAVIOUR_NAME.fullmatch(name):
+        return
     try:
         check_tree_name(name)
     except NotRegistered as error:
@@ -83,7 +88,7 @@ class UserAgentConfig(UserSettings):
 
     @property
     def tree(self) -> str:
-        """The decision tree of a run that names none.
+        """The mode of a run that names none: a decision tree, or a behaviour.
 
         One that was saved when it could still be chosen, and is internal now, is not used.
         """

@@ -10,8 +10,10 @@ and `notification_settings` is what people see of that.
 
 from agents.runtime.behaviours import (
     BehaviourEntry,
+    BehaviourLevel,
     is_reserved,
     list_behaviours,
+    list_common_behaviours,
     list_texts,
     parse_behaviour,
 )
@@ -60,6 +62,7 @@ __all__ = [
     "TEMPLATE_NAME",
     "Attach",
     "BehaviourEntry",
+    "BehaviourLevel",
     "ConversationBusy",
     "FileProblem",
     "LastSpoke",
@@ -88,6 +91,7 @@ __all__ = [
     "is_reserved",
     "keeps_reminders",
     "list_behaviours",
+    "list_common_behaviours",
     "list_modes",
     "list_rules",
     "list_subscribers",

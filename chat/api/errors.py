@@ -12,8 +12,16 @@ from django.core.exceptions import DisallowedHost, ValidationError
 from django.db import Error as DatabaseError
 from django.http import HttpResponse, JsonResponse
 
+from agents.behaviour_service import (
+    BehaviourConflict,
+    BehaviourLocked,
+    BehaviourNotFound,
+    BehaviourRefused,
+)
 from agents.code.service import CodeError
+from agents.core.behaviours import InvalidBehaviour
 from agents.core.config import LIMITS, ConfigError
+from agents.core.control.problems import InvalidText
 from agents.core.control.toml import InvalidToml
 from agents.endpoints.model_settings import UnusableConfigError
 from agents.projects.errors import (
@@ -84,11 +92,11 @@ def error_for(error: Exception, loc: Location) -> ApiError:
     match error:
         case ApiError():
             return error
-        case NotFoundForUser() | ProjectNotFound() | RuleNotFound():
+        case NotFoundForUser() | ProjectNotFound() | RuleNotFound() | BehaviourNotFound():
             return api_error(404, loc, str(error), "not_found")
         case CodeError():  # a file, folder, language or name that cannot be there
             return api_error(404, ("query",), str(error), "not_found")
-        case ProjectForbidden() | RuleLocked():
+        case ProjectForbidden() | RuleLocked() | BehaviourLocked():
             return api_error(403, loc, str(error), "forbidden")
         case ThreadUnavailable() | ThreadNameRefused():
             return api_error(404, loc, str(error), "not_found")
@@ -100,13 +108,15 @@ def error_for(error: Exception, loc: Location) -> ApiError:
             return api_error(422, ("body", "name"), str(error), "value_error")
         case InvalidAction() | ConversationBusy() | ProjectClosed() | ProjectRefused():
             return api_error(409, loc, str(error), "conflict")
-        case RuleRefused():
+        case RuleRefused() | BehaviourRefused():
             return api_error(409, ("body",), str(error), "conflict")
-        case RuleConflict(row=row):
+        case RuleConflict(row=row) | BehaviourConflict(row=row):
             present = {"version": row.version, "text": row.text}
             return api_error(409, ("body", "version"), str(error), "conflict", context=present)
         case InvalidToml():
-            return ApiError(409, list(_rule_details(error)))
+            return ApiError(409, list(_text_details(error, "not_a_rule")))
+        case InvalidBehaviour():
+            return ApiError(409, list(_text_details(error, "not_a_behaviour")))
         case TooManyRuns():
             return api_error(
                 429, ("body",), str(error), "too_many_runs", headers={"Retry-After": "5"}
@@ -129,12 +139,10 @@ def error_for(error: Exception, loc: Location) -> ApiError:
             return api_error(500, (), SERVER_ERROR_MESSAGE, "server_error")
 
 
-def _rule_details(error: InvalidToml) -> Iterable[ErrorDetail]:
+def _text_details(error: InvalidText, kind: str) -> Iterable[ErrorDetail]:
     """Tell where a text is wrong. Its form is that of the document, so this is no 422."""
     for problem in error.problems:
-        yield ErrorDetail(
-            ("body", "text", problem.line, problem.column), problem.message, "not_a_rule"
-        )
+        yield ErrorDetail(("body", "text", problem.line, problem.column), problem.message, kind)
 
 
 def unavailable_error(msg: str) -> ApiError:

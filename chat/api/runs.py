@@ -8,9 +8,11 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
+from agents.core.registry import NotRegistered
 from agents.models import AgentRun, ModelSettings
 from agents.models.api_tokens import Scope
 from agents.projects.members import first_project_for
+from agents.runtime import get_mode
 from chat.api import auth, serializers, sse, throttling
 from chat.api.errors import api_error
 from chat.api.framework import ApiRequest, endpoint
@@ -141,6 +143,7 @@ async def _start_run(user: User, body: Ask) -> AgentRun:
 
 def _prepare_run(user: User, body: Ask) -> PreparedRun:
     _refuse_unknown_model(user, body.model)
+    _refuse_unknown_mode(user, body.tree)
     options = RunOptions(
         tree=body.tree,
         model=body.model,
@@ -175,6 +178,15 @@ def _refuse_unknown_model(user: User, name: str | None) -> None:
     if name not in known:
         choice = f"Known: {', '.join(known)}." if known else "The embedded model is the only one."
         raise api_error(404, ("body", "model"), f"There is no such model. {choice}", "not_found")
+
+
+def _refuse_unknown_mode(user: User, name: str | None) -> None:
+    if not name:
+        return
+    try:
+        get_mode(name, user)
+    except NotRegistered as error:
+        raise api_error(422, ("body", "tree"), str(error), "value_error") from None
 
 
 def _refuse_other_location(user: User, body: Ask) -> None:

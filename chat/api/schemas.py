@@ -19,9 +19,7 @@ from pydantic import (
 
 from agents.core.chunks import SourceRef
 from agents.core.config import LIMITS, AgentConfigBounds
-from agents.core.decisions import TREES, check_tree_name
 from agents.core.reasons import Outcome, Severity
-from agents.core.registry import NotRegistered
 from agents.core.sanitize import replace_unstorable
 from chat.models import MAX_NAME_LENGTH
 from chat.services.ask import MAX_MESSAGE_ID_LENGTH, MAX_QUESTION_LENGTH
@@ -141,17 +139,6 @@ def _validate_not_blank(question: str) -> str:
     return question
 
 
-def _validate_tree(name: str) -> str:
-    try:
-        return check_tree_name(name, "mode")
-    except NotRegistered as error:
-        raise ValueError(str(error).rstrip(".")) from None
-
-
-def _list_trees(schema: dict[str, Any]) -> None:
-    schema["enum"] = TREES.names()
-
-
 MessageId = Annotated[
     str, Field(min_length=1, max_length=MAX_MESSAGE_ID_LENGTH, pattern=r"^[ -~]+$")
 ]
@@ -176,12 +163,9 @@ class Ask(Schema):
     continued_from: UUID | None = Field(
         None, description="Go on from this run, which ended early; its tool calls are replayed."
     )
-    tree: (
-        Annotated[
-            str, AfterValidator(_validate_tree), Field(max_length=64, json_schema_extra=_list_trees)
-        ]
-        | None
-    ) = Field(None, description="The decision tree (mode) of this run.")
+    tree: Annotated[str, Field(max_length=64, examples=["default", "plan-then-do"])] | None = Field(
+        None, description="The mode of this run: one of those that `GET /api/modes` lists."
+    )
     model: Annotated[str, Field(max_length=200)] | None = Field(
         None, description="One of the models that your settings let you choose from."
     )
@@ -240,7 +224,8 @@ class RunView(Schema):
     tokens_out: int
     usage_source: str
     model: str
-    tree: str
+    tree: str = Field(description="The decision tree: it said whether the run goes on.")
+    behaviour: str = Field(description="What drove the run. Empty: turn after turn.")
     config: dict[str, int] = Field(description="The limits in force, as they were at the start.")
     last_seq: int = Field(description="The number of its newest chunk.")
     started_at: datetime

@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.urls import URLPattern, path, re_path
 
 from chat.api import (
+    behaviours,
     code,
     conversations,
     members,
@@ -85,6 +86,13 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     rules.replace_rule,
     rules.set_rule_mode,
     rules.remove_rule,
+    behaviours.show_modes,
+    behaviours.list_behaviours,
+    behaviours.add_behaviour,
+    behaviours.find_behaviour_problems,
+    behaviours.show_behaviour,
+    behaviours.replace_behaviour,
+    behaviours.remove_behaviour,
     notifications.list_notifications,
     notifications.change_notification,
     notifications.preview_notification,

@@ -14,9 +14,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from agents.core.config import LIMITS
-from agents.core.decisions.protocol import TREES
 from agents.models import AgentRun, ModelSettings, UserAgentConfig
 from agents.projects.queries import projects_for, runs_for
+from agents.runtime import list_modes
 from agents.settings_service import effective_config
 from agents.web.requests import get_user
 from chat import close_codes
@@ -111,7 +111,9 @@ def _composer_context(user: User, last: AgentRun | None) -> dict[str, Any]:
     own = ModelSettings.for_user(user)
     models, none = own.models, "Embedded model" if own.is_embedded else "No model chosen"
     model = last.model if last and last.model in models else next(iter(models), none)
-    chosen = {"trees": TREES.names(), "tree": row.tree, "models": models, "model": model}
+    modes = list_modes(user)
+    mode = next((each for each in modes if each.name == row.tree), modes[0])
+    chosen = {"modes": modes, "mode": mode, "models": models, "model": model}
     return {**chosen, "embedded": own.is_embedded, "limits": limits, "main_limits": main_limits}
 
 

@@ -1,10 +1,14 @@
 """The settings of the agent and of how pages look, made of the one definition of the limits."""
 
+from copy import deepcopy
+from functools import partial
+
 from django.conf import settings
+from django.contrib.auth.models import User
 
 from agents.core.config import LIMITS, AgentConfigBounds
-from agents.core.decisions.protocol import TREES
 from agents.models import Appearance, UserAgentConfig
+from agents.runtime import Mode, list_modes
 from settings_ui.forms.base import ChoiceSetting, NumberSetting, SettingField
 
 
@@ -20,26 +24,36 @@ def _build_number(limit: AgentConfigBounds) -> NumberSetting:
     )
 
 
-def _tree_choices() -> dict[str, str]:
-    """Return the trees, asked for when needed: they are registered while apps are loaded."""
-    named = {name: _describe_tree(name, TREES.get(name)) for name in TREES.names()}
+def _list_mode_choices(user: User | None = None) -> dict[str, str]:
+    """Return the modes, asked for when needed: people write some of them meanwhile."""
+    named = {mode.name: _describe_mode(mode) for mode in list_modes(user)}
     return {"": f"This site's default: {settings.ORACLE_DEFAULT_TREE}", **named}
 
 
-def _describe_tree(name: str, tree: type) -> str:
-    about = (tree.__doc__ or "").strip().partition("\n")[0]
-    return f"{name.capitalize()}: {about}" if about else name.capitalize()
+def _describe_mode(mode: Mode) -> str:
+    name = mode.name.capitalize()
+    return f"{name}: {mode.description}" if mode.description else name
+
+
+class ModeSetting(ChoiceSetting):
+    """The mode: everybody is offered those of the site, and their own."""
+
+    def bind(self, user: User) -> "ModeSetting":
+        bound = deepcopy(self)
+        bound._get_labels = partial(_list_mode_choices, user)
+        bound.choices = bound._get_labels
+        return bound
 
 
 AGENT_FIELDS: dict[str, SettingField] = {
     **{name: _build_number(limit) for name, limit in LIMITS.items()},
-    "default_tree": ChoiceSetting(
+    "default_tree": ModeSetting(
         name="default_tree",
         kind=UserAgentConfig,
         default="",
         label="Mode",
-        help_text="The decision tree of a question, unless you choose another in the composer.",
-        choices=_tree_choices,
+        help_text="How a question is worked on, unless you choose another mode in the composer.",
+        choices=_list_mode_choices,
     ),
 }
 APPEARANCE_FIELDS: dict[str, SettingField] = {

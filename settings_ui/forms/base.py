@@ -49,6 +49,10 @@ class SettingField(forms.Field):
         self.kind = kind
         self.default = default
 
+    def bind(self, user: User) -> "SettingField":
+        """Return the field as it is for somebody: what they can choose may be their own."""
+        return self
+
     def display(self, value: Any) -> str:
         """Return how a value is said."""
         raise NotImplementedError
@@ -247,7 +251,7 @@ class SettingForm(ConflictMixin, forms.Form):
 
 def save(user: User, setting: SettingField, raw_value: str, seen: str | None = None) -> SettingForm:
     """Store what was typed, or say why not. `seen` is what stood there before it was typed."""
-    form = SettingForm(setting, data={"value": raw_value, "seen": seen})
+    form = SettingForm(setting.bind(user), data={"value": raw_value, "seen": seen})
     form.save(user)
     return form
 
@@ -264,6 +268,6 @@ def build_forms(
     return [
         replacement
         if replacement and replacement.name == name
-        else SettingForm(setting, getattr(rows[setting.kind], name))
+        else SettingForm(setting.bind(user), getattr(rows[setting.kind], name))
         for name, setting in known.items()
     ]

@@ -33,7 +33,8 @@ def limit(request: HtmxRequest, name: str) -> HttpResponse:
     """Show one setting: as it is stored, or with what was typed."""
     setting, user = _get_field(name), get_user(request)
     if request.method == "GET":
-        return _render_form(request, SettingForm(setting, setting.current_value(user)))
+        shown = SettingForm(setting.bind(user), setting.current_value(user))
+        return _render_form(request, shown)
     form = base.save(user, setting, submitted_value(request), request.POST.get("seen"))
     if not request.htmx:
         return _redirect_after_save(request, form)

@@ -133,4 +133,8 @@ on("keydown", (event) => {
   event.preventDefault();
 });
 
+on(form.elements.tree, "change", ({ target }) => {
+  find("#mode-about").textContent = target.selectedOptions[0].title;
+});
+
 leaveEdit(); // the draft of the last visit

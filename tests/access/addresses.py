@@ -206,6 +206,7 @@ def get_values(scene: Scene, who: str, route: str) -> dict[str, str]:
         "uuid:exchange_id": talk.pk,
         "uuid:run_id": talk.run_id,
         "str:rule_id": scene.rule.pk,
+        "str:behaviour_id": scene.behaviour.pk,
         "uuid:project_id": scene.project.pk,
         "int:note_id": scene.trashed.pk,
         "int:file_id": scene.trashed_file.pk,

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
+from agents.behaviour_service import create_behaviour
 from agents.code.parsed_file import ParsedSymbol
 from agents.core.chunks import CallView, Content, Source, SourceRef, ToolCalled, ToolResult
 from agents.models import (
@@ -49,6 +50,7 @@ NAMES = {HARBOUR: "nmharbour", QUARRY: "nmquarry"}
 PLACES = ("owner", "member", "reader")
 PEOPLE = (*PLACES, "former", "outsider")
 OWN_TABLES = {
+    "agents.BehaviourText", "agents.StoredBehaviour",
     "agents.ApiToken", "agents.Appearance", "agents.AuditEntry", "agents.ControlSwitch",
     "agents.Departure", "agents.ModelSettings", "agents.NotificationSettings",
     "agents.SettingChange", "agents.SiteSettings", "agents.StoredSubscriber",
@@ -74,6 +76,8 @@ trigger = "on_turn_end"
 type = "log"
 message = "Noted."
 """
+
+BEHAVIOUR = '(tree "by-them" (repeater :until-success (turn)))'
 
 
 class Scene:
@@ -106,6 +110,10 @@ class Scene:
             name: ApiToken.issue(user, "a program", list(Scope.values))[1]
             for name, user in self.users.items()
         }
+        own = BEHAVIOUR.replace("by-them", "of-owner").replace(
+            "(turn)", '(turn :say "private-owner")'
+        )
+        self.behaviour = create_behaviour(self.users["owner"], own)
         self._sign_in()
 
     def browser(self, who: str) -> Browser:

@@ -12,7 +12,7 @@ from chat.api.framework import Endpoint
 from chat.api.urls import ENDPOINTS
 from tests.access.addresses import CLOSED, STATES, Access, fill, get_values, list_routes, people_in
 from tests.access.responses import REFUSED, expect, may_change, read
-from tests.access.scene import RULE, Scene
+from tests.access.scene import BEHAVIOUR, RULE, Scene
 from tests.chat.factories import browser
 
 
@@ -87,6 +87,13 @@ CALLS: dict[str, list[Call]] = {
     "replace_rule": [Call(Access.MANAGE, {"text": RULE, "version": 1})],
     "set_rule_mode": [Call(Access.MANAGE, {"mode": "off"})],
     "remove_rule": [Call(Access.MANAGE)],
+    "show_modes": [Call(Access.OWN)],
+    "list_behaviours": [Call(Access.OWN)],
+    "add_behaviour": [Call(Access.OWN, {"text": BEHAVIOUR})],
+    "find_behaviour_problems": [Call(Access.OWN, {"text": BEHAVIOUR})],
+    "show_behaviour": [Call(Access.OWN)],
+    "replace_behaviour": [Call(Access.OWN, {"text": BEHAVIOUR, "version": 1})],
+    "remove_behaviour": [Call(Access.OWN)],
     "list_notifications": [Call(Access.OWN)],
     "change_notification": [Call(Access.OWN, {"enabled": False})],
     "preview_notification": [Call(Access.OWN)],

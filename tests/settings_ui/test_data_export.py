@@ -12,12 +12,14 @@ from django.utils import timezone
 from agents.endpoints.encryption import encrypt
 from agents.models import (
     ApiToken,
+    BehaviourText,
     ControlSwitch,
     Membership,
     ModelSettings,
     Reminder,
     RuleState,
     SettingChange,
+    StoredBehaviour,
     StoredRule,
 )
 from agents.settings_service import update_limits
@@ -31,7 +33,7 @@ from tests.chat.factories import Talk, grown
 
 EMPTY_LISTS = (
     "changes", "tokens", "conversations", "runs", "entries",
-    "rules", "switches", "rule_states", "reminders",
+    "rules", "behaviours", "behaviour_texts", "switches", "rule_states", "reminders",
 )  # fmt: skip
 SECRET = "sk-very-secret-0123"
 
@@ -130,6 +132,9 @@ def test_own_rules_switches_and_what_was_kept_are_in_it_and_nobody_elses() -> No
     for user in (talk.user, other):
         name = user.username
         StoredRule.objects.create(level="own", user=user, name=f"{name}-rule", text="[rule]")
+        StoredBehaviour.objects.create(level="own", user=user, name=f"{name}-way", text="(tree")
+        BehaviourText.objects.create(digest=f"{name}-digest", text=f"{name}-text", outline={})
+        run_of(user, talk.project, behaviour="gone", behaviour_digest=f"{name}-digest")
         ControlSwitch.objects.create(user=user, kind="rule", name=f"{name}-switch", mode="off")
         RuleState.objects.create(
             user=user, project=talk.project, rule="own:x", key=f"{name}-key", value=[1]
@@ -140,6 +145,8 @@ def test_own_rules_switches_and_what_was_kept_are_in_it_and_nobody_elses() -> No
     text = "".join(iter_document(talk.user))
     found, name = json.loads(text), talk.user.username
     assert [each["name"] for each in found["rules"]] == [f"{name}-rule"]
+    assert [each["name"] for each in found["behaviours"]] == [f"{name}-way"]
+    assert found["behaviour_texts"] == [{"name": "gone", "text": f"{name}-text"}]
     assert [each["name"] for each in found["switches"]] == [f"{name}-switch"]
     assert [each["key"] for each in found["rule_states"]] == [f"{name}-key"]
     assert [each["text"] for each in found["reminders"]] == [f"{name}-words"]

@@ -14,12 +14,13 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.core.chunks import Done, OracleStreamChunk, to_dict
 from agents.core.config import ConfigError
 from agents.core.decisions.protocol import TREES
-from agents.management.arguments import parse_integers, parse_tree
+from agents.core.registry import NotRegistered
+from agents.management.arguments import parse_integers
 from agents.management.lookup import find_project, find_user
 from agents.management.terminal import Terminal
 from agents.models import AgentRun
 from agents.projects.queries import runs_for
-from agents.runtime import RunRefused, open_runtime
+from agents.runtime import RunRefused, get_mode, open_runtime
 from agents.vault.legacy_folders import import_legacy_folders
 from chat.conversations import queries
 from chat.errors import ChatError
@@ -40,7 +41,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--conversation", metavar="ID", help="ask in this one; without it, a new one begins"
         )
-        parser.add_argument("--tree", help=f"how to decide: {', '.join(TREES.names())}")
+        parser.add_argument("--tree", help=f"the mode: {', '.join(TREES.names())}, or a behaviour")
         parser.add_argument(
             "--set",
             action="append",
@@ -87,10 +88,17 @@ class Command(BaseCommand):
         return outcome
 
 
+def _find_mode(name: str | None, user: User) -> str | None:
+    try:
+        return get_mode(name, user, called="tree").name if name is not None else None
+    except NotRegistered as error:
+        raise CommandError(str(error)) from None
+
+
 def _prepare_run(options: dict[str, Any]) -> PreparedRun:
     """Return the question, ready to be started where the options say."""
     user, question = find_user(options["user"]), options["question"]
-    tree = parse_tree(options["tree"]) if options["tree"] is not None else None
+    tree = _find_mode(options["tree"], user)
     run_options = RunOptions(tree=tree, overrides=parse_integers("--set", options["set"]))
     earlier = _get_earlier_run(options["continued"], user)
     talk = _get_conversation(options["conversation"], user)

@@ -81,7 +81,7 @@ def test_the_tree_of_a_run_that_names_none_is_the_users_or_the_sites(settings: A
 
 def test_an_unknown_tree_is_refused_with_the_known_names() -> None:
     row = UserAgentConfig.for_user(ada())
-    row.default_tree = "nonsense"
+    row.default_tree = "no mode"
     with pytest.raises(ValidationError, match="Known: default"):
         row.full_clean()
 

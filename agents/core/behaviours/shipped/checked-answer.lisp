@@ -1,5 +1,5 @@
 (tree "checked-answer"
-  :description "Drafts an answer, checks every claim against its source, then gives the corrected one."
+  :description "Drafts an answer, checks every claim against its source, then gives the corrected one. Takes about twice the tokens."
   :blackboard-schema {:draft "" :doubts ""}
 
   (sequence

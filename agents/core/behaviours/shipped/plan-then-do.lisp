@@ -1,5 +1,5 @@
 (tree "plan-then-do"
-  :description "Plans first, looking but not touching; then works the plan off and answers."
+  :description "Plans first, looking but not touching; then works the plan off and answers. Takes one to four iterations more."
   :blackboard-schema {:plan ""}
 
   (sequence

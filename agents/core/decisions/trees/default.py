@@ -14,7 +14,7 @@ from agents.core.stuck import action_signature
 
 @decision_tree("default")
 class DefaultDecisionTree:
-    """Go on until an end condition fires; warn before it does."""
+    """Asks, uses tools and goes on until there is an answer, within your limits."""
 
     withholds: ClassVar[frozenset[str]] = frozenset()
     """Tools that a run under this tree is not offered."""

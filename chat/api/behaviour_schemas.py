@@ -1,0 +1,79 @@
+"""Modes and behaviours, as they go in and out."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from agents.behaviour_service import MAX_TEXT_LENGTH
+from chat.api.schemas import Schema, Version
+
+EXAMPLE = (
+    '(tree "outline-first"\n  :description "Writes an outline, then the answer."\n  (sequence\n'
+    '    (turn :interim "Outline" :tools :none :say "Write an outline, nothing else.")\n'
+    "    (repeater :until-success (turn))))\n"
+)
+Level = Literal["shipped", "package", "file", "site", "own"]
+BehaviourSource = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_TEXT_LENGTH,
+        description="As docs/behaviours.md has it. 409: it is no behaviour; `detail` says where.",
+        examples=[EXAMPLE],
+    ),
+]
+
+
+class ModeView(Schema):
+    name: str = Field(description="What `tree` of a question takes.")
+    description: str = Field(description="What it does and costs, in a sentence.")
+    level: Level = Field(description="Where it comes from.")
+    tree: str = Field(description="The decision tree: it says whether a run goes on.")
+    behaviour: str = Field(description="What drives its runs. Empty: turn after turn.")
+    is_default: bool = Field(description="Whether your questions have it if they name none.")
+
+
+class ModeList(Schema):
+    modes: list[ModeView]
+
+
+class BehaviourView(Schema):
+    id: str = Field(description="The number of a stored one; `shipped:NAME`, `file:NAME` …")
+    name: str
+    description: str
+    level: Level
+    text: str
+    version: int | None = Field(description="Of a stored one; it grows with each change.")
+    changed_at: datetime | None
+    problem: str = Field(description="Why it cannot be used any more. Empty: it can.")
+    lock: str = Field(description="Why you cannot change it. Empty: you can.")
+
+
+class BehaviourList(Schema):
+    behaviours: list[BehaviourView]
+
+
+class NewBehaviour(Schema):
+    text: BehaviourSource
+    level: Literal["own", "site"] = "own"
+
+
+class BehaviourChange(Schema):
+    text: BehaviourSource
+    version: Version = Field(description="The one that you saw; else 409.")
+
+
+class BehaviourCheck(Schema):
+    text: BehaviourSource
+
+
+class BehaviourProblem(Schema):
+    line: int
+    column: int
+    message: str
+
+
+class BehaviourProblems(Schema):
+    problems: list[BehaviourProblem] = Field(description="None: it is a behaviour.")
+    drawing: list[str] = Field(description="Its nodes, a line each, if it is one.")
