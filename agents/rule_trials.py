@@ -14,13 +14,15 @@ from agents.core.chunks import CHUNK_TYPES, PARSE_ERRORS, OracleStreamChunk, Tur
 from agents.core.config import AgentConfig
 from agents.core.control.facts import RunBackground
 from agents.core.replay.recording import DAMAGED_MESSAGE
-from agents.core.rules.dry_run import ERASED, RuleTrial, try_rule
+from agents.core.rules.dry_run import ERASED, TOO_DEAR, RuleTrial, try_rule
 from agents.core.rules.rule import Rule
 from agents.ledger import decode_row, query_events
 from agents.models import AgentRun, Note
 
 BATCH_SIZE = 200
 """Runs that are read at a time."""
+MAX_TRIAL_STEPS = 5_000_000
+"""That a rule may take in all runs, about a second; the runs after that are not tried."""
 _UNREAD_KINDS = frozenset({"content", "thinking", "hint", "status", "kept_result"})
 _READ_KINDS = frozenset(CHUNK_TYPES) - _UNREAD_KINDS
 _ROW_FIELDS = ("pk", "user_id", "project_id", "outcome", "turns", "question")
@@ -37,20 +39,34 @@ def try_rule_on_runs(
     """Yield what a rule would have done in each run: from the oldest, or in the order of the ids.
 
     `writes` says whether a tool changes anything. What the rule remembers goes on from one run of
-    a person in a project to the next, as it would have. Of notes there are as many as today.
+    a person in a project to the next, as it would have. Of notes there are as many as today. Where
+    the rule has taken too many steps, the rest is given up.
     """
     if isinstance(runs, QuerySet):
         runs = runs.order_by("started_at", "pk").values_list("pk", flat=True)
     ids = list(runs)
     states: dict[Any, dict[str, Any]] = {}
     notes = _count_notes()
+    steps = 0
     for start in range(0, len(ids), batch_size):
         batch = ids[start : start + batch_size]
+        if steps > MAX_TRIAL_STEPS:
+            yield from map(_give_up, batch)
+            continue
         rows, events = _load_rows(batch), _load_events(batch)
         for row in (rows[run_id] for run_id in batch if run_id in rows):
+            if steps > MAX_TRIAL_STEPS:
+                yield _give_up(row["pk"])
+                continue
             state = states.setdefault((row["user_id"], row["project_id"]), {})
             found = events.get(row["pk"], [])
-            yield _try_run(rule, row, found, state, notes.get(row["project_id"], 0), writes)
+            trial = _try_run(rule, row, found, state, notes.get(row["project_id"], 0), writes)
+            steps += trial.steps
+            yield trial
+
+
+def _give_up(run_id: UUID) -> RuleTrial:
+    return RuleTrial(run_id=str(run_id), why_unknown=TOO_DEAR)
 
 
 def _count_notes() -> dict[UUID, int]:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from agents.core.rules.dry_run import RuleTrial, TrialSummary
-from agents.core.rules.engine import Firing
+from agents.core.rules.outcomes import Firing
 from agents.core.rules.rule import Rule
 from agents.management.replay_report import replace_unprintable
 from agents.web.formatting import format_count

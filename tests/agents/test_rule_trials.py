@@ -12,7 +12,7 @@ from agents.core.chunks import Turn
 from agents.core.config import AgentConfig
 from agents.core.control.facts import RunBackground
 from agents.core.replay.recording import DAMAGED_MESSAGE
-from agents.core.rules.dry_run import ERASED, RuleTrial, try_rule
+from agents.core.rules.dry_run import ERASED, TOO_DEAR, RuleTrial, try_rule
 from agents.core.rules.reader import read_rule
 from agents.core.rules.rule import Rule
 from agents.models import AgentRun, Note, RunEvent
@@ -101,6 +101,22 @@ def test_a_damaged_run_is_not_known_and_the_others_are() -> None:
     found = attempt(write(), gap, stored(STUCK))
     assert [trial.why_unknown for trial in found] == [DAMAGED_MESSAGE, ""]
     assert [len(trial.firings) for trial in found] == [0, 4]
+
+
+def test_a_rule_that_takes_too_many_steps_is_not_tried_on_the_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agents.rule_trials.MAX_TRIAL_STEPS", 100)
+    dear = write("len([t for t in history.tools if t.name == 'never']) >= 0")
+    plain = write("history.total_tool_calls >= 0")
+    runs = [stored(FIVE_TURNS) for _ in range(5)]
+    ids = [run.pk for run in runs]
+    found = list(try_rule_on_runs(dear, ids, writes=lambda _: False, batch_size=2))
+    tried = [trial for trial in found if trial.firings]
+    assert [trial.run_id for trial in found] == [str(run.pk) for run in runs]
+    assert 1 <= len(tried) <= 3
+    assert {trial.why_unknown for trial in found[len(tried) :]} == {TOO_DEAR}
+    assert all(trial.firings for trial in attempt(plain, *runs))
 
 
 def test_the_number_of_queries_does_not_grow_with_runs() -> None:

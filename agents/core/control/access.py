@@ -19,6 +19,18 @@ def build_lookup(thing: Run, name: str) -> Run:
     return run
 
 
+def build_field(thing: str, name: str) -> Run:
+    """Return what takes an attribute of a thing that is known by its own name."""
+
+    def run(evaluation: Evaluation) -> Any:
+        value = evaluation.values.get(thing)
+        if type(value) is dict:
+            return value.get(name)
+        return value.get(name) if isinstance(value, Mapping) else None
+
+    return run
+
+
 def build_item(container: Run, key: Run, place: tuple[int, int]) -> Run:
     """Return what takes an item of a list by its number, of a map by its name."""
 

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from agents.core.control.access import build_item, build_lookup, build_loop
+from agents.core.control.access import build_field, build_item, build_lookup, build_loop
 from agents.core.control.agreement import (
     check_arguments,
     check_comparison,
@@ -52,7 +52,7 @@ class Compiler:
     def __init__(self, language: Language, find_place: Callable[[ast.expr], Place]) -> None:
         self.language = language
         self.problems: list[PlacedProblem] = []
-        self._find_place = find_place
+        self.find_place = find_place
         self._loop: tuple[str, ValueKind] | None = None
         """The name of the item in the loop that is being compiled, and its kind."""
         self._compilers: Mapping[type[ast.expr], Callable[[Any], CompiledPart]] = {
@@ -78,7 +78,7 @@ class Compiler:
 
     def _refuse(self, node: ast.expr, message: str) -> CompiledPart:
         """Note a problem, and go on with a part of any kind, so that all problems are found."""
-        self.problems.append(PlacedProblem(*self._find_place(node), message))
+        self.problems.append(PlacedProblem(*self.find_place(node), message))
         return CompiledPart(ANY, _return_nothing)
 
     # -- values -----------------------------------------------------------------------------------
@@ -125,6 +125,9 @@ class Compiler:
                 pass
             case kind:
                 return self._refuse(node, f"{kind.name} has no {name!r}")
+        match node.value:
+            case ast.Name(id=root) if root in self.language.names:
+                return CompiledPart(kind, build_field(root, name))
         return CompiledPart(kind, build_lookup(thing.run, name))
 
     def _compile_item(self, node: ast.Subscript) -> CompiledPart:
@@ -145,7 +148,7 @@ class Compiler:
         if not fits(key.kind, wanted):
             text = f"an item of {container.kind.name} is taken by {wanted.name}"
             return self._refuse(node.slice, f"{text}, not by {key.kind.name}")
-        return CompiledPart(kind, build_item(container.run, key.run, self._find_place(node)))
+        return CompiledPart(kind, build_item(container.run, key.run, self.find_place(node)))
 
     # -- operators --------------------------------------------------------------------------------
 
@@ -163,7 +166,7 @@ class Compiler:
         operand = self.compile(inner)
         if not fits(operand.kind, NUMBER):
             return self._refuse(node, f"- cannot be used on {operand.kind.name}")
-        place = self._find_place(node)
+        place = self.find_place(node)
         return CompiledPart(NUMBER, build_sign(operand.run, place, negative=negative))
 
     def _compile_arithmetic(self, node: ast.BinOp) -> CompiledPart:
@@ -172,7 +175,7 @@ class Compiler:
             return self._refuse(node, f"{describe_node(node.op)} cannot be used here")
         left, right = self.compile(node.left), self.compile(node.right)
         kinds = (left.kind, right.kind)
-        place = self._find_place(node)
+        place = self.find_place(node)
         run = build_arithmetic(op, left.run, right.run, place, self.language)
         if all(fits(kind, NUMBER) for kind in kinds):
             is_open = op is ast.Add and ANY in kinds
@@ -205,12 +208,18 @@ class Compiler:
         )
 
     def _compile_comparison(self, node: ast.Compare) -> CompiledPart:
-        parts = [self.compile(operand) for operand in (node.left, *node.comparators)]
+        return self.join_operands(node, self.compile_operands(node))
+
+    def compile_operands(self, node: ast.Compare) -> list[CompiledPart]:
+        return [self.compile(operand) for operand in (node.left, *node.comparators)]
+
+    def join_operands(self, node: ast.Compare, parts: list[CompiledPart]) -> CompiledPart:
+        """Return the comparison of operands that were compiled."""
         runs: list[Run] = []
         for op, left, right in zip(node.ops, parts, parts[1:], strict=False):
             if problem := check_comparison(type(op), left.kind, right.kind):
                 return self._refuse(node, problem)
-            runs.append(build_comparison(type(op), left.run, right.run, self._find_place(node)))
+            runs.append(build_comparison(type(op), left.run, right.run, self.find_place(node)))
         if len(runs) == 1:
             return CompiledPart(TRUTH, runs[0])
         return CompiledPart(TRUTH, lambda evaluation: all(run(evaluation) for run in runs))
@@ -246,7 +255,7 @@ class Compiler:
     def _build_call(
         self, node: ast.Call, name: str, function: ExpressionFunction, parts: list[CompiledPart]
     ) -> CompiledPart:
-        call, place, limit = function.call, self._find_place(node), self.language.max_number
+        call, place, limit = function.call, self.find_place(node), self.language.max_number
         runs = tuple(part.run for part in parts)
         kind = function.result
         if kind is None:
@@ -287,7 +296,7 @@ class Compiler:
         tests = tuple(self.compile(test).run for test in loop.ifs)
         self._loop = None
         steps = count_parts(node.elt) + sum(map(count_parts, loop.ifs))
-        iterate = build_loop(items.run, tests, value.run, steps, self._find_place(node))
+        iterate = build_loop(items.run, tests, value.run, steps, self.find_place(node))
         return CompiledPart(
             ListKind(value.kind),
             iterate if is_lazy else lambda evaluation: list(iterate(evaluation)),

@@ -1,23 +1,29 @@
 """Conditions: expressions that hold or do not, and tell which part of them did not."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from agents.core.control.compiler import Compiler
 from agents.core.control.evaluation import Evaluation, Run, Unanswerable
-from agents.core.control.expression import TOO_DEEP, ExpressionSource, parse_expression
-from agents.core.control.kinds import TRUTH, kind_of
+from agents.core.control.expression import (
+    TOO_DEEP,
+    ExpressionSource,
+    InvalidExpression,
+    check_compiled,
+)
+from agents.core.control.kinds import TRUTH, ValueKind, join_kinds, kind_of
 from agents.core.control.language import Language
+from agents.core.control.operators import Compare, build_comparer
+from agents.core.control.problems import PlacedProblem
 
 MAX_SHOWN = 80
 _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
 class FalsePart(NamedTuple):
-    """What did not hold of a condition: its words, and the values that it looked at. A tuple: one
-    is made at nearly every look of a rule."""
+    """What did not hold of a condition: its words, and the values that it looked at."""
 
     text: str
     values: tuple[Any, ...]
@@ -26,11 +32,8 @@ class FalsePart(NamedTuple):
         return f"{self.text} did not hold: {' and '.join(map(_show_value, self.values))}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    text: str
-    run: Run
-    operands: tuple[Run, ...]
+Search = Callable[[Evaluation], tuple[Any, ...] | None]
+"""Gives the values that a part looked at if it does not hold, and None if it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +41,20 @@ class Condition:
     """What has to hold: all of its parts, which `and` joins."""
 
     text: str
-    _parts: tuple[_Part, ...]
-    _max_steps: int
+    max_steps: int
+    _parts: tuple[tuple[str, Search], ...]
 
     def find_false_part(self, values: Mapping[str, Any]) -> FalsePart | None:
         """Return the first part that does not hold, or None: it holds. Raises Unanswerable."""
-        evaluation = Evaluation(values, self._max_steps)
+        found = self.search(Evaluation(values, self.max_steps))
+        return None if found is None else FalsePart(*found)
+
+    def search(self, evaluation: Evaluation) -> tuple[str, tuple[Any, ...]] | None:
+        """Return what a false part is made of. Rules ask at every event, and rarely want more."""
         try:
-            for part in self._parts:
-                if not part.run(evaluation):
-                    return FalsePart(part.text, _evaluate_operands(part, evaluation))
+            for text, search in self._parts:
+                if (values := search(evaluation)) is not None:
+                    return text, values
         except RecursionError:
             raise Unanswerable((1, 1), TOO_DEEP) from None
         return None
@@ -55,43 +62,73 @@ class Condition:
 
 def parse_condition(text: str, language: Language) -> Condition:
     """Read a condition. Raises InvalidExpression."""
-    parse_expression(text, language, TRUTH)
     source = ExpressionSource(text)
     body = source.parse(language)
     compiler = Compiler(language, source.find_place)
-    match body:
-        case ast.BoolOp(op=ast.And(), values=nodes):
-            pass
-        case _:
-            nodes = [body]
-    parts = tuple(
-        _Part(source.get_text(node), compiler.compile(node).run, _compile_operands(compiler, node))
-        for node in nodes
-    )
-    return Condition(text, parts, language.max_steps)
-
-
-def _compile_operands(compiler: Compiler, node: ast.expr) -> tuple[Run, ...]:
-    """Return what works out the values to show: those compared, or the part's own."""
-    if isinstance(node, ast.Compare):
-        nodes = [node.left, *node.comparators]
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        nodes = [node.operand]
-    else:
-        nodes = [node]
-    return tuple(compiler.compile(one).run for one in nodes)
-
-
-def _evaluate_operands(part: _Part, evaluation: Evaluation) -> tuple[Any, ...]:
-    """Return what was looked at, as it is now: lists and maps of a run grow."""
+    is_joined = isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And)
+    nodes = body.values if isinstance(body, ast.BoolOp) and is_joined else [body]
     try:
-        values = [run(evaluation) for run in part.operands]
-    except Unanswerable:
-        return ()
-    for at, value in enumerate(values):
-        if type(value) not in _SCALARS:
-            values[at] = _Sized(kind_of(value).name, len(value))
-    return tuple(values)
+        found = [_compile_part(compiler, node) for node in nodes]
+    except RecursionError:
+        raise InvalidExpression([PlacedProblem(1, 1, TOO_DEEP)]) from None
+    check_compiled(compiler, body, join_kinds(kind for kind, _ in found), TRUTH)
+    parts = zip(map(source.get_text, nodes), (search for _, search in found), strict=True)
+    return Condition(text, language.max_steps, tuple(parts))
+
+
+def _compile_part(compiler: Compiler, node: ast.expr) -> tuple[ValueKind, Search]:
+    """Return the kind of a part, and what looks whether it holds: each value is worked out once."""
+    match node:
+        case ast.Compare(ops=[op]):
+            left, right = operands = compiler.compile_operands(node)
+            kind = compiler.join_operands(node, operands).kind
+            compare = build_comparer(type(op), compiler.find_place(node))
+            return kind, _search_comparison(left.run, right.run, compare)
+        case ast.Compare():
+            operands = compiler.compile_operands(node)
+            part = compiler.join_operands(node, operands)
+            return part.kind, _search_chain(part.run, [each.run for each in operands])
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return TRUTH, _search_value(compiler.compile(inner).run, holds=False)
+    part = compiler.compile(node)
+    return part.kind, _search_value(part.run, holds=True)
+
+
+def _search_comparison(left: Run, right: Run, compare: Compare) -> Search:
+    def search(evaluation: Evaluation) -> tuple[Any, ...] | None:
+        first, second = left(evaluation), right(evaluation)
+        if compare(evaluation, first, second):
+            return None
+        if type(first) in _SCALARS and type(second) in _SCALARS:
+            return first, second
+        return _keep_value(first), _keep_value(second)
+
+    return search
+
+
+def _search_chain(run: Run, operands: list[Run]) -> Search:
+    def search(evaluation: Evaluation) -> tuple[Any, ...] | None:
+        if run(evaluation):
+            return None
+        try:
+            return tuple(_keep_value(one(evaluation)) for one in operands)
+        except Unanswerable:  # what stands behind the comparison that did not hold
+            return ()
+
+    return search
+
+
+def _search_value(run: Run, *, holds: bool) -> Search:
+    def search(evaluation: Evaluation) -> tuple[Any, ...] | None:
+        value = run(evaluation)
+        return None if bool(value) is holds else (_keep_value(value),)
+
+    return search
+
+
+def _keep_value(value: Any) -> Any:
+    """Return what was looked at, as it is now: lists and maps of a run grow."""
+    return value if type(value) in _SCALARS else _Sized(kind_of(value).name, len(value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,12 @@ class Expression:
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """Return its value. A name that has no value is nothing. Raises Unanswerable."""
+        return self.work_out(Evaluation(values, self._max_steps))
+
+    def work_out(self, evaluation: Evaluation) -> Any:
+        """Return its value, within the steps that are left of an evaluation."""
         try:
-            return self._run(Evaluation(values, self._max_steps))
+            return self._run(evaluation)
         except RecursionError:
             raise Unanswerable((1, 1), TOO_DEEP) from None
 
@@ -55,12 +59,17 @@ def parse_expression(text: str, language: Language, wanted: ValueKind = ANY) -> 
         part = compiler.compile(body)
     except RecursionError:
         raise InvalidExpression([PlacedProblem(1, 1, TOO_DEEP)]) from None
-    if not compiler.problems and not _is_wanted(part.kind, wanted):
-        message = f"{wanted.name} is wanted here, not {part.kind.name}"
-        compiler.problems.append(PlacedProblem(*source.find_place(body), message))
+    check_compiled(compiler, body, part.kind, wanted)
+    return Expression(text, part.kind, part.run, language.max_steps)
+
+
+def check_compiled(compiler: Compiler, body: ast.expr, kind: ValueKind, wanted: ValueKind) -> None:
+    """Raise InvalidExpression for what was wrong, or for a value of another kind than is wanted."""
+    if not compiler.problems and not _is_wanted(kind, wanted):
+        message = f"{wanted.name} is wanted here, not {kind.name}"
+        compiler.problems.append(PlacedProblem(*compiler.find_place(body), message))
     if compiler.problems:
         raise InvalidExpression(compiler.problems)
-    return Expression(text, part.kind, part.run, language.max_steps)
 
 
 def _is_wanted(kind: ValueKind, wanted: ValueKind) -> bool:
@@ -74,6 +83,8 @@ class ExpressionSource:
     def __init__(self, text: str) -> None:
         self._text = text
         self._body = text.strip()
+        self._is_plain = self._body.isascii() and self._body.isprintable()
+        """Whether it is one line, of which Python counts bytes as it does characters."""
         before = text[: len(text) - len(text.lstrip())]
         self._lines_before = before.count("\n")
         self._columns_before = len(before) - before.rfind("\n") - 1
@@ -99,10 +110,14 @@ class ExpressionSource:
 
     def get_text(self, node: ast.expr) -> str:
         """Return a part as it was written."""
+        if self._is_plain:
+            return self._body[node.col_offset : node.end_col_offset]
         return ast.get_source_segment(self._body, node) or ""
 
     def find_place(self, node: ast.expr) -> tuple[int, int]:
         """Return the line and the column of a part. Python counts the latter in bytes."""
+        if self._is_plain:
+            return self._place(1, node.col_offset)
         line = self._body.splitlines()[node.lineno - 1]
         before = line.encode()[: node.col_offset].decode(errors="replace")
         return self._place(node.lineno, len(before))

@@ -10,6 +10,8 @@ from agents.core.control.kinds import kind_of
 from agents.core.control.language import Language
 
 Place = tuple[int, int]
+Compare = Callable[[Evaluation, Any, Any], bool]
+"""Whether a comparison of two values holds."""
 _NUMBERS = frozenset({int, float})
 
 ARITHMETIC: Mapping[type[ast.operator], tuple[str, Callable[[Any, Any], Any]]] = {
@@ -92,60 +94,58 @@ def build_sign(operand: Run, place: Place, *, negative: bool) -> Run:
 
 
 def build_comparison(op: type[ast.cmpop], left: Run, right: Run, place: Place) -> Run:
+    """Return what works out two values, and compares them."""
+    compare = build_comparer(op, place)
+    return lambda evaluation: compare(evaluation, left(evaluation), right(evaluation))
+
+
+def build_comparer(op: type[ast.cmpop], place: Place) -> Compare:
     """Return what compares two values."""
-    if op is ast.Eq:
-        return _build_equality(left, right, place)
-    if op is ast.NotEq:
-        equals = _build_equality(left, right, place)
-        return lambda evaluation: not equals(evaluation)
-    if op is ast.In:
-        return _build_membership(left, right, place)
-    if op is ast.NotIn:
-        contains = _build_membership(left, right, place)
-        return lambda evaluation: not contains(evaluation)
-    return _build_ordering(op, left, right, place)
+    if op in ORDERINGS:
+        return _build_ordering(op, place)
+    compare = _build_equality(place) if op in (ast.Eq, ast.NotEq) else _build_membership(place)
+    if op in (ast.Eq, ast.In):
+        return compare
+    return lambda evaluation, first, second: not compare(evaluation, first, second)
 
 
-def _build_equality(left: Run, right: Run, place: Place) -> Run:
-    def run(evaluation: Evaluation) -> bool:
-        first, second = left(evaluation), right(evaluation)
+def _build_equality(place: Place) -> Compare:
+    def compare(evaluation: Evaluation, first: Any, second: Any) -> bool:
         evaluation.spend_on(first, place)
         return bool(first == second)
 
-    return run
+    return compare
 
 
 NUMBERS = frozenset({int, float, bool, type(None)})
 """What takes no steps to look at."""
 
 
-def _build_ordering(op: type[ast.cmpop], left: Run, right: Run, place: Place) -> Run:
+def _build_ordering(op: type[ast.cmpop], place: Place) -> Compare:
     """Return what puts two values in order. Nothing is neither more nor less than anything."""
-    symbol, compare = ORDERINGS[op]
+    symbol, is_ordered = ORDERINGS[op]
 
-    def run(evaluation: Evaluation) -> bool:
-        first, second = left(evaluation), right(evaluation)
+    def compare(evaluation: Evaluation, first: Any, second: Any) -> bool:
         if type(first) not in NUMBERS:
             evaluation.spend_on(first, place)
         try:
-            return bool(compare(first, second))
+            return bool(is_ordered(first, second))
         except TypeError:
             if first is None or second is None:
                 return False
             raise Unanswerable(place, describe_misfit(symbol, first, second)) from None
 
-    return run
+    return compare
 
 
-def _build_membership(left: Run, right: Run, place: Place) -> Run:
-    def run(evaluation: Evaluation) -> bool:
-        item, container = left(evaluation), right(evaluation)
-        if container is None:
+def _build_membership(place: Place) -> Compare:
+    def compare(evaluation: Evaluation, first: Any, second: Any) -> bool:
+        if second is None:
             return False
-        evaluation.spend_on(container, place)
+        evaluation.spend_on(second, place)
         try:
-            return item in container
+            return first in second
         except TypeError:
-            raise Unanswerable(place, describe_misfit("in", item, container)) from None
+            raise Unanswerable(place, describe_misfit("in", first, second)) from None
 
-    return run
+    return compare

@@ -19,6 +19,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from agents.core.control.expression import Expression, InvalidExpression, parse_expression
@@ -70,10 +71,9 @@ def read_toml(text: str, schema: TomlTable, max_length: int = MAX_LENGTH) -> "To
     text = text.replace("\r\n", "\n")
     try:
         found = tomllib.loads(text)
-        places = TomlPlaces(text)
     except (ValueError, RecursionError) as error:
         return _refuse_text(_explain_syntax(error, text), schema)
-    document = TomlDocument(places, [])
+    document = TomlDocument(text, [])
     document.values = _Checker(document).take_table((), found, schema)
     return document
 
@@ -100,10 +100,19 @@ def _explain_syntax(error: Exception, text: str) -> PlacedProblem:
 class TomlDocument:
     """A text that was read: what it says by its schema, and what is wrong with it so far."""
 
-    def __init__(self, places: TomlPlaces | None, problems: list[PlacedProblem]) -> None:
+    def __init__(self, text: str | None, problems: list[PlacedProblem]) -> None:
         self.values: dict[str, Any] = {}
         self.problems = problems
-        self._places = places
+        self._text = text
+        """None if it could not be read: then there is nothing else to tell of it."""
+
+    @cached_property
+    def _places(self) -> TomlPlaces:
+        """Places are looked for only when there is a problem: most texts have none."""
+        try:
+            return TomlPlaces(self._text or "")
+        except RecursionError:
+            return TomlPlaces("")
 
     def get(self, path: Path) -> Any:
         """Return a value by its path, or None if there is none."""
@@ -140,18 +149,18 @@ class TomlDocument:
 
     def refuse_name(self, path: Path, message: str) -> None:
         """Note a problem with the name of a key or of a table."""
-        self._note(self._places.names.get(path, 0) if self._places else 0, message)
+        self._note(self._places.names.get(path, 0), message)
 
     def refuse_in_text(self, path: Path, problem: PlacedProblem) -> None:
         """Note a problem inside a text: its line and column are those of the text's characters."""
-        offsets = self._places.characters.get(path, []) if self._places else []
+        offsets = self._places.characters.get(path, [])
         lines = str(self.get(path)).split("\n")[: problem.line - 1]
         index = sum(len(line) + 1 for line in lines) + problem.column - 1
         place = offsets[min(index, len(offsets) - 1)] if offsets else self._find_offset(path)
         self._note(place, problem.message)
 
     def _find_offset(self, path: Path) -> int:
-        while self._places and path:
+        while path:
             offset = self._places.values.get(path, self._places.names.get(path))
             if offset is not None:
                 return offset
@@ -159,7 +168,7 @@ class TomlDocument:
         return 0
 
     def _note(self, offset: int, message: str) -> None:
-        if self._places:  # of a text that could not be read, there is nothing else to tell
+        if self._text is not None:
             self.problems.append(PlacedProblem(*self._places.locate(offset), message))
 
 

@@ -15,7 +15,8 @@ from agents.core.decisions.endings import find_end_reason
 from agents.core.loop.context import RunContext
 from agents.core.loop.control import Control
 from agents.core.notify.hints import HintLine
-from agents.core.rules.engine import OWN_EVENT, Effect, Firing, RuleEngine, RuleFailure
+from agents.core.rules.engine import OWN_EVENT, RuleEngine
+from agents.core.rules.outcomes import Effect, Firing, RuleFailure
 from agents.core.rules.rule import (
     AskAgain,
     EmitEvent,

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from agents.core.chunks import Hint, OracleStreamChunk
-from agents.core.control.event_stream import SELF_NOTE, EventStream
+from agents.core.chunks import EventRecord, Hint, OracleStreamChunk, ToolCalled, ToolResult
+from agents.core.control.event_stream import SELF_NOTE, SELF_NOTE_TOOL, EventStream
 from agents.core.control.events import MAX_NOTE_LENGTH, AgentEvent
 from agents.core.sanitize import quote_as_data
 from agents.core.state import Notice
@@ -35,10 +35,11 @@ class ReminderLog:
         self._stream = EventStream()
 
     def add(self, chunk: OracleStreamChunk) -> None:
-        for event in self._stream.feed(chunk):
-            self.hear(event)
         if isinstance(chunk, Hint) and not chunk.parent:
             self.record_told(chunk.events)
+        elif _may_tell(chunk):
+            for event in self._stream.feed(chunk):
+                self.hear(event)
 
     def hear(self, event: AgentEvent) -> None:
         payload = event.payload
@@ -61,6 +62,14 @@ class ReminderLog:
     def told(self) -> list[int]:
         """Which reminders of earlier runs the model was told, by their ids."""
         return [number for seq, number in self._reminded.items() if seq in self._told]
+
+
+def _may_tell(chunk: OracleStreamChunk) -> bool:
+    """Return whether a chunk can be of interest. Of what other tools did, no events are made here:
+    the loop makes them for all who want them."""
+    if isinstance(chunk, ToolCalled):
+        return chunk.tool_call.name == SELF_NOTE_TOOL
+    return isinstance(chunk, EventRecord | ToolResult)
 
 
 def build_kept_notice(notes: Sequence[KeptNote]) -> Notice:

@@ -2,35 +2,34 @@
 what only some may read in others' runs."""
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Sequence
 
 CONTENT_NAMES = frozenset({"size", "error", "arguments", "sources", "action", "path"})
 _THINGS = frozenset({"event", "result", "history"})
 _PARTS = frozenset({"payload", "tools"})
 
 
-def list_names(expression: str) -> set[str]:
-    """Return the names and attributes of an expression that was read, as Python spells them."""
-    return {
-        name
-        for node in _walk(expression)
-        if (name := getattr(node, "attr", None) or getattr(node, "id", None))
-    }
+class ExpressionContent:
+    """An expression that was read: what it looks at."""
 
+    def __init__(self, expression: str) -> None:
+        tree = ast.parse(expression.strip(), mode="eval")
+        self._nodes: Sequence[ast.AST] = list(ast.walk(tree))
+        self.names = {
+            name
+            for node in self._nodes
+            if (name := getattr(node, "attr", None) or getattr(node, "id", None))
+        }
+        """The names and attributes in it, as Python spells them."""
 
-def reads_content(expression: str) -> bool:
-    """Return whether an expression that was read looks at what erasure takes: by its name, or at
-    a thing as a whole that has it inside."""
-    nodes = list(_walk(expression))
-    items = {name for node in nodes if (name := _get_item_name(node))}
-    opened = {id(inner) for node in nodes for inner in _list_opened(node)}
-    return not CONTENT_NAMES.isdisjoint(list_names(expression)) or any(
-        _is_thing(node, items) and id(node) not in opened for node in nodes
-    )
-
-
-def _walk(expression: str) -> Iterator[ast.AST]:
-    return ast.walk(ast.parse(expression.strip(), mode="eval"))
+    def reads_content(self) -> bool:
+        """Return whether it looks at what erasure takes: by its name, or at a thing as a whole
+        that has it inside."""
+        if not CONTENT_NAMES.isdisjoint(self.names):
+            return True
+        items = {name for node in self._nodes if (name := _get_item_name(node))}
+        opened = {id(inner) for node in self._nodes for inner in _list_opened(node)}
+        return any(_is_thing(node, items) and id(node) not in opened for node in self._nodes)
 
 
 def _get_item_name(node: ast.AST) -> str:

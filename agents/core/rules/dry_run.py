@@ -13,12 +13,14 @@ from agents.core.chunks import Done, OracleStreamChunk, Turn
 from agents.core.control.events import AgentEvent
 from agents.core.control.facts import Facts, RunBackground
 from agents.core.reasons import Outcome
-from agents.core.rules.engine import Firing, NotFired, RuleEngine, RuleFailure
+from agents.core.rules.engine import RuleEngine
+from agents.core.rules.outcomes import Firing, NotFired, RuleFailure
 from agents.core.rules.rule import AskAgain, Rule, StopRun, Withhold
 
 STOPPED = "The rule would have ended the run: what its last answer would have been is not known."
 ASKED_AGAIN = "The answer would have been sent back: what followed is not known."
 ERASED = "The rule looks at what was said, and that was erased."
+TOO_DEAR = "Not tried: the rule takes too many steps for so many runs. Try it on fewer days."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,8 @@ class RuleTrial:
     """A sentence, when it is not known what would have followed, or nothing is."""
     why_not: NotFired | None = None
     """Why it did not fire when it last looked; None if it did, or never looked."""
+    steps: int = 0
+    """What its expressions took."""
 
     @property
     def is_cut(self) -> bool:
@@ -69,6 +73,7 @@ def try_rule(
         stopped_at=trial.stopped_at,
         why_unknown=trial.why_unknown,
         why_not=trial.engine.why_not.get(rule.key) if not trial.firings else None,
+        steps=trial.engine.steps_taken,
     )
 
 

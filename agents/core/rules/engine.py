@@ -5,15 +5,16 @@ short, and every rule and every run have only so many firings.
 """
 
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, assert_never
+from typing import Any, assert_never
 
 from agents.core.control import Unanswerable
-from agents.core.control.condition import FalsePart
+from agents.core.control.evaluation import Evaluation
 from agents.core.control.events import AgentEvent, EventType, quote_texts
 from agents.core.control.facts import OWN_PREFIX, Facts
+from agents.core.rules.in_force import Moment, RuleInForce
+from agents.core.rules.outcomes import Effect, Firing, NotFired, RuleFailure
 from agents.core.rules.rule import (
     LEVELS,
     AskAgain,
@@ -29,6 +30,7 @@ from agents.core.rules.rule import (
     choose_rules,
     encode_value,
 )
+from agents.core.rules.steps import MAX_RULE_STEPS, StepBudget
 from agents.core.rules.vocabulary import listens_to
 from agents.core.sanitize import bound_sentence
 
@@ -41,76 +43,12 @@ MAX_SHARES: Mapping[RuleLevel, int] = {"project": 40, "own": 40}
 """Of these levels: nobody's rules can use up what those above them may do."""
 MAX_CHAIN = 3
 """Rules that may have led to an event, one by the other."""
-MAX_FAILURES = 3
-"""After so many, a broken rule is off for the rest of the run."""
 MAX_STATE_KEYS = 50
 OWN_EVENT = EventType("info", "rule", {})
 """What is known beforehand of an event that a rule emits."""
+CROWDED = "this takes too many steps, together with the other rules that look"
 _NO_STATES: Mapping[str, Mapping[str, Any]] = {}
 _NOTHING: list[Any] = []
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """One action of a rule that fired, and what it says or changes in words."""
-
-    action: RuleAction
-    words: str
-
-    def __str__(self) -> str:
-        return f"{self.action.type}: {self.words}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Firing:
-    """A rule that fired: on which event, in which turn, after which other rules."""
-
-    rule: Rule
-    event: str
-    seq: int
-    turn: int
-    effects: tuple[Effect, ...]
-    chain: tuple[str, ...] = ()
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    """What it remembers anew."""
-
-    @property
-    def is_shadow(self) -> bool:
-        """Whether it is only recorded."""
-        return self.rule.mode == "shadow"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleFailure:
-    """A rule that could not say whether it fires, or do what it says; and whether it is off now."""
-
-    rule: Rule
-    event: str
-    seq: int
-    turn: int
-    problem: str
-    is_off: bool
-
-
-class NotFired(NamedTuple):
-    """Why a rule did not fire when it last looked."""
-
-    seq: int
-    turn: int
-    part: FalsePart
-
-
-@dataclass(slots=True, eq=False)
-class _RuleInForce:
-    """A rule in one run: what it remembers, and what it has done so far."""
-
-    rule: Rule
-    key: str
-    state: dict[str, Any]
-    max_firings: int
-    firings: int = 0
-    failures: int = 0
-    why_not: NotFired | None = None
 
 
 class RuleEngine:
@@ -121,8 +59,11 @@ class RuleEngine:
     ) -> None:
         in_force = choose_rules(rules, MAX_RULES)
         self._rules = [
-            _RuleInForce(
-                rule, rule.key, dict(states.get(rule.key, {})), 1 if rule.once else MAX_FIRINGS
+            RuleInForce(
+                rule,
+                rule.key,
+                dict(states.get(rule.key, {})),
+                1 if rule.fires_once else MAX_FIRINGS,
             )
             for rule in in_force
         ]
@@ -132,7 +73,8 @@ class RuleEngine:
         self._has_asked_again = False
         self._is_asking_bound = any(rule.is_binding and rule.asks_again for rule in in_force)
         """Whether the one answer that can be sent back is for a rule that binds."""
-        self._listeners: dict[str, tuple[_RuleInForce, ...]] = {}
+        self._listeners: dict[str, tuple[tuple[RuleInForce, int], ...]] = {}
+        self._steps = StepBudget()
 
     @property
     def states(self) -> dict[str, dict[str, Any]]:
@@ -140,25 +82,28 @@ class RuleEngine:
         return {each.key: each.state for each in self._rules}
 
     @property
+    def steps_taken(self) -> int:
+        """What the expressions of all rules have taken so far."""
+        return self._steps.taken
+
+    @property
     def why_not(self) -> dict[str, NotFired]:
         """Why rules did not fire when they last looked, by their keys."""
-        return {each.key: each.why_not for each in self._rules if each.why_not is not None}
+        return {each.key: why for each in self._rules if (why := each.why_not) is not None}
 
     def list_not_fired(self) -> list[tuple[Rule, NotFired]]:
         """Return the rules that looked and never fired, each with why."""
         return [
-            (each.rule, each.why_not)
+            (each.rule, why)
             for each in self._rules
-            if each.why_not is not None and not each.firings
+            if not each.firings and (why := each.why_not) is not None
         ]
 
     def feed(self, facts: Facts, event: AgentEvent) -> list[Firing | RuleFailure]:
         """Return what the rules do about an event and about what they emit, in order."""
-        listeners = self._listeners.get(event.name)
-        if listeners is None:
-            listeners = self._find_listeners(event.name)
-        if not listeners or event.name.startswith(OWN_PREFIX):
+        if not self._find_listeners(event.name) or event.name.startswith(OWN_PREFIX):
             return _NOTHING  # an own event was looked at when it was made
+        self._steps.begin_event()
         found: list[Firing | RuleFailure] = []
         events: deque[tuple[AgentEvent, tuple[str, ...]]] = deque()
         self._look(facts, event, (), found, events)
@@ -175,12 +120,17 @@ class RuleEngine:
         events: deque[tuple[AgentEvent, tuple[str, ...]]],
     ) -> None:
         """Let every rule that listens to an event look at it."""
-        context: dict[str, Any] | None = None
-        for each in self._find_listeners(event.name):
-            if each.firings >= each.max_firings or each.key in chain or self._is_spent(each):
+        moment: Moment | None = None
+        for each, rules_left in self._find_listeners(event.name):
+            if each.firings >= each.max_firings or each.key in chain:
                 continue
-            context = facts.build_context(event) if context is None else context
-            outcome = self._try(each, context, event, chain)
+            if self._effects and self._is_spent(each.rule):
+                continue
+            if moment is None:
+                context = facts.build_context(event)
+                turn = context["turn"]["number"]
+                moment = Moment(event, chain, context, Evaluation(context, 0), turn)
+            outcome = self._try(each, rules_left, moment)
             if outcome is None:
                 continue
             found.append(outcome)
@@ -188,77 +138,81 @@ class RuleEngine:
                 events.extend(_emit_events(outcome, event))
 
     def _try(
-        self,
-        each: _RuleInForce,
-        context: dict[str, Any],
-        event: AgentEvent,
-        chain: tuple[str, ...],
+        self, each: RuleInForce, rules_left: int, moment: Moment
     ) -> Firing | RuleFailure | None:
         """Return what comes of a rule. What it remembers changes only if all of it goes well."""
-        rule, turn = each.rule, context["turn"]["number"]
+        rule, context, evaluation = each.rule, moment.context, moment.evaluation
         context["state"] = each.state
+        evaluation.steps = allowed = self._steps.allow(rule.level, rules_left)
         try:
-            part = rule.condition.find_false_part(context) if rule.condition else None
-            if part is not None:
-                each.why_not = NotFired(event.seq, turn, part)
-                return None
+            if rule.condition is not None:
+                missed = rule.condition.search(evaluation)
+                if missed is not None:
+                    each.last_look = (moment.event.seq, moment.turn, *missed)
+                    return None
             context["state"] = state = dict(each.state)
-            effects = self._perform(rule, context, event, state)
+            effects = self._perform(rule, moment, state)
         except Unanswerable as error:
-            each.failures += 1
-            return RuleFailure(
-                rule=rule,
-                event=event.name,
-                seq=event.seq,
-                turn=turn,
-                problem=error.problem.message,
-                is_off=each.failures >= MAX_FAILURES,
-            )
-        each.why_not, each.state = None, state
+            is_crowded = evaluation.steps < 0 and allowed < MAX_RULE_STEPS
+            return each.fail(moment, CROWDED if is_crowded else error.problem.message)
+        finally:
+            if evaluation.steps != allowed:
+                self._steps.charge(rule.level, allowed - evaluation.steps)
+        each.last_look, each.state = None, state
+        return self._fire(each, moment, effects)
+
+    def _fire(self, each: RuleInForce, moment: Moment, effects: tuple[Effect, ...]) -> Firing:
+        rule = each.rule
         each.firings += 1
         self._effects += len(effects)
         self._shares[rule.level] += len(effects)
         self._has_asked_again |= any(isinstance(one.action, AskAgain) for one in effects)
         return Firing(
             rule=rule,
-            event=event.name,
-            seq=event.seq,
-            turn=turn,
+            event=moment.event.name,
+            seq=moment.event.seq,
+            turn=moment.turn,
             effects=effects,
-            chain=chain,
+            chain=moment.chain,
             changes={
-                one.action.key: state[one.action.key]
+                one.action.key: each.state[one.action.key]
                 for one in effects
                 if isinstance(one.action, SetState)
             },
         )
 
-    def _find_listeners(self, name: str) -> tuple[_RuleInForce, ...]:
-        if (found := self._listeners.get(name)) is None:
-            found = tuple(each for each in self._rules if listens_to(each.rule.events, name))
-            self._listeners[name] = found
-        return found
+    def _find_listeners(self, name: str) -> tuple[tuple[RuleInForce, int], ...]:
+        """Return the rules that listen to an event, each with how many of its level, from it on,
+        do."""
+        if (known := self._listeners.get(name)) is None:
+            counts: Counter[str] = Counter()
+            found = []
+            for each in reversed(self._rules):
+                if listens_to(each.rule.events, name):
+                    counts[each.rule.level] += 1
+                    found.append((each, counts[each.rule.level]))
+            known = self._listeners[name] = tuple(reversed(found))
+        return known
 
-    def _is_spent(self, each: _RuleInForce) -> bool:
-        level, more = each.rule.level, len(each.rule.actions)
-        return (
-            each.failures >= MAX_FAILURES
-            or self._effects + more > MAX_EFFECTS
-            or self._shares[level] + more > MAX_SHARES.get(level, MAX_EFFECTS)
-        )
+    def _is_spent(self, rule: Rule) -> bool:
+        more = len(rule.actions)
+        return self._effects + more > MAX_EFFECTS or self._shares[
+            rule.level
+        ] + more > MAX_SHARES.get(rule.level, MAX_EFFECTS)
 
     # -- what a rule does -------------------------------------------------------------------------
 
-    def _perform(
-        self, rule: Rule, context: Mapping[str, Any], event: AgentEvent, state: dict[str, Any]
-    ) -> tuple[Effect, ...]:
+    def _perform(self, rule: Rule, moment: Moment, state: dict[str, Any]) -> tuple[Effect, ...]:
         """Return what the actions come to. They see what those before them remembered."""
         effects = []
-        values = {**context["event"]["payload"], **quote_texts(event)}
+        values = {**moment.context["event"]["payload"], **quote_texts(moment.event)}
         for action in rule.actions:
-            if isinstance(action, AskAgain) and not self._may_ask_again(rule, context["turn"]):
+            if isinstance(action, AskAgain) and not self._may_ask_again(
+                rule, moment.context["turn"]
+            ):
                 continue
-            effects.append(Effect(action, _describe_action(action, context, values, state)))
+            words = _describe_action(action, moment.evaluation, values, state)
+            effects.append(Effect(action, words))
         return tuple(effects)
 
     def _may_ask_again(self, rule: Rule, turn: Mapping[str, Any]) -> bool:
@@ -270,7 +224,7 @@ class RuleEngine:
 
 def _describe_action(
     action: RuleAction,
-    context: Mapping[str, Any],
+    evaluation: Evaluation,
     values: Mapping[str, Any],
     state: dict[str, Any],
 ) -> str:
@@ -279,7 +233,7 @@ def _describe_action(
         case Notify() | Log() | StopRun() | AskAgain():
             return bound_sentence(action.message.render(values, str))
         case SetState():
-            value = action.expression.evaluate(context) if action.expression else action.value
+            value = action.expression.work_out(evaluation) if action.expression else action.value
             return f"{action.key} = {_remember(state, action.key, value)}"
         case EmitEvent():
             return action.event

@@ -13,7 +13,7 @@ from agents.core.control.problems import suggest_name
 from agents.core.control.template import InvalidTemplate, Template, parse_template
 from agents.core.control.toml import TomlDocument, TomlKey, TomlTable, read_toml
 from agents.core.control.toml_places import Path
-from agents.core.rules.content import CONTENT_NAMES, list_names, reads_content
+from agents.core.rules.content import CONTENT_NAMES, ExpressionContent
 from agents.core.rules.rule import (
     AskAgain,
     EmitEvent,
@@ -123,6 +123,7 @@ class _RuleReader:
             for at, action in enumerate(document.values["action"])
         ]
         document.check()
+        contents = self._list_contents()
         return Rule(
             id=about["id"],
             name=about["name"] or about["id"],
@@ -134,8 +135,8 @@ class _RuleReader:
             mode=about["mode"],
             condition=condition,
             actions=tuple(action for action in actions if action is not None),
-            reads_content=self._reads_content(),
-            reads_notes=any("note_count" in list_names(text) for text in self._list_expressions()),
+            reads_content=self._tells_content() or any(one.reads_content() for one in contents),
+            reads_notes=any("note_count" in one.names for one in contents),
         )
 
     # -- what it listens to -----------------------------------------------------------------------
@@ -244,11 +245,12 @@ class _RuleReader:
             self._document.refuse((*path, "type"), text)
         return self._build(AskAgain, path)
 
-    def _reads_content(self) -> bool:
-        words = [action["message"] or "" for action in self._document.values["action"]]
-        return any(map(_CONTENT.search, words)) or any(map(reads_content, self._list_expressions()))
-
-    def _list_expressions(self) -> list[str]:
+    def _list_contents(self) -> list[ExpressionContent]:
         values = self._document.values
         found = [values["condition"], *values["action"]]
-        return [each["expression"] for each in found if each["expression"]]
+        return [ExpressionContent(each["expression"]) for each in found if each["expression"]]
+
+    def _tells_content(self) -> bool:
+        """Return whether a sentence has a field that erasure takes."""
+        words = [action["message"] or "" for action in self._document.values["action"]]
+        return any(map(_CONTENT.search, words))

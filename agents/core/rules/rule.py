@@ -115,6 +115,11 @@ class Rule:
         return self.level in ("site", "project")
 
     @property
+    def fires_once(self) -> bool:
+        """Whether it fires at most once a run: it says so, or ends the run when it does."""
+        return self.once or any(isinstance(each, StopRun) for each in self.actions)
+
+    @property
     def asks_again(self) -> bool:
         return self.mode == "on" and any(isinstance(each, AskAgain) for each in self.actions)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.core.rules.content import list_names, reads_content
+from agents.core.rules.content import ExpressionContent
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from agents.core.rules.content import list_names, reads_content
     ],
 )
 def test_a_thing_with_words_inside_counts_as_looking_at_them(expression: str) -> None:
-    assert reads_content(expression)
+    assert ExpressionContent(expression).reads_content()
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_a_thing_with_words_inside_counts_as_looking_at_them(expression: str) ->
     ],
 )
 def test_names_and_numbers_are_no_words(expression: str) -> None:
-    assert not reads_content(expression)
+    assert not ExpressionContent(expression).reads_content()
 
 
 def test_names_are_told_however_their_letters_are_written() -> None:
-    assert "note_count" in list_names("project.\uff4eote_count > 0")
+    assert "note_count" in ExpressionContent("project.\uff4eote_count > 0").names

@@ -68,7 +68,7 @@ def test_a_stop_in_the_middle_of_a_turn_waits_for_its_end() -> None:
     steps = [calls(Call("look", {"page": 1}), Call("look", {"page": 2})), call("look"), say("So.")]
     rule = write(STOP, head='trigger = "on_tool_complete"')
     trial = attempt(rule, chunks_of(steps, AgentConfig()))
-    assert (turns(trial), trial.stopped_at) == ([1, 1], 1)
+    assert (turns(trial), trial.stopped_at) == ([1], 1)
 
 
 def test_a_stop_where_the_run_ended_anyway_ends_nothing_early() -> None:

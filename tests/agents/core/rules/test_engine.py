@@ -13,16 +13,17 @@ from agents.core.chunks import OracleStreamChunk
 from agents.core.control.events import AgentEvent
 from agents.core.control.facts import Facts, RunBackground
 from agents.core.rules.engine import (
+    CROWDED,
     MAX_CHAIN,
     MAX_EFFECTS,
     MAX_FIRINGS,
     MAX_RULES,
-    Firing,
     RuleEngine,
-    RuleFailure,
 )
+from agents.core.rules.outcomes import Firing, RuleFailure
 from agents.core.rules.reader import read_rule
 from agents.core.rules.rule import Rule, RuleLevel
+from agents.core.rules.steps import MAX_EVENT_STEPS
 from agents.core.rules.vocabulary import HOOKS
 from tests.agents.core.control.test_event_stream import play_scenario, store
 from tests.agents.core.factories import play
@@ -255,6 +256,54 @@ def test_no_ones_rules_use_up_what_the_site_wants_done(level: RuleLevel) -> None
     facts.turn["number"] = 1
     found = engine.feed(facts, AgentEvent("turn.end", 21, 0.0, {"number": 1, "wrap_up": ""}))
     assert [one.rule.key for one in found] == ["site:stop"]
+
+
+DEAR = "len([t for t in history.tools if t.name == 'never' or t.name == 'nor']) == 1"
+
+
+def fill_history(calls: int) -> Facts:
+    """Facts of a run with so many calls behind it."""
+    facts = Facts(RunBackground())
+    facts.history["tools"].extend({"name": "look"} for _ in range(calls))
+    return facts
+
+
+def test_many_dear_rules_take_no_more_steps_than_their_level_has() -> None:
+    dear = [replace(write(f"rule-{n}", condition=DEAR), level="own") for n in range(30)]
+    site = replace(write("site", condition=DEAR.replace("== 1", "== 0")), level="site")
+    engine, facts = RuleEngine([*dear, site]), fill_history(400)
+    event = AgentEvent("turn.end", 1, 0.0, {"number": 1, "wrap_up": ""})
+    found = [engine.feed(facts, event) for _ in range(4)]
+    failed = [one for each in found for one in each if isinstance(one, RuleFailure)]
+    assert engine.steps_taken < 4 * 2 * MAX_EVENT_STEPS
+    assert {one.problem for one in failed} == {CROWDED}
+    assert {one.rule.level for one in failed} == {"own"}
+    fired = [one.rule.key for each in found for one in each if isinstance(one, Firing)]
+    assert fired == ["site:site"] * 4
+
+
+def test_one_dear_rule_among_many_cheap_ones_is_answered() -> None:
+    cheap = [write(f"rule-{n}", condition="turn.number > 90") for n in range(29)]
+    dear = write("z-dear", condition=DEAR.replace("== 1", "== 0"))
+    (fired,) = RuleEngine([*cheap, dear]).feed(
+        fill_history(400), AgentEvent("turn.end", 1, 0.0, {"number": 1, "wrap_up": ""})
+    )
+    assert fired.rule.id == "z-dear"
+
+
+def test_what_rules_remember_is_worked_out_with_the_same_steps() -> None:
+    remember = f'type = "set_state"\nkey = "n"\nexpression = "{DEAR}"'
+    rules = [write(f"rule-{n}", action=remember) for n in range(30)]
+    engine = RuleEngine(rules)
+    event = AgentEvent("turn.end", 1, 0.0, {"number": 1, "wrap_up": ""})
+    engine.feed(fill_history(400), event)
+    assert engine.steps_taken < 2 * MAX_EVENT_STEPS
+
+
+def test_a_rule_that_ends_the_run_fires_once() -> None:
+    stop = write("stop", action='type = "stop"\nmessage = "Enough."')
+    assert len(count_turns(RuleEngine([stop]), 3)) == 1
+    assert len(count_turns(RuleEngine([replace(stop, mode="shadow")]), 3)) == 1
 
 
 @pytest.mark.parametrize("level", ["site", "project"])

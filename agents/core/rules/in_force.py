@@ -1,0 +1,60 @@
+"""A rule while a run goes on, and the moments at which it looks."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from agents.core.control.condition import FalsePart
+from agents.core.control.evaluation import Evaluation
+from agents.core.control.events import AgentEvent
+from agents.core.rules.outcomes import NotFired, RuleFailure
+from agents.core.rules.rule import Rule
+
+MAX_FAILURES = 3
+"""After so many, a broken rule is off for the rest of the run."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moment:
+    """An event that rules look at: the facts as they are, and the rules that led to it."""
+
+    event: AgentEvent
+    chain: tuple[str, ...]
+    context: dict[str, Any]
+    evaluation: Evaluation
+    turn: int
+
+
+@dataclass(slots=True, eq=False)
+class RuleInForce:
+    """A rule in one run: what it remembers, and what it has done so far."""
+
+    rule: Rule
+    key: str
+    state: dict[str, Any]
+    max_firings: int
+    firings: int = 0
+    failures: int = 0
+    last_look: tuple[int, int, str, tuple[Any, ...]] | None = None
+    """When it last looked and did not fire, and why not, in parts: few are ever asked for."""
+
+    @property
+    def why_not(self) -> NotFired | None:
+        if self.last_look is None:
+            return None
+        seq, turn, text, values = self.last_look
+        return NotFired(seq, turn, FalsePart(text, values))
+
+    def fail(self, moment: Moment, problem: str) -> RuleFailure:
+        """Return that the rule could not be answered. After a few times, it looks no more."""
+        self.failures += 1
+        is_off = self.failures >= MAX_FAILURES
+        if is_off:
+            self.max_firings = 0
+        return RuleFailure(
+            rule=self.rule,
+            event=moment.event.name,
+            seq=moment.event.seq,
+            turn=moment.turn,
+            problem=problem,
+            is_off=is_off,
+        )

@@ -1,0 +1,43 @@
+"""What rules may take in one run, in steps of their expressions: each costs about as much as any
+other, so that what rules cost is bounded without a timer."""
+
+from agents.core.rules.rule import LEVELS, RuleLevel
+
+MAX_RULE_STEPS = 10_000
+"""Of one rule that looks at one event."""
+MAX_EVENT_STEPS = 20_000
+"""Of all rules of a level that look at one event, and at what they emit about it."""
+MAX_RUN_STEPS = 2_000_000
+"""Of all rules of a level in one run."""
+
+
+class StepBudget:
+    """The steps that are left in one run. Every level has its own: nobody's rules can keep those
+    above them from looking."""
+
+    def __init__(self) -> None:
+        self._of_event = dict.fromkeys(LEVELS, MAX_EVENT_STEPS)
+        self._of_run = dict.fromkeys(LEVELS, MAX_RUN_STEPS)
+        self._is_fresh = True
+        self.taken = 0
+        """In all."""
+
+    def begin_event(self) -> None:
+        """Give every level what it may take at an event."""
+        if not self._is_fresh:  # mostly nobody has taken any
+            self._of_event = {
+                level: min(MAX_EVENT_STEPS, left) for level, left in self._of_run.items()
+            }
+            self._is_fresh = True
+
+    def allow(self, level: RuleLevel, rules: int) -> int:
+        """Return what a rule may take. `rules` of its level, with it, are still to look: what it
+        leaves is theirs."""
+        allowed = self._of_event[level] // rules
+        return allowed if allowed < MAX_RULE_STEPS else MAX_RULE_STEPS
+
+    def charge(self, level: RuleLevel, steps: int) -> None:
+        self._is_fresh = False
+        self.taken += steps
+        self._of_event[level] = max(0, self._of_event[level] - steps)
+        self._of_run[level] = max(0, self._of_run[level] - steps)
