@@ -26,12 +26,14 @@ from agents.core.notify.shipped import LOOP, SHIPPED
 from agents.core.notify.subscriber import SCHEMA as SUBSCRIBER_SCHEMA
 from agents.core.notify.subscriber import InjectionPoint
 from agents.core.reasons import REASONS
-from agents.core.rules import engine, reader
+from agents.core.rules import engine, reader, steps
+from agents.core.rules.in_force import MAX_FAILURES
 from agents.core.rules.reader import ACTION_KEYS, MAX_RULE_LENGTH, RULE_KEYS
 from agents.core.rules.rule import MAX_VALUE_LENGTH
 from agents.core.rules.shipped import load_shipped_rules
 from agents.core.rules.vocabulary import HOOKS, build_language
 from agents.llm import errors
+from agents.rule_trials import MAX_TRIAL_STEPS
 from agents.tools.reference import render_reference
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -180,9 +182,13 @@ def test_the_bounds_of_rules_are_documented() -> None:
         engine.MAX_EFFECTS,
         *set(engine.MAX_SHARES.values()),
         engine.MAX_CHAIN,
+        steps.MAX_RULE_STEPS,
+        steps.MAX_EVENT_STEPS,
+        steps.MAX_RUN_STEPS,
+        MAX_TRIAL_STEPS,
         engine.MAX_STATE_KEYS,
         MAX_VALUE_LENGTH,
-        engine.MAX_FAILURES,
+        MAX_FAILURES,
     ]
     assert re.findall(r"\d[\d,]*", page) == [f"{bound:,}" for bound in bounds]
 

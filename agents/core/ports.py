@@ -1,6 +1,6 @@
 """What the loop needs from outside, as protocols: a clock, a model, tools."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -80,8 +80,9 @@ class ToolContext:
     """Pass on a chunk of a subagent's run; it is shown under this call and charged to the run."""
     withheld_tools: frozenset[str] = frozenset()
     """What the run may not call."""
-    forbidden_tools: frozenset[str] = frozenset()
-    """What rules have taken from it: a subagent may not call them either."""
+    forbidden_tools: Set[str] = frozenset()
+    """What rules have taken from it, also while the call goes on: a subagent may not call them
+    either."""
     keep: Callable[[ToolOutcome], None] = lambda outcome: None
     """Keep a result that stands if the call is cut from now on."""
 

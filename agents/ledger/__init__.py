@@ -22,6 +22,7 @@ from agents.ledger.stored_events import (
     decode_row,
     load_chunks,
     load_chunks_of_runs,
+    load_notices_of_runs,
     load_run_record,
     query_events,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "iter_pages",
     "load_chunks",
     "load_chunks_of_runs",
+    "load_notices_of_runs",
     "load_run_record",
     "query_events",
     "write",

@@ -9,11 +9,12 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet, TextField
+from django.db.models.functions import Cast
 from pydantic_core import from_json
 
 from agents.audit.event_codec import decode_event
-from agents.core.chunks import OracleStreamChunk
+from agents.core.chunks import PARSE_ERRORS, OracleStreamChunk
 from agents.core.run_record import RunRecord
 from agents.ledger.queries import iter_pages
 from agents.models import RunEvent
@@ -41,6 +42,29 @@ def load_chunks_of_runs(
     found = query_events(run_ids).filter(kind__in=kinds).order_by("run", "seq")
     for run_id, *values in found.values_list("run_id", *_StoredEvent._fields).iterator():
         if (chunk := decode_event(_StoredEvent(*values))) is not None:
+            yield run_id, chunk
+
+
+def load_notices_of_runs(
+    run_ids: Collection[UUID], events: Collection[str]
+) -> Iterator[tuple[UUID, OracleStreamChunk]]:
+    """Return the notices of runs and the records of these events, each with its run's id. What is
+    damaged is left out."""
+    named = Q()
+    for name in events:
+        named |= Q(data_text__contains=f'"{name}"')
+    found = (
+        query_events(run_ids)
+        .annotate(data_text=Cast("data", TextField()))
+        .filter(Q(kind="system") | (Q(kind="event") & named))
+    )
+    rows = found.order_by().values_list("run_id", "seq", "kind", "data_text", "content", "at")
+    for run_id, *values in rows:
+        try:
+            chunk = decode_row(*values)
+        except PARSE_ERRORS:
+            continue
+        if chunk is not None:
             yield run_id, chunk
 
 

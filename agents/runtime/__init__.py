@@ -18,9 +18,11 @@ from agents.runtime.behaviours import (
     parse_behaviour,
 )
 from agents.runtime.control import (
+    REMINDERS,
     RuleEntry,
     SubscriberEntry,
     find_file_problems,
+    keeps_reminders,
     list_rules,
     list_subscribers,
     load_control,
@@ -32,6 +34,7 @@ from agents.runtime.factory import SiteRunFactory
 from agents.runtime.minimum_tokens import MinimumTokens, minimum_tokens_for
 from agents.runtime.modes import Mode, get_mode, list_modes
 from agents.runtime.notification_settings import (
+    MAX_SPOKEN_RUNS,
     LastSpoke,
     LockedSubscriber,
     UnknownSubscriber,
@@ -39,10 +42,10 @@ from agents.runtime.notification_settings import (
     explain_lock,
     find_last_spoken,
     get_subscriber,
-    keeps_reminders,
+    preview_subscriber,
     switch_reminders,
     switch_subscriber,
-    used_reminders,
+    visible_reminders,
     waiting_reminders,
 )
 from agents.runtime.requests import (
@@ -59,6 +62,8 @@ from agents.runtime.site_files import FileProblem
 from agents.runtime.system_prompt import TEMPLATE_NAME, find_template_fault
 
 __all__ = [
+    "MAX_SPOKEN_RUNS",
+    "REMINDERS",
     "TEMPLATE_NAME",
     "Attach",
     "BehaviourEntry",
@@ -102,8 +107,9 @@ __all__ = [
     "parse_behaviour",
     "parse_rule",
     "parse_subscriber",
+    "preview_subscriber",
     "switch_reminders",
     "switch_subscriber",
-    "used_reminders",
+    "visible_reminders",
     "waiting_reminders",
 ]

@@ -28,6 +28,7 @@ from agents.core.rules.shipped import read_shipped_texts
 from agents.models import (
     ControlSwitch,
     Note,
+    NotificationSettings,
     Project,
     Reminder,
     StoredRule,
@@ -38,6 +39,8 @@ from agents.runtime.control_rows import load_control_rows
 from agents.runtime.site_files import FileProblem, SiteFolder
 
 logger = logging.getLogger(__name__)
+REMINDERS = "reminders"
+"""The subscriber that people switch with their reminders."""
 MAX_REMINDERS = 5
 """That a run is told."""
 RULE_FILES = SiteFolder("rules", read_rule)
@@ -161,7 +164,18 @@ def parse_rule(text: str) -> Rule:
 def list_subscribers(user: User | None) -> list[SubscriberEntry]:
     """Return all subscribers, as they are switched for somebody."""
     switches = _load_switches(user, ControlSwitch.Kind.SUBSCRIBER) if user else {}
-    return _combine_subscribers(StoredSubscriber.objects.select_related("changed_by"), switches)
+    rows = StoredSubscriber.objects.select_related("changed_by")
+    entries = _combine_subscribers(rows, switches)
+    keeps = user is not None and keeps_reminders(user)
+    return [
+        replace(entry, is_on=keeps) if entry.subscriber.id == REMINDERS else entry
+        for entry in entries
+    ]
+
+
+def keeps_reminders(user: User) -> bool:
+    """Return whether somebody's runs may keep reminders, and are told those that were kept."""
+    return NotificationSettings.objects.filter(user=user, keeps_reminders=True).exists()
 
 
 def _combine_subscribers(

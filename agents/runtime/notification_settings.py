@@ -1,24 +1,33 @@
 """What people see and set of notifications: switches, when each last spoke, reminders."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from agents import ledger
-from agents.core.notify.preview import name_speakers
+from agents.core.notify.preview import SILENT_EVENTS, Preview, build_preview, name_speakers
+from agents.core.notify.shipped import LOOP, SHIPPED, read_shipped_text
 from agents.models import ControlSwitch, NotificationSettings, Reminder, SettingChange
 from agents.projects.queries import projects_for, runs_for
-from agents.runtime.control import SubscriberEntry, list_subscribers
+from agents.runtime.control import (
+    REMINDERS,
+    SubscriberEntry,
+    list_subscribers,
+    parse_subscriber,
+)
 from agents.settings_service import update_settings
 
-MAX_RUNS = 50
+MAX_SPOKEN_RUNS = 500
 """The newest runs of a person, in which is looked for who spoke last."""
+BATCH_SIZE = 50
+"""Runs that are looked at at a time, until everybody is found."""
 SWITCH_CHANGE = "notification"
 """What the log of changes calls a switch."""
 USED_LISTED_FOR = timedelta(days=7)
@@ -52,24 +61,37 @@ def get_subscriber(user: User, name: str) -> SubscriberEntry:
     raise UnknownSubscriber
 
 
-def find_last_spoken(user: User) -> dict[str, LastSpoke]:
-    """Return when subscribers have last spoken in somebody's newest runs, by their ids."""
-    runs = runs_for(user).order_by("-started_at")
-    keys: Mapping[UUID, UUID | None] = dict(runs.values_list("pk", "conversation_key")[:MAX_RUNS])
+def find_last_spoken(user: User, names: Collection[str]) -> dict[str, LastSpoke]:
+    """Return when these subscribers have last spoken in somebody's newest runs, by their ids."""
+    runs = runs_for(user).order_by("-started_at", "pk")
+    newest = list(runs.values_list("pk", "conversation_key")[:MAX_SPOKEN_RUNS])
     found: dict[str, LastSpoke] = {}
-    if not keys:
-        return found
-    for run_id, chunk in ledger.load_chunks_of_runs(list(keys), ("system", "event")):
+    for start in range(0, len(newest), BATCH_SIZE):
+        keys: Mapping[UUID, UUID | None] = dict(newest[start : start + BATCH_SIZE])
+        _look_for_speakers(keys, found)
+        if found.keys() >= set(names):
+            break
+    return {name: found[name] for name in names if name in found}
+
+
+def _look_for_speakers(keys: Mapping[UUID, UUID | None], found: dict[str, LastSpoke]) -> None:
+    for run_id, chunk in ledger.load_notices_of_runs(list(keys), SILENT_EVENTS):
         at = datetime.fromtimestamp(chunk.at, tz=timezone.get_default_timezone())
         for name in name_speakers(chunk):
             if name not in found or found[name].at < at:
                 found[name] = LastSpoke(at, run_id, keys[run_id])
-    return found
+
+
+@lru_cache(maxsize=512)
+def preview_subscriber(text: str) -> Preview:
+    """Return what the subscriber of a text would say. The page asks for all of them, every time."""
+    shipped = {read_shipped_text(one.id): one for one in (*LOOP.values(), *SHIPPED)}
+    return build_preview(shipped.get(text) or parse_subscriber(text))
 
 
 def explain_lock(entry: SubscriberEntry) -> str:
     """Return why a subscriber cannot be switched by people; empty if it can."""
-    if entry.subscriber.id == "reminders":
+    if entry.subscriber.id == REMINDERS:
         return "Reminders have a switch of their own."
     if entry.subscriber.id == "rule-notify":
         return "Always on: each rule has a switch of its own."
@@ -99,14 +121,10 @@ def switch_subscriber(user: User, name: str, *, is_on: bool) -> SubscriberEntry:
             old=f"{name}: {mode[entry.is_on]}",
             new=f"{name}: {mode[is_on]}",
         )
-    return get_subscriber(user, name)
+    return replace(entry, is_on=is_on)
 
 
 # -- reminders ------------------------------------------------------------------------------------
-
-
-def keeps_reminders(user: User) -> bool:
-    return NotificationSettings.for_user(user).keeps_reminders
 
 
 def switch_reminders(user: User, *, is_on: bool) -> None:
@@ -116,21 +134,20 @@ def switch_reminders(user: User, *, is_on: bool) -> None:
 
 def waiting_reminders(user: User) -> QuerySet[Reminder]:
     """Return the reminders of somebody that a run may still be told."""
-    return _visible(user).filter(used_at=None, expires_at__gt=timezone.now())
+    return visible_reminders(user).filter(used_at=None)
 
 
-def used_reminders(user: User) -> QuerySet[Reminder]:
-    """Return the reminders of somebody that a run was told lately."""
-    return _visible(user).filter(used_at__gt=timezone.now() - USED_LISTED_FOR)
+def visible_reminders(user: User) -> QuerySet[Reminder]:
+    """Return somebody's reminders that a run may still be told, and those that one was lately;
+    without those of projects that they cannot reach now."""
+    now = timezone.now()
+    listed = Q(used_at=None, expires_at__gt=now) | Q(used_at__gt=now - USED_LISTED_FOR)
+    here = Q(project=None) | Q(project__in=projects_for(user))
+    own = Reminder.objects.filter(listed, here, user=user)
+    return own.select_related("project", "source_run", "used_by")
 
 
 def delete_reminder(user: User, number: int) -> bool:
     """Delete a reminder of somebody's; return whether there was one."""
     deleted, _ = Reminder.objects.filter(user=user, pk=number).delete()
     return bool(deleted)
-
-
-def _visible(user: User) -> QuerySet[Reminder]:
-    """Return somebody's reminders, without those of projects that they cannot reach now."""
-    own = Reminder.objects.filter(user=user).select_related("project", "source_run", "used_by")
-    return own.filter(project=None) | own.filter(project__in=projects_for(user))

@@ -48,8 +48,8 @@ MAX_LISTED = 100
 @endpoint("GET", PATH, "Your notifications", scopes=[Scope.SETTINGS], answers=NotificationList)
 async def list_notifications(request: ApiRequest) -> NotificationList:
     def load() -> NotificationList:
-        last = find_last_spoken(request.user)
         entries = list_subscribers(request.user)
+        last = find_last_spoken(request.user, [each.subscriber.id for each in entries])
         return NotificationList(
             notifications=[_serialize(each, last.get(each.subscriber.id)) for each in entries]
         )
@@ -73,7 +73,7 @@ async def change_notification(
 
     def change() -> NotificationView:
         entry = switch_subscriber(request.user, name, is_on=body.enabled)
-        return _serialize(entry, find_last_spoken(request.user).get(name))
+        return _serialize(entry, find_last_spoken(request.user, [name]).get(name))
 
     try:
         return await run_db(change)

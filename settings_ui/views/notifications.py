@@ -8,8 +8,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from agents.core.notify.preview import Preview, build_preview
+from agents.core.notify.preview import Preview
 from agents.runtime import (
+    MAX_SPOKEN_RUNS,
+    REMINDERS,
     LastSpoke,
     LockedSubscriber,
     SubscriberEntry,
@@ -18,12 +20,11 @@ from agents.runtime import (
     explain_lock,
     find_file_problems,
     find_last_spoken,
-    keeps_reminders,
     list_subscribers,
+    preview_subscriber,
     switch_reminders,
     switch_subscriber,
-    used_reminders,
-    waiting_reminders,
+    visible_reminders,
 )
 from agents.web.requests import get_user, sign_in_required
 
@@ -60,7 +61,7 @@ class NotificationRow:
 
     @property
     def preview(self) -> Preview:
-        return build_preview(self.entry.subscriber)
+        return preview_subscriber(self.entry.text)
 
 
 @never_cache
@@ -68,19 +69,21 @@ class NotificationRow:
 @require_GET
 def page(request: HttpRequest) -> HttpResponse:
     user = get_user(request)
-    last = find_last_spoken(user)
     entries = list_subscribers(user)
+    last = find_last_spoken(user, [entry.subscriber.id for entry in entries])
     problems = find_file_problems() if user.is_staff else []
+    reminders = visible_reminders(user)[: 2 * MAX_LISTED]
     context = {
         "section": "notifications",
         "rows": [
             NotificationRow(entry, explain_lock(entry), last.get(entry.subscriber.id))
             for entry in sorted(entries, key=lambda entry: entry.subscriber.core)
         ],
+        "max_runs": MAX_SPOKEN_RUNS,
         "problems": [one for one in problems if one.path.startswith("subscribers/")],
-        "keeps": keeps_reminders(user),
-        "waiting": waiting_reminders(user)[:MAX_LISTED],
-        "used": used_reminders(user)[:MAX_LISTED],
+        "keeps": any(entry.is_on for entry in entries if entry.subscriber.id == REMINDERS),
+        "waiting": [one for one in reminders if one.used_at is None][:MAX_LISTED],
+        "used": [one for one in reminders if one.used_at is not None][:MAX_LISTED],
     }
     return render(request, "settings/notifications.html", context)
 

@@ -1,7 +1,7 @@
 """What the parts of one run share: its state, accounts, conversation, inbox and stamp."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -69,7 +69,7 @@ class RunContext:
         self.tally = RunTally()
         self.hints: list[HintLine] = []
         self.bus = NotificationBus(())
-        self.rule_withheld: frozenset[str] = frozenset()
+        self.rule_withheld: Set[str] = frozenset()
         """Tools that rules have taken away; no tree gives them back."""
         self.versions: dict[str, str] = {}
         """In what state the run knows its sources, by path."""

@@ -1,6 +1,6 @@
 """What a run is held to and what is said of it, as it was when the run began."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -49,7 +49,7 @@ class Resume:
 class Control:
     """Subscribers and rules of one run, with what they know from runs before.
 
-    Nothing in it changes while the run goes on, whatever is edited meanwhile.
+    Nothing that is edited changes it while the run goes on.
     """
 
     subscribers: tuple[Subscriber, ...] = ()
@@ -61,8 +61,8 @@ class Control:
     """What was decided, where the run goes on from one that had asked."""
     states: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What rules remember from earlier runs, by their keys."""
-    withheld: frozenset[str] = frozenset()
-    """Tools that rules have taken away before: a subagent begins without them."""
+    withheld: Set[str] = frozenset()
+    """Tools that rules have taken away: of a subagent, also what they take away meanwhile."""
     reminders: tuple[KeptReminder, ...] = ()
     keeps_reminders: bool = False
     """Whether the run may keep words for a later one."""

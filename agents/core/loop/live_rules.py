@@ -41,6 +41,9 @@ class LiveRules:
         self._facts = facts
         self._engine = RuleEngine(control.rules, control.states)
         self._is_over = False
+        self._withheld = set(control.withheld)
+        """Shared with the run's subagents: those that are at work obey too, at their next call."""
+        ctx.rule_withheld = self._withheld
 
     def react(self, events: Sequence[AgentEvent]) -> Iterator[OracleStreamChunk]:
         """Do what the rules want done about events. They look at the run's end once."""
@@ -138,7 +141,7 @@ class LiveRules:
                     words = _end_sentence(effect.words)
                     ctx.state = ctx.state.replace(rule_stop=RuleStop(rule.key, rule.name, words))
             case Withhold(tool=tool):
-                ctx.rule_withheld |= {tool}
+                self._withheld.add(tool)
             case AskAgain():
                 yield from self._send_back(rule, effect.words)
             case Log() | SetState():

@@ -34,6 +34,10 @@ _OWN_EXAMPLES: Mapping[str, Mapping[str, Any]] = {
 }
 """What a core subscriber's numbers are like, by its id."""
 _OWN_TYPE = EventType("info", "rule", {})
+SILENT_EVENTS = frozenset(
+    name for one in LOOP.values() if one.words.message is None for name in one.types
+)
+"""Events that show that the loop has told the model something, and nobody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ def name_speakers(chunk: OracleStreamChunk) -> set[str]:
         return {str(name)}
     events = {event.name for event in EventStream().feed(chunk)}
     if isinstance(chunk, EventRecord):  # the loop tells the model of it, and nobody else
-        return {one.id for one in LOOP.values() if one.types & events and one.words.message is None}
+        return {one.id for one in LOOP.values() if one.types & events & SILENT_EVENTS}
     alike = [one.id for one in LOOP.values() if one.system_type == chunk.system_type]
     heard = [one.id for one in LOOP.values() if one.types & events]
     if not events:

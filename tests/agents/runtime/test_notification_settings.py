@@ -11,8 +11,9 @@ from pytest_django import Settings
 
 from agents.core.chunks import OracleStreamChunk, SystemMessage
 from agents.ledger import Commit, Lease, write
-from agents.models import Project, Reminder, SettingChange, StoredSubscriber
+from agents.models import Project, Reminder, RunEvent, SettingChange, StoredSubscriber
 from agents.runtime import (
+    REMINDERS,
     LockedSubscriber,
     UnknownSubscriber,
     delete_reminder,
@@ -23,11 +24,13 @@ from agents.runtime import (
     load_control,
     switch_reminders,
     switch_subscriber,
-    used_reminders,
+    visible_reminders,
     waiting_reminders,
 )
+from agents.runtime.notification_settings import BATCH_SIZE
 from tests.agents.core.notify.factories import write as write_subscriber
 from tests.agents.models.factories import ada, engine, run_of
+from tests.support.history_rewriting import rewritable
 
 pytestmark = pytest.mark.django_db
 
@@ -66,12 +69,20 @@ def test_a_switch_holds_for_the_person_and_is_recorded(user: User, project: Proj
     assert "tool-failures" in speaking(user, project)
 
 
-@pytest.mark.parametrize("name", ["tokens", "repeated", "reminders"])
+@pytest.mark.parametrize("name", ["tokens", "repeated"])
 def test_the_core_cannot_be_switched_off_and_says_why(user: User, name: str) -> None:
     with pytest.raises(LockedSubscriber) as refused:
         switch_subscriber(user, name, is_on=False)
     assert str(refused.value) == explain_lock(get_subscriber(user, name))
     assert get_subscriber(user, name).is_on
+
+
+def test_who_tells_of_reminders_is_on_while_they_are(user: User) -> None:
+    with pytest.raises(LockedSubscriber, match="a switch of their own"):
+        switch_subscriber(user, REMINDERS, is_on=True)
+    assert not get_subscriber(user, REMINDERS).is_on
+    switch_reminders(user, is_on=True)
+    assert get_subscriber(user, REMINDERS).is_on
 
 
 def test_what_is_off_for_the_site_is_off_for_everybody(user: User) -> None:
@@ -112,14 +123,29 @@ def test_each_has_last_spoken_in_the_newest_of_ones_own_runs(user: User, project
     newest = say(user, project, "tool-failures", 2_000.0)
     eve = User.objects.create_user("eve")
     say(eve, project, "source-stale", 3_000.0)
-    found = find_last_spoken(user)
+    found = find_last_spoken(user, ["source-stale", "tool-failures"])
     assert list(found) == ["tool-failures"]
     assert found["tool-failures"].conversation_key == newest
     assert found["tool-failures"].at.timestamp() == 2_000.0
 
 
+def test_who_spoke_long_ago_is_found_too(user: User, project: Project) -> None:
+    say(user, project, "tool-failures", 1_000.0)
+    for _ in range(BATCH_SIZE + 5):
+        run_of(user, project)
+    assert list(find_last_spoken(user, ["tool-failures"])) == ["tool-failures"]
+
+
+def test_what_is_damaged_keeps_nobody_from_being_found(user: User, project: Project) -> None:
+    say(user, project, "source-stale", 1_000.0)
+    with rewritable():
+        RunEvent.objects.filter(kind="system").update(data=["no notice"])
+    say(user, project, "tool-failures", 2_000.0)
+    assert list(find_last_spoken(user, ["source-stale", "tool-failures"])) == ["tool-failures"]
+
+
 def test_who_has_no_runs_has_heard_nobody(user: User) -> None:
-    assert find_last_spoken(user) == {}
+    assert find_last_spoken(user, ["tool-failures"]) == {}
 
 
 # -- reminders ------------------------------------------------------------------------------------
@@ -144,7 +170,7 @@ def test_people_see_and_delete_their_own(user: User, project: Project) -> None:
     eve = User.objects.create_user("eve")
     theirs = Reminder.objects.create(user=eve, project=project, text="theirs", expires_at=soon)
     assert list(waiting_reminders(user)) == [mine]
-    assert list(used_reminders(user)) == [used]
+    assert set(visible_reminders(user)) == {mine, used}
     assert not delete_reminder(user, theirs.pk)
     assert delete_reminder(user, mine.pk)
     assert not delete_reminder(user, mine.pk)

@@ -24,6 +24,7 @@ from agents.core.chunks import (
     ToolResult,
     Turn,
 )
+from agents.core.loop import Control
 from agents.core.messages import (
     Finished,
     ModelError,
@@ -33,6 +34,7 @@ from agents.core.messages import (
     ToolCall,
     ToolOutcome,
 )
+from agents.core.rules.reader import read_rule
 from agents.core.tasks import abandoned_tasks
 from agents.tools import registry
 from agents.tools.executor import ToolExecutor
@@ -243,6 +245,29 @@ async def test_librarians_side_by_side_do_not_get_more_than_there_is() -> None:
     config = limits(token_budget=20_000, max_parallel_tools=3)
     chunks = await play(main, delegating(sub), config=config)
     assert done(chunks).tokens_used <= 20_000 + 1_000
+
+
+@virtual_time
+async def test_one_that_is_at_work_obeys_a_rule_at_its_next_call() -> None:
+    """Another call of its parent has ended meanwhile, and with that a rule takes a tool away."""
+
+    def answer(request: ModelRequest) -> Reply:
+        looks = sum(message["role"] == "tool" for message in request.messages)
+        is_long = request.messages[1]["content"] == "long"
+        return call("look", n=looks) if is_long and looks < 2 else say("So.")
+
+    rule = read_rule(
+        '[rule]\nid = "mine"\ntrigger = "on_tool_complete"\n'
+        '[[action]]\ntype = "withhold"\ntool = "look"'
+    )
+    both = calls(*[Call("delegate_librarian", {"task": task}) for task in ("short", "long")])
+    with FakeTools({"look": slow(5)}) as tools:
+        librarians = delegating(ScriptedModel([], then=answer), tools)
+        main = ScriptedModel([both, say("Good.")])
+        chunks = await play(main, librarians, control=Control(rules=(rule,)))
+    looked = [one for one in of_subagents(chunks) if isinstance(one, ToolResult)]
+    assert [one.ok for one in looked] == [True, False]
+    assert looked[1].tool_result == "Refused: look is not available in this run."
 
 
 # -- what the parent shows ------------------------------------------------------------------------

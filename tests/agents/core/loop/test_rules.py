@@ -171,7 +171,7 @@ def test_a_subagent_begins_without_what_rules_have_taken_away() -> None:
 
     class Spy(FakeTools):
         async def run(self, call: Any, context: ToolContext) -> ToolOutcome:
-            seen.append(context.forbidden_tools)
+            seen.append(frozenset(context.forbidden_tools))
             return await super().run(call, context)
 
     with Spy(TOOLS) as tools:
