@@ -49,7 +49,7 @@ def messages_from_chunks(chunks: Iterable[OracleStreamChunk]) -> list[Message]:
 
     def close_turn() -> None:
         if text or entries:
-            messages.append(assistant_message("".join(text), entries.values()))
+            _append_assistant(messages, assistant_message("".join(text), entries.values()))
             messages.extend(
                 {"role": "tool", "tool_call_id": i, "content": results.get(i, UNKNOWN_RESULT)}
                 for i in entries
@@ -79,6 +79,17 @@ def messages_from_chunks(chunks: Iterable[OracleStreamChunk]) -> list[Message]:
                 pass
     close_turn()
     return _end_with_assistant(messages, explanation)
+
+
+def _append_assistant(messages: list[Message], message: Message) -> None:
+    """Add what the assistant said, to what it said just before if nobody spoke in between: what
+    the loop told it, such as to work off its plan, is not kept."""
+    last = messages[-1] if messages else {"role": ""}
+    if last["role"] == "assistant" and "tool_calls" not in last:
+        both = (last["content"], message["content"])
+        messages[-1] = {**message, "content": "\n\n".join(filter(None, both)) or None}
+    else:
+        messages.append(message)
 
 
 def _end_with_assistant(messages: list[Message], explanation: str) -> list[Message]:

@@ -67,6 +67,8 @@ class Behaviour:
     """What is done at every end (`:finally`)."""
     text: str
     digest: str
+    reads_facts: bool = False
+    """Whether it looks at what is known of a run, so that this must be kept."""
 
     def walk(self) -> Iterator[BehaviourNode]:
         yield from self.root.walk()

@@ -46,8 +46,8 @@ def check_place(form: SourceForm, around: Around) -> None:
         refuse(form, f"{kind} cannot stand in a parallel: only calls run side by side")
     elif around.is_cleanup and kind in _NOT_AT_THE_END:
         refuse(form, f"{kind} cannot stand in :finally: the run is over then")
-    elif kind == "turn" and around.in_checkpoint:
-        refuse(form, f"turn has a checkpoint of its own: take it out of {CHECKPOINT}")
+    elif kind in ("turn", "call") and around.in_checkpoint:
+        refuse(form, f"{kind} has a checkpoint of its own: take it out of {CHECKPOINT}")
     elif kind == "llm-call":
         _check_request(form, around)
 

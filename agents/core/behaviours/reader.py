@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from agents.core.behaviours.behaviour import Behaviour
+from agents.core.behaviours.behaviour import Behaviour, BehaviourNode
 from agents.core.behaviours.blackboard import (
     KIND_NAMES,
     BlackboardKey,
@@ -27,6 +27,7 @@ MAX_NAME = 60
 MAX_DESCRIPTION = 300
 MAX_KEYS = 50
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_FACT = re.compile(r"\b(turn|history|user|project)\s*[.\[]")
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
@@ -92,6 +93,7 @@ class _TreeReader:
             cleanup=cleanup,
             text=self._text,
             digest=self._build_digest(),
+            reads_facts=self._reads_facts(roots[0]),
         )
 
     def _build_digest(self) -> str:
@@ -100,6 +102,13 @@ class _TreeReader:
         for name, text in sorted(self._named.items()):
             known.update(f"\0{name}\0{text}".encode())
         return known.hexdigest()
+
+    def _reads_facts(self, root: BehaviourNode) -> bool:
+        """Return whether something in it may look at the facts of a run; rather too often."""
+        others = (node.behaviour for node in root.walk())
+        return _FACT.search(self._text) is not None or any(
+            other is not None and other.reads_facts for other in others
+        )
 
     def _read_form(self) -> SourceForm:
         """Read the form; of a behaviour that is named often, once."""

@@ -56,9 +56,7 @@ _SECONDS = NodeOption(
     type="number", at_most=3_600, about="the longest it may take, never more than the run's time"
 )
 _REQUEST: Mapping[str, NodeOption] = {
-    "say": NodeOption(
-        type="template", about="what the model is told, once in its repeater's first round"
-    ),
+    "say": NodeOption(type="template", about="what the model is told, once in a phase"),
     "tools": NodeOption(
         type="tools", about="`:all`, `:reading` (those that write nothing), `:none`, or names"
     ),

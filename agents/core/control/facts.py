@@ -135,7 +135,15 @@ class Facts:
 
     def build_context(self, event: AgentEvent) -> dict[str, Any]:
         """Return the facts by their names, as they are while an event is looked at."""
-        elapsed = (_to_milliseconds(event.at) - (self._began or 0)) / 1000
+        return {
+            **self.describe_run(event.at),
+            "event": self._describe_event(event),
+            "result": describe_result(event) if event.name in RESULT_EVENTS else None,
+        }
+
+    def describe_run(self, at: float) -> dict[str, Any]:
+        """Return what is known of the run at a time, by its names."""
+        elapsed = (_to_milliseconds(at) - (self._began or 0)) / 1000
         self.turn["elapsed"] = elapsed
         self.turn["time_usage"] = elapsed / self._background.config.timeout_seconds
         return {
@@ -143,8 +151,6 @@ class Facts:
             "history": self.history,
             "user": self._user,
             "project": self._project,
-            "event": self._describe_event(event),
-            "result": describe_result(event) if event.name in RESULT_EVENTS else None,
         }
 
     def _describe_event(self, event: AgentEvent) -> dict[str, Any]:

@@ -89,7 +89,7 @@ END_CONDITIONS = (
         "output_truncated",
         lambda state: state.finish_reason,
         lambda _: "length",
-        lambda state: state.finish_reason == "length",
+        lambda state: state.finish_reason == "length" and not state.interim,
         enforced=True,
     ),
     EndCondition(

@@ -21,6 +21,7 @@ from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS, working_tokens, wrap_u
 from agents.core.loop.inbox import Inbox
 from agents.core.loop.prompt import Prompt
 from agents.core.loop.tool_plan import CallIds
+from agents.core.loop.turn_limits import TurnLimits
 from agents.core.messages import ToolSchema
 from agents.core.notify import InjectionPoint, NotificationBus
 from agents.core.notify.hints import HintLine, build_hint
@@ -71,6 +72,7 @@ class RunContext:
         self.bus = NotificationBus(())
         self.rule_withheld: Set[str] = frozenset()
         """Tools that rules have taken away; no tree gives them back."""
+        self.limits = TurnLimits(tools)
         self.versions: dict[str, str] = {}
         """In what state the run knows its sources, by path."""
         self.seq = 0
@@ -237,12 +239,26 @@ class RunContext:
 
     @property
     def withheld_tools(self) -> frozenset[str]:
-        """What the run may not call: as its tree says, and as rules do."""
+        """What may not be called now: as the tree says, as rules do, and as a behaviour does."""
         withheld = self.state.withheld_tools
-        return withheld | self.rule_withheld if self.rule_withheld else withheld
+        if self.rule_withheld or self.limits.withheld:
+            return withheld | self.rule_withheld | self.limits.withheld
+        return withheld
+
+    @property
+    def calls_deadline(self) -> float:
+        """When calls are cut."""
+        return min(self.working_deadline, self.limits.deadline)
 
     def tool_schemas(self) -> tuple[ToolSchema, ...]:
         return self._get_offered_tools()[0]
+
+    def list_withheld_schemas(self) -> tuple[ToolSchema, ...]:
+        """Return the run's tools where a behaviour wants none of them called."""
+        withheld = self.state.withheld_tools | self.rule_withheld
+        return tuple(
+            schema for schema in self.tools.schemas() if schema["function"]["name"] not in withheld
+        )
 
     def tool_chars(self) -> int:
         return self._get_offered_tools()[1]

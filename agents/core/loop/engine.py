@@ -7,16 +7,18 @@ checkpoint, and its steps are done in their order, each of them once.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from agents.core.behaviours.driven_run import PLAIN_TURN, StepChunks, TurnOrder
 from agents.core.behaviours.path import PathRecorder
-from agents.core.chunks import Check, Decision, OracleStreamChunk
+from agents.core.chunks import Approval, Check, Decision, OracleStreamChunk
 from agents.core.decisions.checkpoint import WRAP_UP, decide, wrap_up_reason
-from agents.core.decisions.endings import BEHAVIOUR_ENDED, measure_conditions
+from agents.core.decisions.endings import BEHAVIOUR_ENDED, NEEDS_APPROVAL, measure_conditions
 from agents.core.decisions.notices import attribute_to_tree, limit_notice
 from agents.core.loop.context import RunContext
 from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
 from agents.core.loop.prompt import ConversationInput
-from agents.core.loop.turn import STEPS, StepChunks, TurnInProgress, begin_turn, start_step
+from agents.core.loop.turn import STEPS, TurnInProgress, begin_turn, start_step
 from agents.core.messages import ModelError
 from agents.core.reasons import INSIDE_LIMIT, REASONS, Outcome
 from agents.core.state import Notice
@@ -37,7 +39,12 @@ class TurnEngine:
         self.also_triggered: tuple[str, ...] = ()
         self.turn: TurnInProgress | None = None
         """The one that is open."""
+        self.last_turn = TurnInProgress()
+        """The one that was folded last."""
+        self.steps_done = 0
         self.path = PathRecorder()
+        self.approval: dict[str, Any] | None = None
+        """What a behaviour asks a person, with which the run ends."""
 
     def end(self, reason: str, error: ModelError | None = None) -> None:
         self.reason, self.error = reason, error
@@ -56,10 +63,11 @@ class TurnEngine:
 
     # -- turns ------------------------------------------------------------------------------------
 
-    def open_turn(self) -> Iterator[OracleStreamChunk]:
+    def open_turn(self, order: TurnOrder = PLAIN_TURN) -> Iterator[OracleStreamChunk]:
         """Decide whether the run goes on, and begin a turn if it does, or for its last answer.
 
-        This is the door of every request. A turn that is open already stays as it is.
+        This is the door of every request. A turn that is open already stays as it is. No behaviour
+        has a say in the last answer.
         """
         if self.turn is not None:
             return
@@ -73,54 +81,31 @@ class TurnEngine:
             yield from self._announce_stop(decision, wrap_up)
             if wrap_up is None:
                 return
-        yield from begin_turn(ctx, wrap_up)
-        self.turn = TurnInProgress(wrap_up, prompt_chars=ctx.prompt.chars)
+        order = order if wrap_up is None else PLAIN_TURN
+        ctx.limits.apply(order)
+        yield from begin_turn(ctx, wrap_up, order)
+        self.turn = TurnInProgress(wrap_up, order, prompt_chars=ctx.prompt.chars)
 
-    @property
-    def next_step(self) -> str:
-        """The step that the open turn has come to; nothing: no turn is open."""
-        return STEPS[self.turn.steps] if self.turn is not None else ""
+    def play(self, until: str) -> Iterator[StepChunks]:
+        """Yield the chunks of the open turn's steps, up to this one: the only place where they
+        follow one another."""
+        step = ""
+        while self.turn is not None and step != until:
+            step = self.turn.next_step
+            yield start_step(self.ctx, self.turn)
+            yield self._end_step(self.turn)
 
-    def start_step(self) -> StepChunks:
-        """Return the chunks of the next step of the open turn, to be taken all."""
-        return start_step(self.ctx, self.turn) if self.turn is not None else ()
-
-    def end_step(self) -> Iterator[OracleStreamChunk]:
+    def _end_step(self, turn: TurnInProgress) -> Iterator[OracleStreamChunk]:
         """Book a step whose chunks were all taken; after the last one the turn is over."""
-        turn = self.turn
-        if turn is None:
-            return
         turn.steps += 1
+        self.steps_done += 1
         if turn.steps < len(STEPS):
             return
-        self.turn, error = None, turn.answer.error
+        self.turn, self.last_turn, error = None, turn, turn.answer.error
+        self.ctx.limits.apply(PLAIN_TURN)
         if error is not None and not self.ctx.cancellation.requested:
             yield from self._handle_model_error(error, turn.wrap_up)
         self.checkpoint = WRAP_UP if turn.wrap_up else "turn"
-
-    # -- what a behaviour asks --------------------------------------------------------------------
-
-    @property
-    def is_halted(self) -> bool:
-        """Whether the run is over, or gives its last answer: no behaviour has a say in that."""
-        return bool(self.reason) or (self.turn is not None and self.turn.wrap_up is not None)
-
-    def has_answer(self) -> bool:
-        return self.turn is not None and self.turn.answer.error is None
-
-    def has_calls(self) -> bool:
-        return self.turn is not None and bool(self.turn.answer.calls)
-
-    def report_failure(self, behaviour: str, why: str) -> Iterator[OracleStreamChunk]:
-        """Tell that a behaviour drives the run no more."""
-        yield from self.ctx.tell(
-            Notice(
-                key="behaviour_failed",
-                system_type="notification",
-                message=f"The behaviour {behaviour} failed ({why}); the run goes on without it.",
-                metadata={"limit_type": "behaviour", "failure": why},
-            )
-        )
 
     # -- decisions --------------------------------------------------------------------------------
 
@@ -188,6 +173,8 @@ class TurnEngine:
             yield from ctx.tell(
                 attribute_to_tree(limit_notice(decision.reason, ctx.state), ctx.tally.tree)
             )
+        if self.approval is not None and decision.reason == NEEDS_APPROVAL:
+            yield ctx.emit(Approval, **self.approval)
         if wrap_up is None:
             self.end(decision.reason)
             if decision.reason == "token_budget" and ctx.state.turn == 0:

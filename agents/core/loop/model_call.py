@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from agents.core.chunks import Content, OracleStreamChunk, SystemMessage, Thinking
 from agents.core.loop.context import RunContext
@@ -18,12 +18,13 @@ from agents.core.messages import (
     Retrying,
     TextDelta,
     TokenUsage,
+    ToolSchema,
 )
 from agents.core.ports import ModelStream
 from agents.core.reasons import INSIDE_LIMIT
 from agents.core.sanitize import is_blank, replace_unstorable
 from agents.core.tasks import spawn, stop
-from agents.core.tokens import MAX_WRAP_UP_TOKENS, TokenCharge
+from agents.core.tokens import MAX_WRAP_UP_TOKENS, TokenCharge, schema_chars
 
 logger = logging.getLogger(__name__)
 
@@ -78,27 +79,39 @@ class _StreamEnd:
 
 
 def build_request(ctx: RunContext, answer: ModelReply, until: float) -> ModelRequest:
-    """Return the next request. A wrap-up withholds tools; it still shows them when calls were made,
-    because providers refuse a history with calls and no tools."""
-    wrap_up = ctx.state.wrap_up_reason is not None
-    tools, size = ctx.tool_schemas(), ctx.prompt.chars + ctx.tool_chars()
-    if wrap_up and not (ctx.prompt.has_calls and ctx.budget.has_room_for(size)):
-        tools, size = (), ctx.prompt.chars
-    cap = MAX_WRAP_UP_TOKENS if wrap_up else ctx.budget.limit
-    max_tokens, answer.capped = ctx.budget.max_answer_tokens(size, cap)
+    """Return the next request."""
+    tools, choice = _choose_tools(ctx)
+    size = ctx.prompt.chars + (schema_chars(tools) if choice == "none" else ctx.tool_chars())
+    cap = ctx.budget.limit if ctx.state.wrap_up_reason is None else MAX_WRAP_UP_TOKENS
+    max_tokens, answer.capped = ctx.budget.max_answer_tokens(
+        size, min(cap, ctx.limits.order.max_tokens or cap)
+    )
     answer.prompt_chars = size
     return ModelRequest(
         messages=tuple(ctx.prompt.messages),
         tools=tools,
-        tool_choice="none" if wrap_up else "auto",
+        tool_choice=choice,
         max_tokens=max_tokens,
         deadline=until,
         silence=max(SILENCE_SECONDS, ctx.state.time_limit / 6),
     )
 
 
+def _choose_tools(ctx: RunContext) -> tuple[tuple[ToolSchema, ...], Literal["auto", "none"]]:
+    """Return the tools of a request, and whether they may be called. A wrap-up withholds them, and
+    so may a behaviour; they are still shown when calls were made, because providers refuse a
+    history with calls and no tools."""
+    tools = ctx.tool_schemas()
+    is_last = ctx.state.wrap_up_reason is not None
+    if not is_last and (tools or not ctx.limits.withheld):
+        return tools, "auto"
+    shown = tools if is_last else ctx.list_withheld_schemas()
+    size = ctx.prompt.chars + schema_chars(shown)
+    return (shown if ctx.prompt.has_calls and ctx.budget.has_room_for(size) else ()), "none"
+
+
 def _reply_deadline(ctx: RunContext) -> float:
-    """Return when the answer is of no use any more."""
+    """Return when the answer is of no use to the run any more."""
     reason = ctx.state.wrap_up_reason
     if reason is None or reason in INSIDE_LIMIT:
         return ctx.deadline
@@ -111,6 +124,7 @@ async def call_model(
     """Make one request and fill in `answer`; yields what is shown meanwhile."""
     until = _reply_deadline(ctx)
     request = build_request(ctx, answer, until)
+    until = min(until, ctx.limits.deadline)
     most_chars = ctx.budget.to_chars(ctx.budget.left - ctx.budget.estimate(answer.prompt_chars))
     began = ctx.clock.monotonic()
     inbox = ctx.open_inbox()

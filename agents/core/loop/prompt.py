@@ -75,6 +75,15 @@ class Prompt:
         self.chars += message_chars(message)
         self.has_calls = self.has_calls or "tool_calls" in message
 
+    def add_calls(self, message: Message) -> None:
+        """Add an assistant's message with calls; those that a behaviour makes belong to what was
+        said before them, because an assistant does not speak twice in a row."""
+        last = self.messages[-1]
+        if last["role"] == "assistant" and "tool_calls" not in last:
+            self.chars -= message_chars(self.messages.pop())
+            message = {**message, "content": last["content"]}
+        self.add(message)
+
     def add_notes(self, texts: Sequence[str]) -> str:
         """Put notes after the newest message and return the exact words that were added.
 

@@ -7,12 +7,13 @@ turns, tokens and time, and ends it with exactly one `done` chunk.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Generator, Iterator
+from contextlib import aclosing, closing
 from dataclasses import replace
 from typing import Any
 
-from agents.core.behaviours.driver import drive
+from agents.core.behaviours.driven_run import StepChunks
+from agents.core.behaviours.driver import BehaviourDriver
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Done, Error, OracleStreamChunk
 from agents.core.control.observers import Observer
@@ -21,8 +22,8 @@ from agents.core.decisions.notices import attribute_to_tree, limit_notice
 from agents.core.decisions.protocol import DecisionTree
 from agents.core.loop.context import GRACE_SECONDS, RunContext
 from agents.core.loop.control import PLAIN, Control
+from agents.core.loop.driven import DrivenEngine
 from agents.core.loop.drivers import get_driver
-from agents.core.loop.engine import TurnEngine
 from agents.core.loop.explanation import build_explanation
 from agents.core.loop.prompt import ConversationInput
 from agents.core.loop.tap import EventTap
@@ -60,8 +61,7 @@ async def run(
     ctx = RunContext(
         state, guard, model, tools, clock, cancellation or Cancellation(), deadline, grace
     )
-    tap = EventTap(ctx, control, observer, conversation.context_id or "")
-    loop = _Loop(ctx, conversation, control, tap)
+    loop = _Loop(ctx, conversation, control, observer)
     shown = 0
     try:
         try:
@@ -82,32 +82,29 @@ async def run(
         ctx.inbox.close()
 
 
-class _Loop(TurnEngine):
+class _Loop(DrivenEngine):
     """Strings the turns of a run together, and says how it began and ended."""
 
     def __init__(
-        self, ctx: RunContext, conversation: ConversationInput, control: Control, tap: EventTap
+        self,
+        ctx: RunContext,
+        conversation: ConversationInput,
+        control: Control,
+        observer: Observer | None,
     ) -> None:
-        super().__init__(ctx, conversation)
-        self.tap = tap
+        behaviour = control.behaviour or get_driver()
+        reads_facts = behaviour is not None and behaviour.reads_facts
+        self.tap = EventTap(ctx, control, observer, conversation.context_id or "", reads_facts)
+        super().__init__(ctx, conversation, self.tap.facts)
         self.control = control
-        self._behaviour = control.behaviour or get_driver()
+        self._driver = BehaviourDriver(behaviour, self, [self.path]) if behaviour else None
 
     # -- the turns --------------------------------------------------------------------------------
 
     async def run_turns(self) -> AsyncGenerator[OracleStreamChunk, None]:
-        """Yield all turns: those of the behaviour, then what is left, which is all without one."""
-        for chunk in self._announce_start():
-            yield chunk
-        if self._behaviour is not None:
-            async with aclosing(drive(self._behaviour, self, [self.path])) as chunks:
-                async for chunk in chunks:
-                    yield chunk
-        while not self.reason:
-            for chunk in self.open_turn():
-                yield chunk
-            while self.turn is not None:
-                part = self.start_step()
+        """Yield all that the parts of the run have to show, each to its end before the next."""
+        with closing(self._list_parts()) as parts:
+            for part in parts:
                 if isinstance(part, AsyncGenerator):
                     async with aclosing(part) as chunks:
                         async for chunk in chunks:
@@ -115,8 +112,16 @@ class _Loop(TurnEngine):
                 else:
                     for chunk in part:
                         yield chunk
-                for chunk in self.end_step():
-                    yield chunk
+
+    def _list_parts(self) -> Generator[StepChunks, None, None]:
+        """Yield what is done next: as the behaviour says, then turn after turn, which is all that
+        there is without one."""
+        yield self._announce_start()
+        if self._driver is not None:
+            yield from self._driver.drive(self.control.resume)
+        while not self.reason:
+            yield self.open_turn()
+            yield from self.play("fold")
 
     # -- start and end ----------------------------------------------------------------------------
 
@@ -148,6 +153,7 @@ class _Loop(TurnEngine):
         ctx.state = replace(ctx.state, termination_reason=self.reason)
         if self.turn is not None:
             yield from abort_turn(ctx, self.turn)
+        yield from self._clean_up()
         yield from ctx.tell_rest()
         cancelled, limited = entry.outcome is Outcome.CANCELLED, entry.outcome is Outcome.LIMITED
         if limited:
@@ -170,6 +176,12 @@ class _Loop(TurnEngine):
         if self.control.keeps_reminders and (kept := ctx.bus.reminders.kept):
             yield from ctx.tell(build_kept_notice(kept))
         yield ctx.emit(Done, **done)
+
+    def _clean_up(self) -> Iterator[OracleStreamChunk]:
+        """Yield what a behaviour has done at the end, which asks no model and calls no tool."""
+        for part in self._driver.clean_up() if self._driver is not None else ():
+            if not isinstance(part, AsyncGenerator):
+                yield from part
 
     def _describe_end(self, outcome: Outcome) -> dict[str, Any]:
         """Return the fields of the run's last chunk."""

@@ -16,7 +16,12 @@ class EventTap:
     """Hands the events of a run to its subscribers, observers and rules."""
 
     def __init__(
-        self, ctx: RunContext, control: Control, observer: Observer | None, run_id: str
+        self,
+        ctx: RunContext,
+        control: Control,
+        observer: Observer | None,
+        run_id: str,
+        reads_facts: bool = False,
     ) -> None:
         spoken = control.subscribers
         if control.rules and RULE_NOTIFY not in spoken:
@@ -28,20 +33,21 @@ class EventTap:
             note_count=control.note_count,
             writes=ctx.tools.writes,
         )
-        self._facts = Facts(background)
-        ctx.bus = NotificationBus(spoken, self._facts)
+        self.facts = Facts(background)
+        ctx.bus = NotificationBus(spoken, self.facts)
         ctx.rule_withheld = control.withheld
-        self.rules = LiveRules(ctx, control, self._facts) if control.rules else None
+        self.rules = LiveRules(ctx, control, self.facts) if control.rules else None
         own = [] if ctx.bus.is_idle else [("notifications", ctx.take_event)]
         observers = [*own, *name_observer(observer)]
         self._hand = build_handing(observers, run_id) if observers else None
+        self._is_heard = reads_facts or self._hand is not None or self.rules is not None
 
     def pass_on(self, chunk: OracleStreamChunk) -> Iterator[OracleStreamChunk]:
         """Yield a chunk after its events were handed on, then what rules have to add to it."""
-        if self._hand is None and self.rules is None:
+        if not self._is_heard:
             yield chunk
             return
-        events = self._facts.feed(chunk)
+        events = self.facts.feed(chunk)
         if self._hand is not None and events:
             self._hand(events)
         yield chunk

@@ -21,6 +21,7 @@ from agents.core.decisions.notices import limit_metadata
 from agents.core.loop.context import RunContext
 from agents.core.loop.inbox import Inbox
 from agents.core.loop.tool_plan import (
+    ENOUGH,
     PlannedCall,
     assistant_message,
     build_cut_outcome,
@@ -43,6 +44,8 @@ from agents.core.state import Notice, merge_usage_source
 from agents.core.tasks import spawn, stop
 
 logger = logging.getLogger(__name__)
+MAX_PARALLEL = 64
+"""More than any run may have at one time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class ToolBatch:
     """Who says so: None when there was no subagent."""
     cut: bool = False
     """Whether the calls that still run are being given up."""
+    is_enough: bool = False
+    """Whether one call has succeeded of several of which one was wanted."""
     waiting: deque[PlannedCall] = field(default_factory=deque)
     running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
@@ -89,7 +94,7 @@ def plan_tool_calls(
 ) -> Iterator[OracleStreamChunk]:
     """Show a turn's calls, and settle which of them will run."""
     batch.entries = _plan_batch(ctx, calls)
-    ctx.prompt.add(assistant_message(text, batch.entries))
+    ctx.prompt.add_calls(assistant_message(text, batch.entries))
     batch.result_chars = ctx.result_chars(len(batch.entries))
     yield from _announce(ctx, batch)
     batch.waiting.extend(e for e in batch.entries if e.outcome is None and e.same_as is None)
@@ -101,7 +106,7 @@ async def run_tool_calls(
 ) -> AsyncGenerator[OracleStreamChunk, None]:
     """Run the calls that were planned, until all have ended or their time is over."""
     inbox = ctx.open_inbox()
-    ctx.set_timers(ctx.working_deadline)
+    ctx.set_timers(ctx.calls_deadline)
     inbox.wake()  # the limit may have been reached before the first call starts
     try:
         while batch.waiting or batch.running:
@@ -115,6 +120,8 @@ async def run_tool_calls(
             else:
                 for chunk in _apply_item(ctx, batch, item):
                     yield chunk
+                if batch.is_enough:
+                    break
             for chunk in _start_next(ctx, batch):
                 yield chunk
     finally:
@@ -125,6 +132,8 @@ async def run_tool_calls(
 def deliver_tool_results(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
     """Put the calls' results into the prompt. Afterwards every entry has an outcome."""
     why = "the run was stopped" if ctx.state.cancelled else "the time for work was over"
+    if batch.is_enough:
+        why = ENOUGH
     yield from finish_pending_calls(ctx, batch, why)
     deliver_results(ctx, batch.entries)
     yield from ctx.tell_waiting("after_tool")
@@ -139,6 +148,7 @@ def _plan_batch(ctx: RunContext, calls: tuple[RawCall, ...]) -> list[PlannedCall
         cap=ctx.state.config.max_tool_calls_per_turn,
         writes=ctx.tools.writes,
         withheld=ctx.withheld_tools,
+        withheld_now=ctx.limits.withheld,
         ending=ending,
     )
 
@@ -171,7 +181,7 @@ def _tool_limit_notice(ctx: RunContext, batch: ToolBatch, over: int) -> Notice:
 
 
 def _start_next(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
-    most = ctx.state.config.max_parallel_tools
+    most = min(ctx.state.config.max_parallel_tools, ctx.limits.order.max_parallel or MAX_PARALLEL)
     while batch.waiting and len(batch.running) < most and _may_start_calls(ctx):
         entry = batch.waiting.popleft()
         entry.started = ctx.clock.monotonic()
@@ -180,7 +190,7 @@ def _start_next(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk
 
 
 def _may_start_calls(ctx: RunContext) -> bool:
-    return not (ctx.cancellation.requested or ctx.is_past(ctx.working_deadline))
+    return not (ctx.cancellation.requested or ctx.is_past(ctx.calls_deadline))
 
 
 async def _run_call(ctx: RunContext, batch: ToolBatch, entry: PlannedCall) -> None:
@@ -190,12 +200,12 @@ async def _run_call(ctx: RunContext, batch: ToolBatch, entry: PlannedCall) -> No
         user_id=ctx.state.user_id,
         project_id=ctx.state.project_id,
         clock=ctx.clock,
-        deadline=ctx.working_deadline,
+        deadline=ctx.calls_deadline,
         tokens_left=batch.tokens_each,
         config=ctx.state.config,
         emit=partial(_report_chunk, inbox, entry.id),
         withheld_tools=ctx.withheld_tools,
-        forbidden_tools=ctx.rule_withheld,
+        forbidden_tools=ctx.rule_withheld | ctx.limits.forbidden,
         keep=lambda outcome: inbox.put_threadsafe(_ResultKept(entry, outcome)),
     )
     if ctx.cancellation.requested:  # between its start and its first step
@@ -231,6 +241,7 @@ def _apply_item(
             batch.running.pop(entry.id, None)
             if entry.outcome is None:
                 yield from _finish_call(ctx, batch, entry, outcome)
+            batch.is_enough = batch.is_enough or (outcome.ok and ctx.limits.order.is_first_enough)
         case _ResultKept(entry, outcome):
             if entry.outcome is None:
                 yield from _keep_result(ctx, batch, entry, outcome)

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from agents.core.behaviours.driven_run import OwnCall
 from agents.core.chunks import OUTCOME_UNKNOWN, ResultCause, SourceRef
 from agents.core.messages import Message, RawCall, ToolCall, ToolOutcome
 from agents.core.sanitize import replace_unstorable
 from agents.core.stuck import action_signature, count_errors_at_end
 
+ENOUGH = "another call was enough"
 _EXCERPT_CHARS = 200
 _INVALID_NAME_CHARS = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -66,11 +68,13 @@ def plan_calls(
     cap: int,
     writes: Callable[[str], bool],
     withheld: frozenset[str] = frozenset(),
+    withheld_now: frozenset[str] = frozenset(),
     ending: str = "",
 ) -> list[PlannedCall]:
     """Return the turn's calls in order. Those with an outcome already will not be run.
 
-    `ending` is why nothing may run any more, on a wrap-up turn.
+    `withheld_now` are those of the withheld ones that a later turn may have; `ending` is why
+    nothing may run any more, on a wrap-up turn.
     """
     entries = [_parse_call(order, call, ids) for order, call in enumerate(calls)]
     first: dict[str, int] = {}
@@ -79,7 +83,8 @@ def plan_calls(
         if ending:
             entry.outcome = refusal_outcome(f"Not run: {ending}")
         elif entry.name in withheld:
-            entry.outcome = refusal_outcome(f"Refused: {entry.name} is not available in this run.")
+            where = "in this step" if entry.name in withheld_now else "in this run"
+            entry.outcome = refusal_outcome(f"Refused: {entry.name} is not available {where}.")
         elif entry.outcome is None and not writes(entry.name) and entry.signature in first:
             entry.same_as = first[entry.signature]
         elif allowed >= cap:
@@ -91,6 +96,11 @@ def plan_calls(
             allowed += 1
             first.setdefault(entry.signature, entry.order)
     return entries
+
+
+def build_own_calls(calls: Iterable[OwnCall]) -> tuple[RawCall, ...]:
+    """Return the calls that a behaviour makes as a model would have written them."""
+    return tuple(RawCall("", call.name, json.dumps(dict(call.arguments))) for call in calls)
 
 
 def refusal_outcome(text: str) -> ToolOutcome:
@@ -209,6 +219,8 @@ def build_cut_outcome(entry: PlannedCall, why: str) -> ToolOutcome:
         return entry.kept
     if entry.started is None:
         return ToolOutcome(ok=False, content=f"Not run: {why}.", refused=True)
+    if why == ENOUGH:  # nobody's fault: it counts neither as an error nor as a success
+        return refusal_outcome(f"Cut: {why}. It may have taken effect.")
     text = f"{OUTCOME_UNKNOWN} the call was cut because {why}. It may have taken effect."
     return ToolOutcome(ok=False, content=text)
 

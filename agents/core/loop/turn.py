@@ -1,8 +1,9 @@
 """One turn: what the model is told first, its request, its tool calls, and the record of it."""
 
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from agents.core.behaviours.driven_run import PLAIN_TURN, StepChunks, TurnOrder
 from agents.core.chunks import Hint, OracleStreamChunk, Turn
 from agents.core.decisions.checkpoint import start_turn_state
 from agents.core.decisions.notices import attribute_to_tree, wrap_up_notice
@@ -17,8 +18,12 @@ from agents.core.loop.tool_calls import (
     plan_tool_calls,
     run_tool_calls,
 )
-from agents.core.loop.tool_plan import all_calls_failed, count_trailing_errors
-from agents.core.notify.hints import FittedHints, HintLine, fit_hints
+from agents.core.loop.tool_plan import (
+    all_calls_failed,
+    build_own_calls,
+    count_trailing_errors,
+)
+from agents.core.notify.hints import FittedHints, HintLine, fit_hints, fit_words
 from agents.core.reasons import INSIDE_LIMIT
 from agents.core.sanitize import is_blank
 from agents.core.state import merge_usage_source
@@ -31,8 +36,8 @@ class TurnInProgress:
     """A turn that has begun and is not folded into the state yet."""
 
     wrap_up: str | None = None
-    interim: str = ""
-    """What its text is called, if it is not the answer."""
+    order: TurnOrder = PLAIN_TURN
+    """What a behaviour wants of it."""
     prompt_chars: int = 0
     """Of the conversation as the request finds it."""
     steps: int = 0
@@ -41,29 +46,39 @@ class TurnInProgress:
     batch: ToolBatch = field(default_factory=ToolBatch)
     cost: TokenCharge | None = None
 
+    @property
+    def next_step(self) -> str:
+        return STEPS[self.steps]
 
-def begin_turn(ctx: RunContext, wrap_up: str | None) -> Iterator[OracleStreamChunk]:
+
+def begin_turn(
+    ctx: RunContext, wrap_up: str | None, order: TurnOrder = PLAIN_TURN
+) -> Iterator[OracleStreamChunk]:
     """Tell the tree, the user and the model what there is to know before the request."""
     ctx.state = start_turn_state(ctx.guard, ctx.state, wrap_up)
-    yield ctx.emit(Turn, number=ctx.state.turn + 1, phase="start", wrap_up=wrap_up)
+    number = ctx.state.turn + 1
+    yield ctx.emit(Turn, number=number, phase="start", wrap_up=wrap_up, interim=order.interim)
     yield from ctx.emit_due_notices()
     yield from ctx.tell_waiting("turn_start")
     if wrap_up in INSIDE_LIMIT:
         yield from ctx.tell(attribute_to_tree(wrap_up_notice(wrap_up, ctx.state), ctx.tally.tree))
-    fitted = _collect_notes(ctx, wrap_up)
+    if order.calls:  # what the model is told waits for its next request
+        return
+    fitted = _collect_notes(ctx, wrap_up, order.say)
     yield from ctx.record_dropped(fitted.dropped)
     ctx.bus.reminders.record_told(fitted.events)
     if fitted.texts:
         yield ctx.emit(Hint, text=ctx.prompt.add_notes(fitted.texts), events=fitted.events)
 
 
-def _collect_notes(ctx: RunContext, wrap_up: str | None) -> FittedHints:
+def _collect_notes(ctx: RunContext, wrap_up: str | None, say: str) -> FittedHints:
     """Return what is put into the conversation; on a wrap-up turn, no more than was forecast."""
     hints, ctx.hints = ctx.hints, []
     if ctx.state.finish_reason == "empty":
         hints.append(HintLine(EMPTY_NOTE))
     if wrap_up is None:
         fitted = fit_hints(hints)
+        fitted.texts.extend(fit_words(say, fitted))
     else:
         last = wrap_up_note(wrap_up)
         fitted = fit_hints(hints, WRAP_UP_NOTE_CHARS - len(last))
@@ -73,7 +88,12 @@ def _collect_notes(ctx: RunContext, wrap_up: str | None) -> FittedHints:
     return fitted
 
 
-StepChunks = AsyncGenerator[OracleStreamChunk, None] | Iterable[OracleStreamChunk]
+def say_to_model(ctx: RunContext, words: str) -> Iterator[OracleStreamChunk]:
+    """Put what a behaviour says into the conversation, in a turn that has begun."""
+    if texts := fit_words(words, FittedHints([])):
+        yield ctx.emit(Hint, text=ctx.prompt.add_notes(texts))
+
+
 STEPS = ("ask", "plan", "execute", "deliver", "fold")
 """Of one turn, in their order. Each is done once, whoever strings them together."""
 
@@ -81,6 +101,8 @@ STEPS = ("ask", "plan", "execute", "deliver", "fold")
 def start_step(ctx: RunContext, turn: TurnInProgress) -> StepChunks:
     """Return the chunks of the next step of a turn; it is done when they are all taken."""
     match STEPS[turn.steps]:
+        case "ask" if turn.order.calls:
+            turn.answer.calls = build_own_calls(turn.order.calls)
         case "ask":
             return call_model(ctx, turn.answer)
         case "plan":
@@ -99,7 +121,7 @@ def _take_answer(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStream
     answer = turn.answer
     turn.cost = charge(ctx, answer)
     text = "".join(answer.text)
-    ctx.tally.wrote_text = ctx.tally.wrote_text or not (turn.interim or is_blank(text))
+    ctx.tally.wrote_text = ctx.tally.wrote_text or not (turn.order.interim or is_blank(text))
     if answer.calls:
         yield from plan_tool_calls(ctx, turn.batch, text, answer.calls)
     elif text:
@@ -151,7 +173,7 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
         writes=step.writes,
         failed=all_calls_failed(batch.entries),
         errors=count_trailing_errors(batch.entries),
-        interim=turn.interim,
+        interim=turn.order.interim,
     )
     ctx.state = ctx.state.after_turn(ended)
     return ended
@@ -159,6 +181,8 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
 
 def _finish_reason(ctx: RunContext, answer: ModelReply) -> str:
     """Return how the answer ended. An empty one ends a run that has written its answer before."""
+    if ctx.limits.order.calls:
+        return "tool_calls"
     reason = answer.finish_reason
     is_end = reason == "empty" and ctx.tally.wrote_text and ctx.state.wrap_up_reason is None
     return "stop" if is_end else reason

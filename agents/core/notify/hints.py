@@ -4,11 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.core.notify.words import Notification
+from agents.core.sanitize import neutralise_system_notes, replace_unstorable
 from agents.core.state import Notice
 from agents.core.tokens import truncate_middle
 
 MAX_HINT_CHARS = 1_500
 """Of all hints in a request; that much growth is in the forecast of a turn."""
+MIN_WORDS_CHARS = 100
+"""With less room a behaviour says nothing."""
 MAX_OTHERS = 3
 """Hints in a request that are not core."""
 _LOOP_HINT_CHARS = 500
@@ -68,3 +71,11 @@ def fit_hints(lines: Sequence[HintLine], room: int | None = None) -> FittedHints
         texts.append(f"and {left_out:,} more")
     events = tuple(seq for line in kept for seq in line.events)
     return FittedHints(texts, events, len(lines) - len(kept))
+
+
+def fit_words(words: str, beside: FittedHints) -> list[str]:
+    """Return what a behaviour says, cut in its middle to what hints leave: they go first."""
+    taken = sum(len(text) + _FRAME_CHARS for text in beside.texts)
+    room = MAX_HINT_CHARS - taken - _FRAME_CHARS
+    clean = neutralise_system_notes(replace_unstorable(words)).strip()
+    return [truncate_middle(clean, room)] if clean and room >= MIN_WORDS_CHARS else []

@@ -1,15 +1,16 @@
 """One turn engine, two ways to string turns: nobody can tell which one drives a run."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
+from django.conf import settings
 
 from agents.core.behaviours import Behaviour, BehaviourVocabulary, read_behaviour
 from agents.core.behaviours.shipped import load_shipped_texts
 from agents.core.chunks import Decision, OracleStreamChunk, SystemMessage
-from agents.core.loop import Control
+from agents.core.loop import Control, choose_driver
 from tests.agents.core.behaviours.stand_in_words import register_stand_ins
 from tests.support.scenarios import play
 from tests.support.virtual import run_virtual
@@ -18,6 +19,14 @@ SHIPPED = load_shipped_texts()["oracle-agent"]
 RUNS = 40
 CI_RUNS = 200
 LONG_RUNS = 10_000
+
+
+@pytest.fixture(autouse=True)
+def _without_behaviour() -> Iterator[None]:
+    """Whatever drives runs on this site: here they are driven by the plain string."""
+    choose_driver("plain")
+    yield
+    choose_driver(settings.ORACLE_DRIVER)
 
 
 def record(seed: int, control: Control) -> list[OracleStreamChunk]:

@@ -1,0 +1,114 @@
+"""Nodes that have others in them: which of them is visited next, and what that comes to."""
+
+from agents.core.behaviours.behaviour import BehaviourNode
+from agents.core.behaviours.blackboard import Blackboard
+from agents.core.behaviours.placement import CHECKPOINT
+from agents.core.behaviours.signatures import MAX_ITERATIONS
+from agents.core.behaviours.walk import Frame, Move, NodeScope, Walk
+
+TIMEOUT = "timeout"
+
+
+def visit_sequence(walk: Walk, frame: Frame) -> Move:
+    return _visit_next(walk, frame, stop_at=False)
+
+
+def visit_selector(walk: Walk, frame: Frame) -> Move:
+    return _visit_next(walk, frame, stop_at=True)
+
+
+def _visit_next(walk: Walk, frame: Frame, *, stop_at: bool) -> Move:
+    children = frame.node.children
+    if walk.status is stop_at:
+        return stop_at
+    if frame.index == len(children):
+        return not stop_at
+    frame.index += 1
+    return children[frame.index - 1]
+
+
+def visit_repeater(walk: Walk, frame: Frame) -> Move:
+    options, status = frame.node.options, walk.status
+    until_success = options.get("until-success", False)
+    until = True if until_success else False if options.get("until-failure") else None
+    if frame.index and status is not None and status is until:
+        return status
+    if frame.index >= _get_rounds(walk, frame):
+        return not until_success
+    frame.index += 1
+    return frame.node.children[0]
+
+
+def _get_rounds(walk: Walk, frame: Frame) -> float:
+    wanted = frame.node.options.get("max-iterations")
+    if wanted is None:
+        return MAX_ITERATIONS
+    return read_number(walk.evaluate(wanted, frame.scope), MAX_ITERATIONS)
+
+
+def read_number(value: object, otherwise: float) -> float:
+    """Return a number that a run has; what is none counts as not said."""
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
+
+
+def visit_for_each(walk: Walk, frame: Frame) -> Move:
+    """Visit the child once for each item, as the list was at first."""
+    if frame.items is None:
+        frame.items = list(walk.evaluate(frame.node.subject, frame.scope) or ())
+    if walk.status is False:
+        return False
+    if frame.index >= len(frame.items):
+        return True
+    frame.index += 1
+    frame.said = None
+    enter_item(frame)
+    return frame.node.children[0]
+
+
+def enter_item(frame: Frame) -> None:
+    """Let the children of a loop see the item that it has come to."""
+    name = frame.node.options.get("as", "item")
+    item = (frame.items or [])[frame.index - 1]
+    frame.inner = NodeScope(frame.scope.board, {**frame.scope.items, name: item})
+
+
+def visit_subtree(walk: Walk, frame: Frame) -> Move:
+    """Visit a part, or another behaviour with a blackboard of its own."""
+    node, other = frame.node, frame.node.behaviour
+    if walk.status is None:
+        if other is not None:
+            frame.inner = NodeScope(Blackboard(other.schema))
+            for name, value in node.options["with"].items():
+                frame.inner.board.write(name, walk.evaluate(value, frame.scope))
+        return node.children[0]
+    if other is not None:
+        for name, key in node.options["into"].items():
+            frame.scope.board.write(name, frame.inner.board.read(key))
+    return walk.status
+
+
+def visit_decorator(walk: Walk, frame: Frame) -> Move:
+    word = frame.node.word
+    if word is None or word.name == CHECKPOINT:
+        return _visit_checkpoint(walk, frame)
+    ended: object = walk.status
+    if walk.status is None:
+        frame.decorator = build_decorator(frame.node)
+        if word.name == TIMEOUT:
+            walk.set_deadline(frame, frame.decorator.seconds)
+        if hasattr(frame.decorator, "enter"):
+            ended = frame.decorator.enter(walk)
+    elif hasattr(frame.decorator, "leave"):
+        ended = frame.decorator.leave(walk, walk.status)
+    return frame.node.children[0] if ended is None else bool(ended)
+
+
+def build_decorator(node: BehaviourNode) -> object:
+    return node.word.use(**node.subject) if node.word is not None else None
+
+
+def _visit_checkpoint(walk: Walk, frame: Frame) -> Move:
+    """Open a turn before the child, and fold it afterwards: which is never a success."""
+    if walk.status is not None:
+        return walk.run.play("fold") if walk.run.next_step else False
+    return frame.node.children[0] if frame.stage else (walk.run.open_turn(),)
