@@ -83,6 +83,8 @@ class ToolContext:
     forbidden_tools: Set[str] = frozenset()
     """What rules have taken from it, also while the call goes on: a subagent may not call them
     either."""
+    asking_tools: frozenset[str] = frozenset()
+    """What needs a person's yes in it: a subagent cannot ask for one."""
     keep: Callable[[ToolOutcome], None] = lambda outcome: None
     """Keep a result that stands if the call is cut from now on."""
 

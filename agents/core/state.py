@@ -71,6 +71,8 @@ class AgentState:
     error_streak: int = 0
     """Tool errors since the last success, call by call."""
     empty_answers: int = 0
+    held_calls: int = 0
+    """Calls of the last turn that wait for a person."""
     interim: str = ""
     """What the text of the last turn is called, if it is not yet the answer."""
     wrap_up_reason: str | None = None
@@ -229,6 +231,7 @@ class AgentState:
             empty_answers=self.empty_answers + 1 if turn.finish_reason == "empty" else 0,
             interim=turn.interim,
             wrap_up_reason=turn.wrap_up,
+            held_calls=turn.held,
         )
 
 

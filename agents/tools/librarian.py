@@ -28,7 +28,7 @@ from agents.core.chunks import (
     Turn,
 )
 from agents.core.decisions.trees.librarian import LibrarianTree
-from agents.core.loop import Control, ConversationInput, run
+from agents.core.loop import AskMode, Control, ConversationInput, run
 from agents.core.messages import ToolOutcome
 from agents.core.ports import ChatModel, Service, ToolContext, ToolRunner
 from agents.core.reasons import REASONS
@@ -158,7 +158,8 @@ class Librarian(Service):
             config=context.config,
             token_limit=share,
         )
-        control = Control(withheld=context.forbidden_tools)
+        asks: dict[str, AskMode] = dict.fromkeys(context.asking_tools, "always")
+        control = Control(withheld=context.forbidden_tools, asks=asks, can_ask=False)
         own_deadline = context.clock.monotonic() + self.seconds
         chunks = run(
             state,

@@ -178,6 +178,8 @@ class Turn(BaseChunk):
     """Whether every call that was run failed; None when none was run."""
     errors: int | None = None
     """Errors since the batch's last success, at most two; None in recordings from before."""
+    held: int = 0
+    """How many of its calls wait for a person."""
     interim: str = ""
     """What the text of this turn is called, if it is not yet the answer: a plan, a draft."""
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from agents.core.chunks import (
+    Approval,
     CallView,
     Decision,
     Done,
@@ -41,6 +42,7 @@ class EventStream:
         self._calls: dict[str, CallView] = {}
         self._has_begun = False
         self._readers: Mapping[type[Any], Callable[[Any], list[Named]]] = {
+            Approval: _read_approval,
             Decision: self._read_decision,
             Done: _read_done,
             Error: _read_error,
@@ -190,6 +192,11 @@ def _read_limit(about: Mapping[str, Any]) -> dict[str, Any]:
         "limit": about.get("limit_value", 0),
         "percent": about.get("percent", 0),
     }
+
+
+def _read_approval(chunk: Approval) -> list[Named]:
+    about = {"asker": chunk.asker, "calls": len(chunk.calls), "question": chunk.question}
+    return [("approval.asked", about)]
 
 
 def _read_error(chunk: Error) -> list[Named]:

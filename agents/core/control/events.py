@@ -268,6 +268,21 @@ EVENT_TYPES: Mapping[str, EventType] = {
             ),
         },
     ),
+    "approval.asked": EventType(
+        "info",
+        "loop",
+        {"asker": _word("tool"), "calls": _number(1), "question": _text("May I run this call?")},
+    ),
+    "approval.answered": EventType(
+        "info",
+        "loop",
+        {
+            "decision": _word("approved"),
+            "approved": _number(1),
+            "calls": _number(1),
+            "words": _text("Only the first one, please."),
+        },
+    ),
     "session.end": EventType(
         "info",
         "loop",

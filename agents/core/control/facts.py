@@ -54,6 +54,7 @@ HISTORY = RecordKind(
         "total_tool_calls": NUMBER,
         "total_failures": NUMBER,
         "sources": ListKind(TEXT),
+        "writing_calls": NUMBER,
     },
 )
 USER = RecordKind(
@@ -103,6 +104,7 @@ class Facts:
             "total_tool_calls": 0,
             "total_failures": 0,
             "sources": [],
+            "writing_calls": 0,
         }
         limits = background.config.model_dump()
         self._user = {"id": background.user_id, "settings": limits}
@@ -129,6 +131,7 @@ class Facts:
                 self._add_result(event)
             elif event.name == "tool.call.pending":
                 self._arguments[event.payload["id"]] = event.payload["arguments"]
+                self.history["writing_calls"] += self._background.writes(event.payload["tool"])
             elif event.name == "session.resumed":
                 self.history["message_count"] += event.payload["messages"]
         return events

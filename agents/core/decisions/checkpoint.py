@@ -5,7 +5,7 @@ decide -> (the run ends, or) wrap_up_reason -> start_turn_state -> ... -> AgentS
 
 from collections.abc import Callable
 
-from agents.core.decisions.endings import find_end_reason
+from agents.core.decisions.endings import NEEDS_APPROVAL, find_end_reason
 from agents.core.decisions.guard import TreeGuard
 from agents.core.reasons import REASONS
 from agents.core.state import AgentState
@@ -17,6 +17,8 @@ WRAP_UP = "wrap_up"
 def decide(guard: TreeGuard, state: AgentState, checkpoint: str) -> tuple[bool, str]:
     """Return whether the run goes on, else why not: the tree's word, as far as it may say."""
     goes_on, reason = guard.should_continue(state)
+    if state.held_calls:  # they have no result: nothing else can follow
+        return False, NEEDS_APPROVAL
     if state.cancelled:
         return False, "user_cancelled"
     if checkpoint == WRAP_UP:

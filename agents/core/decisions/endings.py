@@ -33,6 +33,13 @@ class EndCondition:
 
 END_CONDITIONS = (
     EndCondition(
+        NEEDS_APPROVAL,
+        lambda state: state.held_calls,
+        lambda _: 0,
+        lambda state: state.held_calls > 0,
+        enforced=True,
+    ),
+    EndCondition(
         "user_cancelled",
         lambda state: float(state.cancelled),
         lambda _: None,
@@ -107,6 +114,7 @@ END_CONDITIONS = (
         enforced=True,
     ),
 )
+_RARE_CONDITIONS = frozenset({NEEDS_APPROVAL, RULE_STOPPED})
 _ENFORCED_CONDITIONS = tuple(condition for condition in END_CONDITIONS if condition.enforced)
 
 
@@ -120,11 +128,11 @@ def find_end_reason(state: AgentState, *, enforced: bool = False) -> str | None:
 
 def measure_conditions(state: AgentState) -> tuple[Check, ...]:
     """Return what every end condition measured, in order of precedence. That no rule has stopped
-    the run, and no behaviour has ended, is not worth a line in most runs."""
+    the run, that it asks nobody and that no behaviour has ended is not worth a line in most."""
     found = tuple(
         Check(end.name, end.measure(state), end.limit(state), end.fires(state))
         for end in END_CONDITIONS
-        if end.name != RULE_STOPPED or state.rule_stop is not None
+        if end.name not in _RARE_CONDITIONS or end.fires(state)
     )
     if state.asked_end in (None, NEEDS_APPROVAL):
         return found

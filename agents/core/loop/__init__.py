@@ -19,6 +19,7 @@ from agents.core.loop.control import (
 )
 from agents.core.loop.drivers import DRIVERS, choose_driver, get_driver
 from agents.core.loop.forecast import MinimumBudgets, minimum_budgets
+from agents.core.loop.holds import ASK_MODES, AskMode, choose_strictest
 from agents.core.loop.prompt import (
     MAX_NOTES_LISTED,
     MAX_THREADS_LISTED,
@@ -29,12 +30,14 @@ from agents.core.loop.run import run
 from agents.core.loop.tool_plan import PlannedCall, assistant_message
 
 __all__ = [
+    "ASK_MODES",
     "DRIVERS",
     "GRACE_SECONDS",
     "MAX_NOTES_LISTED",
     "MAX_THREADS_LISTED",
     "PLAIN",
     "ApprovalDecision",
+    "AskMode",
     "Control",
     "ConversationInput",
     "HeldCall",
@@ -45,6 +48,7 @@ __all__ = [
     "assistant_message",
     "bound_names",
     "choose_driver",
+    "choose_strictest",
     "get_driver",
     "minimum_budgets",
     "run",

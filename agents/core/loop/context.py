@@ -18,6 +18,7 @@ from agents.core.decisions.guard import TreeGuard
 from agents.core.decisions.warnings import TIME_WARNING_PERCENT, due_warnings, is_warning
 from agents.core.loop.explanation import RunTally
 from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS, working_tokens, wrap_up_tokens
+from agents.core.loop.holds import CallHolds
 from agents.core.loop.inbox import Inbox
 from agents.core.loop.prompt import Prompt
 from agents.core.loop.tool_plan import CallIds
@@ -73,6 +74,7 @@ class RunContext:
         self.rule_withheld: Set[str] = frozenset()
         """Tools that rules have taken away; no tree gives them back."""
         self.limits = TurnLimits(tools)
+        self.holds = CallHolds()
         self.versions: dict[str, str] = {}
         """In what state the run knows its sources, by path."""
         self.seq = 0

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agents.core.behaviours import Behaviour
+from agents.core.loop.holds import AskMode
 from agents.core.notify import Subscriber
 from agents.core.rules.rule import Rule
 
@@ -63,6 +64,12 @@ class Control:
     """What rules remember from earlier runs, by their keys."""
     withheld: Set[str] = frozenset()
     """Tools that rules have taken away: of a subagent, also what they take away meanwhile."""
+    asks: Mapping[str, AskMode] = field(default_factory=dict)
+    """When tools that write ask a person first, by their names; those that are not named do not."""
+    has_consent: bool = False
+    """Whether somebody has agreed already, in a run that this one goes on from."""
+    can_ask: bool = True
+    """Whether there is somebody to ask: a subagent has nobody."""
     reminders: tuple[KeptReminder, ...] = ()
     keeps_reminders: bool = False
     """Whether the run may keep words for a later one."""

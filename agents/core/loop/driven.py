@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
-from uuid import uuid4
 
 from agents.core.behaviours.driven_run import CallResult, TurnOrder
 from agents.core.chunks import OracleStreamChunk
@@ -111,7 +110,7 @@ class DrivenEngine(TurnEngine):
     def ask_approval(self, question: str, snapshot: Mapping[str, Any]) -> None:
         """Ask at the next checkpoint, if that does not end the run for another reason."""
         self.approval = {
-            "approval_id": str(uuid4()),
+            "approval_id": self.conversation.context_id or "",
             "asker": "behaviour",
             "question": truncate_middle(replace_unstorable(question), MAX_NOTICE_CHARS),
             "snapshot": snapshot,

@@ -18,6 +18,7 @@ from agents.core.decisions.notices import attribute_to_tree, limit_notice
 from agents.core.loop.context import RunContext
 from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
 from agents.core.loop.prompt import ConversationInput
+from agents.core.loop.tool_batch import ToolBatch
 from agents.core.loop.turn import STEPS, TurnInProgress, begin_turn, start_step
 from agents.core.messages import ModelError
 from agents.core.reasons import INSIDE_LIMIT, REASONS, Outcome
@@ -42,6 +43,8 @@ class TurnEngine:
         self.last_turn = TurnInProgress()
         """The one that was folded last."""
         self.steps_done = 0
+        self.next_batch = ToolBatch()
+        """Of the next turn: it books what calls outside of any turn have used."""
         self.path = PathRecorder()
         self.approval: dict[str, Any] | None = None
         """What a behaviour asks a person, with which the run ends."""
@@ -84,7 +87,10 @@ class TurnEngine:
         order = order if wrap_up is None else PLAIN_TURN
         ctx.limits.apply(order)
         yield from begin_turn(ctx, wrap_up, order)
-        self.turn = TurnInProgress(wrap_up, order, prompt_chars=ctx.prompt.chars)
+        self.turn = TurnInProgress(
+            wrap_up, order, prompt_chars=ctx.prompt.chars, batch=self.next_batch
+        )
+        self.next_batch = ToolBatch()
 
     def play(self, until: str) -> Iterator[StepChunks]:
         """Yield the chunks of the open turn's steps, up to this one: the only place where they

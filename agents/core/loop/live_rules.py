@@ -1,7 +1,8 @@
 """Rules in a run that goes on: what they do is done here, and recorded.
 
-A rule may only tighten: it says something, ends the run early, takes a tool away, or sends one
-answer back within the limits. Nothing that goes wrong in one is felt by the run.
+A rule may only tighten: it says something, ends the run early, takes a tool away, lets a call wait
+for a person, or sends one answer back within the limits. Nothing that goes wrong in one is felt by
+the run.
 """
 
 import logging
@@ -20,6 +21,7 @@ from agents.core.rules.outcomes import Effect, Firing, RuleFailure
 from agents.core.rules.rule import (
     AskAgain,
     EmitEvent,
+    Hold,
     Log,
     Notify,
     Rule,
@@ -52,7 +54,7 @@ class LiveRules:
                 if isinstance(outcome, RuleFailure):
                     yield from self._report(outcome)
                 else:
-                    yield from self._carry_out(outcome)
+                    yield from self._carry_out(outcome, event)
 
     def end(self, **fields: Any) -> Iterator[OracleStreamChunk]:
         """Let rules look at the run's end, which is told before it is recorded: nothing may follow
@@ -105,7 +107,7 @@ class LiveRules:
                 severity="warning",
             )
 
-    def _carry_out(self, firing: Firing) -> Iterator[OracleStreamChunk]:
+    def _carry_out(self, firing: Firing, event: AgentEvent) -> Iterator[OracleStreamChunk]:
         rule = firing.rule
         yield self._ctx.emit_event(
             "rule.fired",
@@ -120,9 +122,11 @@ class LiveRules:
         )
         if not firing.is_shadow:
             for effect in firing.effects:
-                yield from self._perform(rule, effect)
+                yield from self._perform(rule, effect, event)
 
-    def _perform(self, rule: Rule, effect: Effect) -> Iterator[OracleStreamChunk]:
+    def _perform(
+        self, rule: Rule, effect: Effect, event: AgentEvent
+    ) -> Iterator[OracleStreamChunk]:
         ctx = self._ctx
         match effect.action:
             case Notify(to=to, keep=keep):
@@ -144,6 +148,8 @@ class LiveRules:
                 self._withheld.add(tool)
             case AskAgain():
                 yield from self._send_back(rule, effect.words)
+            case Hold():
+                ctx.holds.hold_for_rule(event.payload["id"], effect.words)
             case Log() | SetState():
                 pass  # the record of the firing has it
             case _:

@@ -17,16 +17,20 @@ from agents.core.behaviours.driver import BehaviourDriver
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Done, Error, OracleStreamChunk
 from agents.core.control.observers import Observer
+from agents.core.decisions.endings import NEEDS_APPROVAL
 from agents.core.decisions.guard import TreeGuard
 from agents.core.decisions.notices import attribute_to_tree, limit_notice
 from agents.core.decisions.protocol import DecisionTree
 from agents.core.loop.context import GRACE_SECONDS, RunContext
-from agents.core.loop.control import PLAIN, Control
+from agents.core.loop.control import PLAIN, Control, Resume
+from agents.core.loop.decided_calls import run_decided_calls
 from agents.core.loop.driven import DrivenEngine
 from agents.core.loop.drivers import get_driver
 from agents.core.loop.explanation import build_explanation
+from agents.core.loop.held_calls import emit_approval, refuse_held_calls
 from agents.core.loop.prompt import ConversationInput
 from agents.core.loop.tap import EventTap
+from agents.core.loop.tool_batch import ToolBatch
 from agents.core.loop.turn import abort_turn
 from agents.core.notify.reminders import build_kept_notice
 from agents.core.ports import ChatModel, Clock, ToolRunner
@@ -117,11 +121,25 @@ class _Loop(DrivenEngine):
         """Yield what is done next: as the behaviour says, then turn after turn, which is all that
         there is without one."""
         yield self._announce_start()
+        if self.control.resume is not None and self.control.resume.calls:
+            yield self._run_decided_calls(self.control.resume)
         if self._driver is not None:
             yield from self._driver.drive(self.control.resume)
         while not self.reason:
             yield self.open_turn()
             yield from self.play("fold")
+
+    async def _run_decided_calls(self, resume: Resume) -> AsyncGenerator[OracleStreamChunk, None]:
+        """Do what was decided before anything else, whatever the limits leave room for."""
+        batch = ToolBatch()
+        self.fill_prompt()
+        self.ctx.refresh()
+        async with aclosing(run_decided_calls(self.ctx, batch, resume.calls)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+        self.next_batch = ToolBatch(
+            subagent_tokens=batch.subagent_tokens, subagent_source=batch.subagent_source
+        )
 
     # -- start and end ----------------------------------------------------------------------------
 
@@ -136,6 +154,14 @@ class _Loop(DrivenEngine):
                 "session.resumed",
                 messages=len(conversation.history),
                 continued=conversation.is_continued,
+            )
+        if (resume := self.control.resume) is not None:
+            yield self.ctx.emit_event(
+                "approval.answered",
+                decision=resume.decision,
+                approved=sum(call.decision == "approved" for call in resume.calls),
+                calls=len(resume.calls),
+                words=resume.words,
             )
         for one in self.control.reminders:
             yield self.ctx.emit_event(
@@ -154,6 +180,10 @@ class _Loop(DrivenEngine):
         if self.turn is not None:
             yield from abort_turn(ctx, self.turn)
         yield from self._clean_up()
+        if self.reason != NEEDS_APPROVAL:
+            yield from refuse_held_calls(ctx, "something went wrong inside Oracle")
+        elif ctx.holds.calls:
+            yield emit_approval(ctx, self.conversation.context_id or "")
         yield from ctx.tell_rest()
         cancelled, limited = entry.outcome is Outcome.CANCELLED, entry.outcome is Outcome.LIMITED
         if limited:

@@ -7,6 +7,7 @@ from agents.core.control.facts import Facts, RunBackground
 from agents.core.control.observers import Observer, build_handing, name_observer
 from agents.core.loop.context import RunContext
 from agents.core.loop.control import Control
+from agents.core.loop.holds import CallHolds
 from agents.core.loop.live_rules import LiveRules
 from agents.core.notify import NotificationBus
 from agents.core.notify.shipped import RULE_NOTIFY
@@ -36,6 +37,9 @@ class EventTap:
         self.facts = Facts(background)
         ctx.bus = NotificationBus(spoken, self.facts)
         ctx.rule_withheld = control.withheld
+        ctx.holds = CallHolds(
+            control.asks, has_consent=control.has_consent, can_ask=control.can_ask
+        )
         self.rules = LiveRules(ctx, control, self.facts) if control.rules else None
         own = [] if ctx.bus.is_idle else [("notifications", ctx.take_event)]
         observers = [*own, *name_observer(observer)]

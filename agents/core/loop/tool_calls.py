@@ -2,24 +2,22 @@
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import AsyncGenerator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from agents.core.chunks import (
     BaseChunk,
-    CallView,
     Done,
     OracleStreamChunk,
-    ToolCalled,
     Turn,
-    UsageSource,
 )
 from agents.core.decisions.notices import limit_metadata
 from agents.core.loop.context import RunContext
+from agents.core.loop.held_calls import hold_calls, release_held_calls
 from agents.core.loop.inbox import Inbox
+from agents.core.loop.tool_batch import ToolBatch
 from agents.core.loop.tool_plan import (
     ENOUGH,
     PlannedCall,
@@ -30,6 +28,7 @@ from agents.core.loop.tool_plan import (
 )
 from agents.core.loop.tool_results import (
     deliver_results,
+    emit_call,
     emit_kept_result,
     emit_result,
     emit_sources,
@@ -70,25 +69,6 @@ class _SubagentChunk:
     chunk: OracleStreamChunk
 
 
-@dataclass(slots=True)
-class ToolBatch:
-    """One turn's calls, and what their subagents used."""
-
-    entries: list[PlannedCall] = field(default_factory=list)
-    subagent_tokens: int = 0
-    result_chars: int = 0
-    tokens_each: int = 0
-    """What each call may give to a subagent: together they leave enough for a wrap-up."""
-    subagent_source: UsageSource | None = None
-    """Who says so: None when there was no subagent."""
-    cut: bool = False
-    """Whether the calls that still run are being given up."""
-    is_enough: bool = False
-    """Whether one call has succeeded of several of which one was wanted."""
-    waiting: deque[PlannedCall] = field(default_factory=deque)
-    running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
-
-
 def plan_tool_calls(
     ctx: RunContext, batch: ToolBatch, text: str, calls: tuple[RawCall, ...]
 ) -> Iterator[OracleStreamChunk]:
@@ -97,7 +77,8 @@ def plan_tool_calls(
     ctx.prompt.add_calls(assistant_message(text, batch.entries))
     batch.result_chars = ctx.result_chars(len(batch.entries))
     yield from _announce(ctx, batch)
-    batch.waiting.extend(e for e in batch.entries if e.outcome is None and e.same_as is None)
+    yield from hold_calls(ctx, batch)
+    batch.waiting.extend(entry for entry in batch.entries if entry.is_open)
     batch.tokens_each = ctx.spare_tokens() // max(1, len(batch.waiting))
 
 
@@ -130,12 +111,16 @@ async def run_tool_calls(
 
 
 def deliver_tool_results(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
-    """Put the calls' results into the prompt. Afterwards every entry has an outcome."""
-    why = "the run was stopped" if ctx.state.cancelled else "the time for work was over"
+    """Put the calls' results into the prompt. Afterwards every entry has an outcome or is held;
+    a run that was stopped asks nobody any more."""
+    is_stopped = ctx.cancellation.requested
+    if is_stopped:
+        release_held_calls(ctx, batch)
+    why = "the run was stopped" if is_stopped else "the time for work was over"
     if batch.is_enough:
         why = ENOUGH
     yield from finish_pending_calls(ctx, batch, why)
-    deliver_results(ctx, batch.entries)
+    deliver_results(ctx, [entry for entry in batch.entries if not entry.is_held])
     yield from ctx.tell_waiting("after_tool")
 
 
@@ -156,7 +141,7 @@ def _plan_batch(ctx: RunContext, calls: tuple[RawCall, ...]) -> list[PlannedCall
 def _announce(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
     """Show every call, and the results of those that will not be run."""
     for entry in batch.entries:
-        yield _emit_call(ctx, entry, "refused" if _is_refused(entry) else "pending")
+        yield emit_call(ctx, entry, "refused" if _is_refused(entry) else "pending")
     for entry in batch.entries:
         if entry.outcome is not None:
             yield emit_result(ctx, entry, entry.outcome, batch.result_chars)
@@ -186,7 +171,7 @@ def _start_next(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk
         entry = batch.waiting.popleft()
         entry.started = ctx.clock.monotonic()
         batch.running[entry.id] = spawn(_run_call(ctx, batch, entry), f"tool {entry.name}")
-        yield _emit_call(ctx, entry, "running")
+        yield emit_call(ctx, entry, "running")
 
 
 def _may_start_calls(ctx: RunContext) -> bool:
@@ -206,6 +191,7 @@ async def _run_call(ctx: RunContext, batch: ToolBatch, entry: PlannedCall) -> No
         emit=partial(_report_chunk, inbox, entry.id),
         withheld_tools=ctx.withheld_tools,
         forbidden_tools=ctx.rule_withheld | ctx.limits.forbidden,
+        asking_tools=frozenset(ctx.holds.modes),
         keep=lambda outcome: inbox.put_threadsafe(_ResultKept(entry, outcome)),
     )
     if ctx.cancellation.requested:  # between its start and its first step
@@ -299,10 +285,5 @@ def finish_pending_calls(
     for item in ctx.inbox.drain():
         yield from _apply_item(ctx, batch, item)
     for entry in batch.entries:
-        if entry.outcome is None and entry.same_as is None:
+        if entry.is_open:
             yield from _finish_call(ctx, batch, entry, build_cut_outcome(entry, why))
-
-
-def _emit_call(ctx: RunContext, entry: PlannedCall, status: str) -> OracleStreamChunk:
-    view = CallView(entry.id, entry.name, entry.arguments, status)  # type: ignore[arg-type]
-    return ctx.emit(ToolCalled, tool_call=view)

@@ -24,7 +24,8 @@ _INVALID_NAME_CHARS = re.compile(r"[^a-zA-Z0-9_-]")
 
 @dataclass(slots=True)
 class PlannedCall:
-    """One call of a turn and what became of it. Exactly one outcome is set in the end."""
+    """One call of a turn and what became of it. Exactly one outcome is set in the
+    end, unless it is held."""
 
     order: int
     id: str
@@ -36,8 +37,15 @@ class PlannedCall:
     outcome: ToolOutcome | None = None
     duration_ms: int = 0
     started: float | None = None
+    is_held: bool = False
+    """Whether it waits for a person: then it has no outcome in this run."""
     kept: ToolOutcome | None = None
     """What stands if the call is cut: a result that only its summary was waited for."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is still to be run."""
+        return self.outcome is None and self.same_as is None and not self.is_held
 
     @property
     def call(self) -> ToolCall:

@@ -5,10 +5,13 @@ from dataclasses import replace
 
 from agents.core.chunks import (
     OUTCOME_UNKNOWN,
+    CallStatus,
+    CallView,
     KeptResult,
     OracleStreamChunk,
     Source,
     SourceRef,
+    ToolCalled,
     ToolResult,
 )
 from agents.core.loop.context import RunContext
@@ -18,6 +21,12 @@ from agents.core.sanitize import neutralise_system_notes, replace_unstorable
 from agents.core.tokens import MAX_RESULT_BYTES, truncate_result
 
 MAX_SNIPPET_LENGTH = 500
+
+
+def emit_call(ctx: RunContext, entry: PlannedCall, status: CallStatus) -> OracleStreamChunk:
+    """Return the chunk that shows where a call stands."""
+    view = CallView(entry.id, entry.name, entry.arguments, status)
+    return ctx.emit(ToolCalled, tool_call=view)
 
 
 def emit_result(

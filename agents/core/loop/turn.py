@@ -9,10 +9,11 @@ from agents.core.decisions.checkpoint import start_turn_state
 from agents.core.decisions.notices import attribute_to_tree, wrap_up_notice
 from agents.core.loop.context import RunContext
 from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
+from agents.core.loop.held_calls import release_held_calls
 from agents.core.loop.model_call import ModelReply, call_model, charge
 from agents.core.loop.prompt import EMPTY_NOTE, GO_ON_NOTE, wrap_up_note
+from agents.core.loop.tool_batch import ToolBatch
 from agents.core.loop.tool_calls import (
-    ToolBatch,
     deliver_tool_results,
     finish_pending_calls,
     plan_tool_calls,
@@ -138,6 +139,7 @@ def _end_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamChu
 
 def abort_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamChunk]:
     """Fold a turn that failed on our side: its calls get their results, its tokens are booked."""
+    release_held_calls(ctx, turn.batch)
     yield from finish_pending_calls(ctx, turn.batch, "something went wrong inside Oracle")
     yield _fold_turn(ctx, turn, turn.cost or charge(ctx, turn.answer), TurnAction(""))
 
@@ -173,6 +175,7 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
         writes=step.writes,
         failed=all_calls_failed(batch.entries),
         errors=count_trailing_errors(batch.entries),
+        held=sum(entry.is_held for entry in batch.entries),
         interim=turn.order.interim,
     )
     ctx.state = ctx.state.after_turn(ended)

@@ -219,6 +219,7 @@ class RecordingBuilder:
                 "batch_size": len(self._calls),
             }
             for call_id, call in self._calls.items()
+            if "result" in call  # one that is held has none
         )
 
 

@@ -15,10 +15,11 @@ from agents.core.control.facts import Facts, RunBackground
 from agents.core.reasons import Outcome
 from agents.core.rules.engine import RuleEngine
 from agents.core.rules.outcomes import Firing, NotFired, RuleFailure
-from agents.core.rules.rule import AskAgain, Rule, StopRun, Withhold
+from agents.core.rules.rule import AskAgain, Hold, Rule, StopRun, Withhold
 
 STOPPED = "The rule would have ended the run: what its last answer would have been is not known."
 ASKED_AGAIN = "The answer would have been sent back: what followed is not known."
+HELD = "A call would have waited for a person: what followed is not known."
 ERASED = "The rule looks at what was said, and that was erased."
 TOO_DEAR = "Not tried: the rule takes too many steps for so many runs. Try it on fewer days."
 
@@ -130,6 +131,8 @@ class _Trial:
                     self._withheld.setdefault(tool, firing.turn)
                 case AskAgain():
                     self.why_unknown = ASKED_AGAIN
+                case Hold():
+                    self.why_unknown = HELD
                 case _:
                     pass
 

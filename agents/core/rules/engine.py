@@ -19,6 +19,7 @@ from agents.core.rules.rule import (
     LEVELS,
     AskAgain,
     EmitEvent,
+    Hold,
     Log,
     Notify,
     Rule,
@@ -230,7 +231,7 @@ def _describe_action(
 ) -> str:
     """Return what an action says or changes. What is not ours is quoted in it, on one line."""
     match action:
-        case Notify() | Log() | StopRun() | AskAgain():
+        case Notify() | Log() | StopRun() | AskAgain() | Hold():
             return bound_sentence(action.message.render(values, str))
         case SetState():
             value = action.expression.work_out(evaluation) if action.expression else action.value

@@ -17,6 +17,7 @@ from agents.core.rules.content import CONTENT_NAMES, ExpressionContent
 from agents.core.rules.rule import (
     AskAgain,
     EmitEvent,
+    Hold,
     Log,
     Notify,
     Rule,
@@ -56,6 +57,7 @@ ACTION_KEYS: Mapping[str, Mapping[str, bool]] = {
     "stop": {"message": True},
     "withhold": {"tool": True},
     "ask_again": {"message": True},
+    "hold": {"message": True},
 }
 """The keys of each action, and whether it must have them."""
 _SCHEMA = TomlTable(
@@ -111,6 +113,7 @@ class _RuleReader:
             "stop": lambda path, _: self._build(StopRun, path),
             "withhold": self._read_withhold,
             "ask_again": self._read_ask_again,
+            "hold": self._read_hold,
         }
 
     def read(self) -> Rule:
@@ -244,6 +247,12 @@ class _RuleReader:
             text = "ask_again answers an answer: it needs the trigger on_turn_end"
             self._document.refuse((*path, "type"), text)
         return self._build(AskAgain, path)
+
+    def _read_hold(self, path: Path, values: Mapping[str, Any]) -> RuleAction | None:
+        if self._events != HOOKS["on_tool_call"]:
+            text = "hold lets a call wait: it needs the trigger on_tool_call"
+            self._document.refuse((*path, "type"), text)
+        return self._build(Hold, path)
 
     def _list_contents(self) -> list[ExpressionContent]:
         values = self._document.values

@@ -79,7 +79,15 @@ class AskAgain:
     message: Template
 
 
-RuleAction = Notify | Log | SetState | EmitEvent | StopRun | Withhold | AskAgain
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Let a call wait until a person agrees to it, saying why."""
+
+    type: ClassVar[str] = "hold"
+    message: Template
+
+
+RuleAction = Notify | Log | SetState | EmitEvent | StopRun | Withhold | AskAgain | Hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

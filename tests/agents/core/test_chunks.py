@@ -168,6 +168,7 @@ OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
         "writes": st.booleans(),
         "failed": st.none() | st.booleans(),
         "errors": st.none() | st.integers(0, 2),
+        "held": counts,
         "interim": words,
     },
     Decision: {

@@ -13,6 +13,7 @@ RULE_IDS = (
     "slow-tool",
     "unfinished-work",
     "answer-needs-source",
+    "many-writes",
 )
 
 

@@ -24,7 +24,7 @@ from agents.core.control.event_stream import list_events
 from agents.core.control.events import EVENT_TYPES, AgentEvent, EventType, describe_event
 from agents.core.control.kinds import fits, kind_of
 from agents.core.decisions.trees.default import DefaultDecisionTree
-from agents.core.loop import Control, KeptReminder
+from agents.core.loop import Control, HeldCall, KeptReminder, Resume
 from agents.core.messages import (
     Finished,
     Message,
@@ -270,9 +270,22 @@ async def play_notes() -> list[OracleStreamChunk]:
     return await play(model, FakeTools({"notify_self": returns("Noted.")}), control=control)
 
 
+async def play_approvals() -> list[OracleStreamChunk]:
+    """A run that asks, and one that goes on from it."""
+    tools = FakeTools({"write": returns("Written.", writes=True)})
+    asking = await play(
+        ScriptedModel([call("write")]), tools, control=Control(asks={"write": "once"})
+    )
+    held = HeldCall(id="c1", name="write", arguments={}, decision="approved")
+    resume = Resume(decision="approved", calls=(held,))
+    model = ScriptedModel([say("So.")])
+    return asking + await play(model, tools, control=Control(resume=resume))
+
+
 @virtual_time
 async def test_every_event_happens_in_a_run_with_what_it_is_said_to_tell() -> None:
     chunks = [*await play_limits(), *await play_calls(), *await play_notes(), *await play_rules()]
+    chunks += await play_approvals()
     events = list_events(chunks)
     assert {event.name for event in events} == set(EVENT_TYPES)
     for event in events:

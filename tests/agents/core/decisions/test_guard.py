@@ -245,6 +245,7 @@ LIES: dict[str, Any] = {
     "progress": ProgressTracker(),
     "error_streak": 0,
     "empty_answers": 7,
+    "held_calls": 7,
     "interim": "Plan",
     "wrap_up_reason": "timeout",
     "termination_reason": "completed",

@@ -10,6 +10,7 @@ from agents.core.rules.reader import ACTION_KEYS, RULE_KEYS, read_rule
 from agents.core.rules.rule import (
     AskAgain,
     EmitEvent,
+    Hold,
     Log,
     Notify,
     Rule,
@@ -54,7 +55,9 @@ def refuse(text: str) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-def act(text: str, head: str = 'trigger = "on_turn_end"') -> object:
+def act(text: str) -> object:
+    hook = "on_tool_call" if '"hold"' in text else "on_turn_end"
+    head = f'trigger = "{hook}"'
     (action,) = read_rule(write(head=head, action=text)).actions
     return action
 
@@ -105,6 +108,7 @@ def test_a_rule_may_name_events_instead_of_a_hook() -> None:
         ('type = "stop"\nmessage = "Enough."', StopRun),
         ('type = "withhold"\ntool = "vault_search"', Withhold),
         ('type = "ask_again"\nmessage = "Name a source."', AskAgain),
+        ('type = "hold"\nmessage = "May it?"', Hold),
     ],
 )
 def test_every_action_is_read(text: str, kind: type) -> None:
@@ -138,7 +142,7 @@ def test_every_action_is_tried_above() -> None:
         (write(head='trigger = "on_turn_end"\nmode = "maybe"'), "4:8: 'maybe' is not one of on,"),
         (write(head='trigger = "on_turn_end"\nonce = 1'), "4:8: true or false is wanted here"),
         (write(action='type = "stopp"\nmessage = "x"'), "5:8: 'stopp' is not one of notify, log"),
-        (write(action='type = "hold"'), "5:8: 'hold' is not one of"),
+        (write(action='type = "halt"'), "5:8: 'halt' is not one of"),
         (write(action='type = "log"'), "4:3: log needs the key 'message'"),
         (write(action='type = "log"\nmessage = "x"\ntool = "a"'), "7:1: log has no key 'tool': it"),
         (write(action='type = "log"\nmessage = "{tol}"'), "6:12: there is no field 'tol'"),
