@@ -6,6 +6,7 @@ takes time is awaited by whoever takes the parts.
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from agents.core.behaviours import composites, leaves, own_calls
 from agents.core.behaviours.behaviour import Behaviour
@@ -15,7 +16,7 @@ from agents.core.behaviours.driven_run import (
     Resumption,
     StepChunks,
 )
-from agents.core.behaviours.snapshot import InvalidSnapshot, restore_snapshot
+from agents.core.behaviours.snapshot import InvalidSnapshot, restore_snapshot, take_snapshot
 from agents.core.behaviours.walk import BehaviourFailed, Visit, Walk
 
 logger = logging.getLogger(__name__)
@@ -53,6 +54,8 @@ class BehaviourDriver:
         self._run = run
         self._visitors = visitors
         self._walk = Walk(behaviour, run, VISITS, visitors)
+        self.snapshot: Mapping[str, Any] = {}
+        """Where it stood when it was halted."""
 
     def drive(self, resume: Resumption | None = None) -> Iterator[StepChunks]:
         """Yield what is to be done, part by part. What is left of the run then is not its own."""
@@ -61,7 +64,9 @@ class BehaviourDriver:
             yield from self._begin(resume)
             while (parts := self._walk.advance()) is not None:
                 yield from parts
-            if not run.is_halted:
+            if self._walk.frames:
+                self.snapshot = take_snapshot(self._walk)
+            elif not run.is_halted:
                 run.stop("completed" if run.has_answered() else "behaviour_ended")
         except BehaviourFailed as error:
             yield run.report_failure(self._behaviour.name, str(error))
@@ -79,7 +84,8 @@ class BehaviourDriver:
                 self._walk = Walk(self._behaviour, self._run, VISITS, self._visitors)
                 yield self._run.notify(STARTS_ANEW.format(name=self._behaviour.name))
             else:
-                self._walk.decision = (resume.decision, resume.words)
+                if self._walk.frames[-1].node.kind == "approve":
+                    self._walk.decision = (resume.decision, resume.words)
                 return
         self._walk.start(self._behaviour.root)
 

@@ -18,11 +18,20 @@ class InvalidSnapshot(Exception):
     """A snapshot is not one of this behaviour."""
 
 
+DOORS = frozenset({"approve", "call", "decorator", "parallel", "turn"})
+"""Nodes at which another run can go on: one that has asked, or is about to open a turn."""
+
+
 def take_snapshot(walk: Walk) -> dict[str, Any]:
-    """Return where a walk stands: at its last node, which has asked."""
+    """Return where a walk stands: at its last node. What that has to say is said again, since the
+    run that goes on does not know what this one has told the model."""
+    leaf = walk.frames[-1].node
+    for frame in walk.frames:
+        if frame.said is not None:
+            frame.said.discard(leaf.number)
     return {
         "digest": walk.behaviour.digest,
-        "leaf": walk.frames[-1].node.number,
+        "leaf": leaf.number,
         "frames": [_describe_frame(frame) for frame in walk.frames],
         "board": walk.board.get_names(),
     }
@@ -30,7 +39,7 @@ def take_snapshot(walk: Walk) -> dict[str, Any]:
 
 def _describe_frame(frame: Frame) -> dict[str, Any]:
     about: dict[str, Any] = {"node": frame.node.number, "index": frame.index}
-    if frame.items is not None:
+    if frame.items is not None and frame.node.kind == "for-each":
         about["items"] = frame.items
     if frame.said:
         about["said"] = sorted(frame.said)
@@ -60,8 +69,9 @@ def restore_snapshot(walk: Walk, snapshot: Mapping[str, Any]) -> None:
         _fill_board(walk.board, snapshot["board"])
         _restore_frames(walk, snapshot["frames"])
         leaf = walk.frames[-1].node
-        if leaf.kind != "approve" or leaf.number != snapshot["leaf"]:
-            raise InvalidSnapshot("it does not end where something is asked")
+        if leaf.kind not in DOORS or leaf.number != snapshot["leaf"]:
+            raise InvalidSnapshot("it does not end where a run can go on")
+        walk.frames[-1].stage = 0
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, NotWritten) as error:
         raise InvalidSnapshot(type(error).__name__) from None
 

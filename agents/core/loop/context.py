@@ -21,6 +21,7 @@ from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS, working_tokens, wrap_u
 from agents.core.loop.holds import CallHolds
 from agents.core.loop.inbox import Inbox
 from agents.core.loop.prompt import Prompt
+from agents.core.loop.stragglers import Stragglers
 from agents.core.loop.tool_plan import CallIds
 from agents.core.loop.turn_limits import TurnLimits
 from agents.core.messages import ToolSchema
@@ -75,6 +76,7 @@ class RunContext:
         """Tools that rules have taken away; no tree gives them back."""
         self.limits = TurnLimits(tools)
         self.holds = CallHolds()
+        self.stragglers = Stragglers(lambda: self.inbox.wake())
         self.versions: dict[str, str] = {}
         """In what state the run knows its sources, by path."""
         self.seq = 0

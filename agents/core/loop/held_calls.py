@@ -3,7 +3,8 @@
 A held call has no result until it is decided. The other calls of its turn are run at once.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from agents.core.chunks import Approval, OracleStreamChunk
 from agents.core.loop.context import RunContext
@@ -48,12 +49,13 @@ def refuse_held_calls(ctx: RunContext, why: str) -> Iterator[OracleStreamChunk]:
         yield emit_result(ctx, entry, build_cut_outcome(entry, why), ctx.result_chars(1))
 
 
-def emit_approval(ctx: RunContext, run_id: str) -> Approval:
-    """Return the question with which the run ends."""
+def emit_approval(ctx: RunContext, run_id: str, snapshot: Mapping[str, Any]) -> Approval:
+    """Return the question with which the run ends; its behaviour goes on at the snapshot."""
     return ctx.emit(
         Approval,
         approval_id=run_id,
         asker=ctx.holds.asker,
         question=ctx.holds.question,
         calls=tuple(entry.id for entry in ctx.holds.calls),
+        snapshot=snapshot,
     )

@@ -183,7 +183,8 @@ class _Loop(DrivenEngine):
         if self.reason != NEEDS_APPROVAL:
             yield from refuse_held_calls(ctx, "something went wrong inside Oracle")
         elif ctx.holds.calls:
-            yield emit_approval(ctx, self.conversation.context_id or "")
+            stood = self._driver.snapshot if self._driver is not None else {}
+            yield emit_approval(ctx, self.conversation.context_id or "", stood)
         yield from ctx.tell_rest()
         cancelled, limited = entry.outcome is Outcome.CANCELLED, entry.outcome is Outcome.LIMITED
         if limited:

@@ -108,6 +108,7 @@ async def run_tool_calls(
     finally:
         batch.cut = True
         await stop(batch.running.values(), ctx.grace)
+        ctx.stragglers.keep(batch.running.values())
 
 
 def deliver_tool_results(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
@@ -167,6 +168,7 @@ def _tool_limit_notice(ctx: RunContext, batch: ToolBatch, over: int) -> Notice:
 
 def _start_next(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
     most = min(ctx.state.config.max_parallel_tools, ctx.limits.order.max_parallel or MAX_PARALLEL)
+    most -= len(ctx.stragglers)
     while batch.waiting and len(batch.running) < most and _may_start_calls(ctx):
         entry = batch.waiting.popleft()
         entry.started = ctx.clock.monotonic()
@@ -190,7 +192,7 @@ async def _run_call(ctx: RunContext, batch: ToolBatch, entry: PlannedCall) -> No
         config=ctx.state.config,
         emit=partial(_report_chunk, inbox, entry.id),
         withheld_tools=ctx.withheld_tools,
-        forbidden_tools=ctx.rule_withheld | ctx.limits.forbidden,
+        forbidden_tools=ctx.limits.forbid(ctx.rule_withheld),
         asking_tools=frozenset(ctx.holds.modes),
         keep=lambda outcome: inbox.put_threadsafe(_ResultKept(entry, outcome)),
     )

@@ -1,6 +1,7 @@
 """What a behaviour holds a turn to: it can only tighten what the run allows."""
 
 import math
+from collections.abc import Iterator, Set
 
 from agents.core.behaviours.driven_run import PLAIN_TURN, TurnOrder
 from agents.core.ports import ToolRunner
@@ -31,7 +32,23 @@ class TurnLimits:
             return not self._tools.writes(name)
         return tools != "none" and name in (tools or ())
 
-    @property
-    def forbidden(self) -> frozenset[str]:
-        """What subagents may not call either: where only reading is wanted, nothing that writes."""
-        return self.withheld if self.order.tools == "reading" else frozenset()
+    def forbid(self, withheld: Set[str]) -> Set[str]:
+        """Return what subagents may not call either, with what rules withhold, also meanwhile:
+        where only reading is wanted, nothing that writes."""
+        return JoinedNames(withheld, self.withheld) if self.order.tools == "reading" else withheld
+
+
+class JoinedNames(Set[str]):
+    """Two sets as one, of which the first may still grow."""
+
+    def __init__(self, growing: Set[str], fixed: Set[str]) -> None:
+        self._growing, self._fixed = growing, fixed
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._growing or name in self._fixed
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._growing | self._fixed
+
+    def __len__(self) -> int:
+        return len(self._growing | self._fixed)

@@ -13,4 +13,7 @@
       (sequence
         (approve "May I do this?\n{changes}")
         (repeater :until-success
-          (turn :say "The user agreed to your list. Do that and nothing else, then say what you did."))))))
+          (turn :say "The user agreed to your list. Do that and nothing else, then say what you did.")))
+      (repeater :until-success :max-iterations 6
+        (turn :tools :reading
+              :say "The user did not agree, and nothing was changed. If they said what they want instead, list the changes for that; else say that all is as it was.")))))

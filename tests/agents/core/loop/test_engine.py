@@ -16,6 +16,7 @@ from tests.support.scenarios import play
 from tests.support.virtual import run_virtual
 
 SHIPPED = load_shipped_texts()["oracle-agent"]
+SPINNING = "(repeater :max-iterations 1000 (repeater :max-iterations 1000 (fail)))"
 RUNS = 40
 CI_RUNS = 200
 LONG_RUNS = 10_000
@@ -50,17 +51,18 @@ def compare_drivers(seeds: Sequence[int]) -> int:
     return compared
 
 
-def build_broken(visits: int) -> Behaviour:
-    """The shipped behaviour with a word before each node that raises after so many visits."""
+def build_broken(visits: int, spins: bool) -> Behaviour:
+    """The shipped behaviour with a word before each node that raises after so many visits, or
+    after which it goes round and round."""
     left = [visits]
     words = register_stand_ins("")
 
     @words.condition("still-good?")
     def is_still_good(run: object) -> bool:
         left[0] -= 1
-        if left[0] < 0:
+        if left[0] < 0 and not spins:
             raise RuntimeError("broken on purpose")
-        return True
+        return left[0] >= 0
 
     text = SHIPPED
     for node in ("(llm-call", "(condition has", "(action plan", "(parallel", "(action hand"):
@@ -69,6 +71,7 @@ def build_broken(visits: int) -> Behaviour:
         "(action keep-answer", "(sequence (condition still-good?) (action keep-answer"
     )
     text = text.replace('"oracle.keep_answer")', '"oracle.keep_answer"))')
+    text = text.replace("(condition still-good?)", f"(selector (condition still-good?) {SPINNING})")
     return read_behaviour(text, BehaviourVocabulary(words=words))
 
 
@@ -86,7 +89,8 @@ def break_behaviours(seeds: Sequence[int]) -> int:
     broken = 0
     for seed in seeds:
         plain = record(seed, Control())
-        control = Control(behaviour=build_broken(random.Random(seed).randrange(12)))
+        visits = random.Random(seed).randrange(12)
+        control = Control(behaviour=build_broken(visits, spins=seed % 2 == 1))
         driven = record(seed, control)
         notices = [one for one in driven if is_failure(one)]
         assert len(notices) <= 1
