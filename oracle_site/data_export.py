@@ -43,6 +43,7 @@ def iter_document(user: User) -> Iterator[str]:
     yield from _iter_list("switches", map(dump_json, data_export.iter_switches(user)))
     yield from _iter_list("rule_states", map(dump_json, data_export.iter_rule_states(user)))
     yield from _iter_list("reminders", map(dump_json, data_export.iter_reminders(user)))
+    yield from _iter_list("approvals", map(dump_json, data_export.iter_approvals(user)))
     yield "\n}\n"
 
 

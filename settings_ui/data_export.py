@@ -10,6 +10,7 @@ from django.db.models import Q
 from agents.models import (
     ApiToken,
     Appearance,
+    ApprovalRequest,
     BehaviourText,
     ControlSwitch,
     ModelSettings,
@@ -159,6 +160,29 @@ def iter_reminders(user: User) -> Iterator[dict[str, Any]]:
             "kept_at": format_timestamp(row.kept_at),
             "expires_at": format_timestamp(row.expires_at),
             "used_at": format_timestamp(row.used_at),
+        }
+
+
+def iter_approvals(user: User) -> Iterator[dict[str, Any]]:
+    """Yield what their runs have asked them, and what they decided; the calls are in the runs."""
+    own = ApprovalRequest.objects.filter(run__in=runs_for(user)).prefetch_related("calls")
+    for row in own.order_by("asked_at", "pk"):
+        yield {
+            "run": str(row.run_id),
+            "asked_at": format_timestamp(row.asked_at),
+            "decision": row.verdict,
+            "words": row.words,
+            "decided_at": format_timestamp(row.decided_at),
+            "decided_via": row.decided_via,
+            "calls": [
+                {
+                    "id": call.call_id,
+                    "name": call.name,
+                    "decision": call.verdict,
+                    "words": call.words,
+                }
+                for call in row.calls.all()
+            ],
         }
 
 

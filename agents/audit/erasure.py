@@ -9,11 +9,12 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.dispatch import Signal
 
 from agents.audit.log import log_actions, log_details
 from agents.audit.signing import ERASABLE_TEXTS
+from agents.models.approvals import ApprovalCall, ApprovalRequest
 from agents.models.audit import AuditEntry
 from agents.models.behaviours import BehaviourText
 from agents.models.control import Reminder
@@ -39,6 +40,7 @@ def erase(run_ids: Iterable[UUID], *, why: str, by: User | None = None) -> int:
             RunEvent.objects.filter(run_id__in=found).exclude(content="").update(content="")
             AgentRun.objects.filter(pk__in=found).update(**dict.fromkeys(ERASABLE_TEXTS, ""))
             _delete_unused_texts(found)
+            _erase_decisions(found)
             Reminder.objects.filter(source_run_id__in=found).delete()  # their words are from there
             content_erased.send(sender=AgentRun, runs=found)
         count += len(found)
@@ -51,6 +53,14 @@ def _delete_unused_texts(run_ids: list[UUID]) -> None:
     digests = runs.values_list("behaviour_digest", flat=True).distinct()
     kept = AgentRun.objects.filter(behaviour_digest=OuterRef("pk")).exclude(question="")
     BehaviourText.objects.filter(~Exists(kept), pk__in=list(digests)).delete()
+
+
+def _erase_decisions(run_ids: list[UUID]) -> None:
+    """Erase what people said when they decided: with the run that asked, or the one that did it."""
+    asked = Q(run_id__in=run_ids) | Q(continuation_id__in=run_ids)
+    found = ApprovalRequest.objects.filter(asked)
+    ApprovalCall.objects.filter(approval__in=found).exclude(words="").update(words="")
+    found.exclude(words="").update(words="")
 
 
 def erase_unfinished(run_id: UUID, calls: Iterable[str]) -> int:

@@ -5,6 +5,7 @@ from typing import Any
 
 from agents.core.answer_sources import AnswerSources
 from agents.core.chunks import (
+    Approval,
     CallView,
     Content,
     Done,
@@ -43,6 +44,7 @@ class RunRecord:
     turns: list[Turn] = field(default_factory=list)
     rule_states: dict[str, dict[str, Any]] = field(default_factory=dict)
     """What rules have remembered anew, by their keys."""
+    approval: Approval | None = None
     error: Error | None = None
     done: Done | None = None
     _text: list[str] = field(init=False)
@@ -75,12 +77,20 @@ class RunRecord:
             case EventRecord(name="rule.fired", payload={"rule": rule}, texts=texts):
                 if changes := texts.get("state"):
                     self.rule_states.setdefault(rule, {}).update(changes)
+            case Approval():
+                self.approval = chunk
             case Error():
                 self.error = chunk
             case Done():
                 self.done = chunk
             case _:
                 pass
+
+    @property
+    def held_calls(self) -> list[CallView]:
+        """Those that wait for a person, as far as the run asks about them."""
+        asked = self.approval.calls if self.approval is not None else ()
+        return [self.calls[call_id] for call_id in asked if call_id in self.calls]
 
     @property
     def answer(self) -> str:

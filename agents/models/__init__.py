@@ -4,6 +4,7 @@ Bounds, defaults and help texts come from `agents.core.config`; the database hol
 """
 
 from agents.models.api_tokens import ApiToken
+from agents.models.approvals import ApprovalCall, ApprovalRequest, ApprovalState
 from agents.models.audit import AuditEntry
 from agents.models.behaviours import BehaviourText, StoredBehaviour
 from agents.models.code import CodeCheckout, CodeFile, CodeSymbol
@@ -36,6 +37,9 @@ __all__ = [
     "AgentRun",
     "ApiToken",
     "Appearance",
+    "ApprovalCall",
+    "ApprovalRequest",
+    "ApprovalState",
     "Attachment",
     "AuditEntry",
     "BehaviourText",

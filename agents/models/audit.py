@@ -20,6 +20,7 @@ class AuditEntry(models.Model):
         PROJECT = "project", "Changed a project"
         MEMBER = "member", "Changed who is in a project"
         SITE = "site", "Changed the settings of the site"
+        DECIDE = "decide", "Decided what a run had asked"
         CLOSE = "close", "A run ended"
         """Recorded for every run with its seal: a run cannot be opened again, or go, unseen."""
 

@@ -9,6 +9,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.text import slugify
 
+from agents.models.settings import AskBeforeWriting
+
 MAX_SLUG_LENGTH = 60
 NAMELESS_SLUG = "project"
 """What the slug of a name is made of that has no letter of the Latin alphabet."""
@@ -28,6 +30,13 @@ class Project(models.Model):
     """When it was archived: read-only since then."""
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
     """Since when nobody reaches it; some weeks later it is purged."""
+    ask_before_writing = models.CharField(
+        max_length=8,
+        choices=AskBeforeWriting.choices,
+        default=AskBeforeWriting.NEVER,
+        help_text="Whether tools that change something wait for the yes of whose run it is.",
+    )
+    """What its owners want for all runs in it."""
     members = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="agents.Membership", related_name="projects"
     )

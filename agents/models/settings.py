@@ -47,6 +47,14 @@ def known_tree(name: str) -> None:
         raise ValidationError(str(error)) from None
 
 
+class AskBeforeWriting(models.TextChoices):
+    """When tools that change something ask first; of several wishes the strictest holds."""
+
+    NEVER = "never", "Never: every change can be taken back"
+    ONCE = "once", "Once in a run"
+    ALWAYS = "always", "Every time"
+
+
 class UserSettings(models.Model):
     """Settings that a user has exactly one row of, made on first access."""
 
@@ -76,6 +84,12 @@ class UserAgentConfig(UserSettings):
     max_parallel_tools = limit_field("max_parallel_tools")
     default_tree = models.CharField(
         max_length=64, blank=True, validators=[known_tree], help_text="Empty: the site's default."
+    )
+    ask_before_writing = models.CharField(
+        max_length=8,
+        choices=AskBeforeWriting.choices,
+        default=AskBeforeWriting.NEVER,
+        help_text="Whether tools that change something wait for your yes.",
     )
     version = models.PositiveIntegerField(default=1, editable=False)
     updated_at = models.DateTimeField(auto_now=True)

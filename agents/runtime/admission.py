@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
+from agents.approvals import close_undecided
 from agents.audit import signing
 from agents.core.config import AgentConfig
 from agents.models import AgentRun
@@ -76,7 +77,17 @@ def _store_run(
         run.save(force_insert=True)
         if attach is not None:
             attach(run)
+        _close_undecided(request, run)
         return run, True
+
+
+def _close_undecided(request: RunRequest, run: AgentRun) -> None:
+    """Take the run for the answer to what runs before it have asked, where it is not the answer."""
+    earlier = set(request.context_runs)
+    if request.continued_from is not None:
+        earlier.add(request.continued_from)
+    if earlier:
+        close_undecided(earlier, by=request.user, instead=run)
 
 
 def _lock_user(request: RunRequest) -> None:

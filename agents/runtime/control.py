@@ -17,7 +17,7 @@ from django.db.models import Case, IntegerField, Q, Value, When
 from django.utils import timezone
 
 from agents.core.control.toml import InvalidToml
-from agents.core.loop import Control, KeptReminder
+from agents.core.loop import AskMode, Control, KeptReminder, choose_strictest
 from agents.core.notify import Subscriber, read_subscriber
 from agents.core.notify.packaged import PACKAGED as PACKAGED_SUBSCRIBERS
 from agents.core.notify.shipped import LOOP, SHIPPED, read_shipped_text
@@ -37,6 +37,7 @@ from agents.models import (
 from agents.runtime.behaviours import BEHAVIOUR_FILES
 from agents.runtime.control_rows import load_control_rows
 from agents.runtime.site_files import FileProblem, SiteFolder
+from agents.tools.catalogue import TOOLS
 
 logger = logging.getLogger(__name__)
 REMINDERS = "reminders"
@@ -100,11 +101,19 @@ def load_control(user: User, project: Project, conversation_key: UUID | None = N
             for each in rules
             if each.rule.key in rows.states
         },
+        asks=_find_asking_tools(rows.asks),
         reminders=tuple(_list_reminders(user, project, conversation_key)) if keeps else (),
         keeps_reminders=keeps,
         note_count=_count_notes(project) if any(each.rule.reads_notes for each in rules) else 0,
         digest=_build_digest(rules, subscribers),
     )
+
+
+def _find_asking_tools(wishes: Iterable[AskMode]) -> dict[str, AskMode]:
+    """Return when tools that write ask: as tool, person and owners want it, the strictest holds."""
+    wanted = choose_strictest("never", *wishes)
+    modes = {name: choose_strictest(tool.asks, wanted) for name, tool in TOOLS if tool.writes}
+    return {name: mode for name, mode in modes.items() if mode != "never"}
 
 
 # -- rules ----------------------------------------------------------------------------------------

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.auth.models import User
 from django.db import connection
 
+from agents.core.loop import AskMode
 from agents.models import ControlSwitch, Project, StoredRule, StoredSubscriber
 
 _STATEMENT = """
@@ -24,6 +25,10 @@ _STATEMENT = """
     UNION ALL
     SELECT 'reminders', '', '', '', '' FROM agents_notificationsettings
     WHERE user_id = %s AND keeps_reminders
+    UNION ALL
+    SELECT 'asks', '', '', ask_before_writing, '' FROM agents_useragentconfig WHERE user_id = %s
+    UNION ALL
+    SELECT 'asks', '', '', ask_before_writing, '' FROM agents_project WHERE id = %s
 """
 
 
@@ -40,13 +45,17 @@ class ControlRows:
     states: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By the rule's key, then by the value's."""
     keeps_reminders: bool = False
+    asks: list[AskMode] = field(default_factory=list)
+    """When tools that write ask, as the person and the project's owners want it."""
 
 
 def load_control_rows(user: User, project: Project) -> ControlRows:
     """Read all of them. The rules and subscribers have only what runs need."""
     place = Project._meta.pk.get_db_prep_value(project.pk, connection)
     with connection.cursor() as cursor:
-        cursor.execute(_STATEMENT, [user.pk, user.pk, place, user.pk, place, user.pk])
+        cursor.execute(
+            _STATEMENT, [user.pk, user.pk, place, user.pk, place, user.pk, user.pk, place]
+        )
         found = sorted(cursor.fetchall())  # as pages list them: by level, then by name
     rows = ControlRows()
     for source, group, name, mode, text in found:
@@ -60,6 +69,8 @@ def load_control_rows(user: User, project: Project) -> ControlRows:
                 rows.subscribers.append(StoredSubscriber(name=name, is_on=is_on, text=text))
             case "state":
                 rows.states.setdefault(group, {})[name] = json.loads(text or "null")
+            case "asks":
+                rows.asks.append(cast(AskMode, mode))
             case "reminders":
                 rows.keeps_reminders = True
     return rows

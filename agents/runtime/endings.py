@@ -1,10 +1,13 @@
 """How a run's row ends: the values of a finished one, the chunks of an interrupted one."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from agents import ledger
+from agents.approvals import store_approval
 from agents.core.chunks import (
     OUTCOME_UNKNOWN,
     Done,
@@ -14,8 +17,9 @@ from agents.core.chunks import (
     SystemMessage,
     ToolResult,
 )
-from agents.core.reasons import REASONS, Severity
+from agents.core.reasons import REASONS, Outcome, Severity
 from agents.core.run_record import RunRecord
+from agents.models import AgentRun
 
 MAX_NAME_LENGTH = 200
 """Of a tool; a model may ask for any."""
@@ -26,6 +30,8 @@ UNKNOWN_RESULTS = {
     "It may have taken effect.",
 }
 
+NOT_ASKED = "Not run: it needed a yes, and the run ended before anybody could be asked."
+
 
 def interrupted_chunks(
     code: str, record: RunRecord, seq: int, model: str, at: float
@@ -34,9 +40,14 @@ def interrupted_chunks(
     reason = REASONS.get(code)
     message = f"{reason.sentence} {reason.remedy}"
     chunks: list[OracleStreamChunk] = [
-        _build_result(call_id, order, record.kept_results.get(call_id), UNKNOWN_RESULTS[code])
-        for order, call_id in enumerate(record.calls)
-        if call_id not in record.results
+        _build_result(
+            call.id,
+            order,
+            record.kept_results.get(call.id),
+            NOT_ASKED if call.status == "held" else UNKNOWN_RESULTS[code],
+        )
+        for order, call in enumerate(record.calls.values())
+        if call.id not in record.results
     ]
     if code == "interrupted":
         chunks.append(_interrupted_notice(message, reason.severity))
@@ -88,8 +99,18 @@ def sum_tokens(record: RunRecord) -> tuple[int, int]:
 def final_values(record: RunRecord) -> ledger.FinalValues:
     """Return what is stored of a run once it has ended."""
     return ledger.FinalValues(
-        _run_values(record), _tool_values(record), rule_states=record.rule_states
+        _run_values(record),
+        _tool_values(record),
+        also_store=_list_asked(record),
+        rule_states=record.rule_states,
     )
+
+
+def _list_asked(record: RunRecord) -> list[Callable[[AgentRun], None]]:
+    """Return what stores the question of a run that was paused, if it was."""
+    if record.done is None or record.done.outcome != Outcome.PAUSED or record.approval is None:
+        return []
+    return [partial(store_approval, chunk=record.approval, held=record.held_calls)]
 
 
 def _tool_values(record: RunRecord) -> list[dict[str, Any]]:
@@ -98,6 +119,8 @@ def _tool_values(record: RunRecord) -> list[dict[str, Any]]:
     for call_id, call in record.calls.items():
         name = call.name[:MAX_NAME_LENGTH]
         tool = found.setdefault(name, {"name": name, **dict.fromkeys(_TOOL_COUNTERS, 0)})
+        if call.status == "held":
+            continue
         if call.status == "refused":
             tool["refused"] += 1
             continue
@@ -126,7 +149,7 @@ def _run_values(record: RunRecord) -> dict[str, Any]:
         "error": record.error.error if record.error else "",
         "wrapped_up": any(turn.wrap_up and turn.answered for turn in record.turns),
         "turns": done.turns_used,
-        "tool_calls": sum(call.status != "refused" for call in record.calls.values()),
+        "tool_calls": sum(call.status not in ("refused", "held") for call in record.calls.values()),
         "tokens_in": sent,
         "tokens_out": written,
         "usage_source": done.usage_source,

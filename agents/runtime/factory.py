@@ -1,11 +1,12 @@
 """The outside world of this site's runs: models and tools as environment and settings say."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 import httpx
 
+from agents.approvals import find_known_versions
 from agents.code.listing import has_code
 from agents.code.project_code import ProjectCode
 from agents.code.service import Code
@@ -33,6 +34,7 @@ from agents.vault.project_threads import ProjectThreads
 OPTIONAL_SERVICES = (Code, WebPages)
 """Tools that need one which a run has not are not offered in it."""
 logger = logging.getLogger(__name__)
+_NONE_KNOWN: Mapping[str, int] = {}
 
 
 class SiteRunFactory:
@@ -50,7 +52,8 @@ class SiteRunFactory:
 
     def tools(self, request: RunRequest, model: ChatModel, run_id: UUID) -> ToolRunner:
         project_id = request.project.pk
-        world = build_world(project_id, Author.run(run_id, request.user.pk))
+        known = find_known_versions(run_id) if request.continued_from is not None else {}
+        world = build_world(project_id, Author.run(run_id, request.user.pk), known)
         chosen = _get_model_settings(request)
         writing = can_write(request.user, request.project)
         offered = offered_tools(chosen, world, writing=writing)
@@ -90,10 +93,15 @@ def _get_model_settings(request: RunRequest) -> ModelSettings:
     return request.model_settings or ModelSettings.for_user(request.user)
 
 
-def build_world(project_id: UUID, author: Author) -> list[Service]:
-    """Return what the tools of a run work on; code and web pages where there are any."""
+def build_world(
+    project_id: UUID, author: Author, known: Mapping[str, int] = _NONE_KNOWN
+) -> list[Service]:
+    """Return what the tools of a run work on; code and web pages where there are any.
+
+    `known` are versions of notes that need not be read again before they are replaced.
+    """
     world: list[Service] = [
-        ProjectNotes(project_id, author),
+        ProjectNotes(project_id, author, known),
         ProjectThreads(project_id, author),
         NoteCount(),
     ]

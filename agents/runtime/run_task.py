@@ -121,7 +121,7 @@ class RunTask:
         if not (self.inputs.control.reminders or self._reminders.kept):
             return replace(ending, values=values)
         settle = partial(settle_reminders, log=self._reminders)
-        return replace(ending, values=values, also_store=[settle])
+        return replace(ending, values=values, also_store=[*ending.also_store, settle])
 
     async def _interrupt(self, writer: Writer) -> None:
         """End a run that this process stops: its open calls are settled, and it says why."""

@@ -16,6 +16,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.utils import timezone
 
 from agents import context_messages
+from agents.approvals import resume_decided
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import OracleStreamChunk
 from agents.core.clock import LoopClock
@@ -184,9 +185,14 @@ class Runtime:
             replayed = (*replayed, request.continued_from)
         tools = self._factory.tools(request, model, row.pk)
         system = self._factory.system_prompt(request)
-        messages = context_messages.build_messages(replayed)
         control = load_control(request.user, request.project, request.conversation_key)
         control = replace(claim_reminders(control, row), behaviour=mode.behaviour)
+        decided: dict[UUID, list[str]] = {}
+        if request.continued_from is not None:
+            control = resume_decided(control, row, request.continued_from)
+            held = control.resume.calls if control.resume is not None else ()
+            decided[request.continued_from] = [call.id for call in held]
+        messages = context_messages.build_messages(replayed, decided)
         return row, RunInputs(request, guard, model, tools, system, messages, control)
 
     async def cancel(self, run_id: UUID, note: str = "") -> bool:

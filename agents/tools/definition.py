@@ -17,6 +17,7 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from agents.core.chunks import SourceRef
+from agents.core.loop import AskMode
 from agents.core.messages import SourceVersions, ToolSchema
 from agents.core.ports import Service, ToolContext
 
@@ -62,6 +63,8 @@ class Tool:
     injected: Mapping[str, type[Any]]
     schema: ToolSchema
     writes: bool
+    asks: AskMode
+    """When it waits for a person's yes, whatever people have set: they can only be stricter."""
     timeout: float | None
     """Seconds, or None for a tool that keeps its own time."""
     is_async: bool
@@ -76,7 +79,11 @@ class Tool:
 
 
 def define(
-    function: Callable[..., Any], *, writes: bool = False, timeout: float | None = DEFAULT_TIMEOUT
+    function: Callable[..., Any],
+    *,
+    writes: bool = False,
+    timeout: float | None = DEFAULT_TIMEOUT,
+    asks: AskMode = "never",
 ) -> Tool:
     """Return the tool that a function is, or raise TypeError, which shows at import."""
     name = function.__name__
@@ -106,6 +113,7 @@ def define(
         injected=injected,
         schema=_build_schema(name, description, arguments),
         writes=writes,
+        asks=asks,
         timeout=timeout,
         is_async=inspect.iscoroutinefunction(function),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from agents.core.loop import AskMode
 from agents.core.registry import Registry
 from agents.tools.definition import DEFAULT_TIMEOUT, Tool, define
 
@@ -10,11 +11,16 @@ TOOLS: Registry[Tool] = Registry("tool")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def tool(*, writes: bool = False, timeout: float | None = DEFAULT_TIMEOUT) -> Callable[[F], F]:
-    """Register a typed function as a tool (a decorator). The function stays as it is."""
+def tool(
+    *, writes: bool = False, timeout: float | None = DEFAULT_TIMEOUT, asks: AskMode = "never"
+) -> Callable[[F], F]:
+    """Register a typed function as a tool (a decorator). The function stays as it is.
+
+    `asks` is when it waits for a person's yes; those who use it can only be stricter.
+    """
 
     def register(function: F) -> F:
-        made = define(function, writes=writes, timeout=timeout)
+        made = define(function, writes=writes, timeout=timeout, asks=asks)
         TOOLS.register(function.__name__, made, origin=function)
         return function
 

@@ -16,6 +16,7 @@ from agents.vault.paths import make_key, validate_note_path
 from agents.vault.run_rights import RunRights
 from agents.vault.service import NoteEntry, NoteMove, Notes, NoteSearchResult, NoteWrite
 
+_NONE_KNOWN: Mapping[str, int] = {}
 MAX_DIFF_LINES = 40
 """Changed lines of somebody else that a model is told."""
 
@@ -27,10 +28,15 @@ class ProjectNotes(Notes):
     rights of the person whose run it is are looked at again with every call.
     """
 
-    def __init__(self, project_id: UUID, author: Author | None = None) -> None:
+    def __init__(
+        self,
+        project_id: UUID,
+        author: Author | None = None,
+        known: Mapping[str, int] = _NONE_KNOWN,
+    ) -> None:
         self.project_id = project_id
         self._rights = RunRights(project_id, author)
-        self._seen: dict[str, int] = {}
+        self._seen = {make_key(path): version for path, version in known.items()}
 
     def search(
         self, queries: Sequence[str], limit: int, *, folder: str = "", tag: str = ""

@@ -12,6 +12,7 @@ from django.utils import timezone
 from agents.endpoints.encryption import encrypt
 from agents.models import (
     ApiToken,
+    ApprovalRequest,
     BehaviourText,
     ControlSwitch,
     Membership,
@@ -33,7 +34,7 @@ from tests.chat.factories import Talk, grown
 
 EMPTY_LISTS = (
     "changes", "tokens", "conversations", "runs", "entries",
-    "rules", "behaviours", "behaviour_texts", "switches", "rule_states", "reminders",
+    "rules", "behaviours", "behaviour_texts", "switches", "rule_states", "reminders", "approvals",
 )  # fmt: skip
 SECRET = "sk-very-secret-0123"
 
@@ -134,7 +135,8 @@ def test_own_rules_switches_and_what_was_kept_are_in_it_and_nobody_elses() -> No
         StoredRule.objects.create(level="own", user=user, name=f"{name}-rule", text="[rule]")
         StoredBehaviour.objects.create(level="own", user=user, name=f"{name}-way", text="(tree")
         BehaviourText.objects.create(digest=f"{name}-digest", text=f"{name}-text", outline={})
-        run_of(user, talk.project, behaviour="gone", behaviour_digest=f"{name}-digest")
+        run = run_of(user, talk.project, behaviour="gone", behaviour_digest=f"{name}-digest")
+        ApprovalRequest.objects.create(run=run, words=f"{name}-no", expires_at=timezone.now())
         ControlSwitch.objects.create(user=user, kind="rule", name=f"{name}-switch", mode="off")
         RuleState.objects.create(
             user=user, project=talk.project, rule="own:x", key=f"{name}-key", value=[1]
@@ -150,5 +152,6 @@ def test_own_rules_switches_and_what_was_kept_are_in_it_and_nobody_elses() -> No
     assert [each["name"] for each in found["switches"]] == [f"{name}-switch"]
     assert [each["key"] for each in found["rule_states"]] == [f"{name}-key"]
     assert [each["text"] for each in found["reminders"]] == [f"{name}-words"]
+    assert [each["words"] for each in found["approvals"]] == [f"{name}-no"]
     assert "eve-" not in text
     assert found["settings"]["notifications"] == {"keeps_reminders": False}

@@ -1,0 +1,46 @@
+"""Runs that wait for a person: what they ask, what is decided, and what goes on from there.
+
+`requests` stores the question with the end of a run and reads it back, `verdicts` decides it once,
+`resuming` is what the run that goes on begins with, `changes` shows what a call would change.
+"""
+
+from agents.approvals.changes import CallChange, find_note_version, preview_change
+from agents.approvals.requests import (
+    PendingApproval,
+    PendingCall,
+    load_approval,
+    store_approval,
+)
+from agents.approvals.resuming import find_known_versions, resume_decided
+from agents.approvals.verdicts import (
+    MAX_WORDS_LENGTH,
+    ApprovalChanged,
+    ApprovalClosed,
+    ApprovalError,
+    ApprovalVerdict,
+    CallVerdict,
+    check_verdict,
+    close_undecided,
+    record_verdict,
+)
+
+__all__ = [
+    "MAX_WORDS_LENGTH",
+    "ApprovalChanged",
+    "ApprovalClosed",
+    "ApprovalError",
+    "ApprovalVerdict",
+    "CallChange",
+    "CallVerdict",
+    "PendingApproval",
+    "PendingCall",
+    "check_verdict",
+    "close_undecided",
+    "find_known_versions",
+    "find_note_version",
+    "load_approval",
+    "preview_change",
+    "record_verdict",
+    "resume_decided",
+    "store_approval",
+]

@@ -1,0 +1,76 @@
+"""What a run begins with that goes on from a decision."""
+
+from dataclasses import replace
+from typing import cast
+from uuid import UUID
+
+from agents.approvals.requests import PendingApproval, PendingCall, load_approval
+from agents.core.loop import ApprovalDecision, Control, HeldCall, Resume
+from agents.models import AgentRun, ApprovalRequest, ApprovalState
+
+MAX_CHAIN = 100
+"""Continuations that are looked back at."""
+
+
+def resume_decided(control: Control, run: AgentRun, continued_from: UUID) -> Control:
+    """Give a run that goes on from another what was decided there."""
+    consented = bool(control.asks) and has_consent(continued_from)
+    return replace(control, resume=load_resume(run), has_consent=consented)
+
+
+def load_resume(run: AgentRun) -> Resume | None:
+    """Return what was decided and this run is to do; None if it goes on from no decision."""
+    pending = _find_pending(run.pk)
+    if pending is None:
+        return None
+    row = pending.row
+    return Resume(
+        decision=cast(ApprovalDecision, row.verdict),
+        words=row.words,
+        calls=tuple(_to_held_call(call) for call in pending.calls),
+        snapshot=pending.snapshot or None,
+    )
+
+
+def _find_pending(run_id: UUID) -> PendingApproval | None:
+    row = ApprovalRequest.objects.filter(continuation=run_id).only("pk").first()
+    return load_approval(row.pk) if row is not None else None
+
+
+def _to_held_call(call: PendingCall) -> HeldCall:
+    """Return a call as it is to be done. What can no longer be read as it was asked is not."""
+    row = call.row
+    verdict = row.verdict if call.is_as_asked else ApprovalState.REFUSED
+    return HeldCall(
+        id=row.call_id,
+        name=row.name,
+        arguments=call.arguments,
+        decision=cast(ApprovalDecision, verdict),
+        words=row.words,
+    )
+
+
+def find_known_versions(run_id: UUID) -> dict[str, int]:
+    """Return the notes that a run may change without reading them again, as somebody has seen
+    them who agreed: their paths and versions."""
+    pending = _find_pending(run_id)
+    if pending is None:
+        return {}
+    return {
+        str(call.arguments["path"]): call.row.note_version
+        for call in pending.calls
+        if call.row.verdict == ApprovalState.APPROVED
+        and call.row.note_version
+        and "path" in call.arguments
+    }
+
+
+def has_consent(run_id: UUID | None) -> bool:
+    """Return whether somebody has agreed in this run or in one that it goes on from."""
+    for _ in range(MAX_CHAIN):
+        if run_id is None:
+            return False
+        if ApprovalRequest.objects.filter(pk=run_id, verdict=ApprovalState.APPROVED).exists():
+            return True
+        run_id = AgentRun.objects.filter(pk=run_id).values_list("continued_from", flat=True).first()
+    return False

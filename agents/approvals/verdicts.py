@@ -1,0 +1,136 @@
+"""Deciding: once, by the one who was asked, about exactly what was shown.
+
+    check_verdict(pending, decision)          # says in words what is wrong, changes nothing
+    record_verdict(pending, decision, run)    # in the transaction that creates the next run
+
+The second of two decisions finds the row taken, in whatever process; so does one that comes after
+the process died.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from agents.approvals.changes import find_note_version
+from agents.approvals.requests import PendingApproval, PendingCall
+from agents.audit.log import log_action
+from agents.models import AgentRun, ApprovalCall, ApprovalRequest, ApprovalState, AuditEntry
+
+MAX_WORDS_LENGTH = 2_000
+
+
+class ApprovalError(Exception):
+    """A decision cannot be taken. The message is for the person; nothing was done."""
+
+
+class ApprovalClosed(ApprovalError):
+    """There is nothing to decide any more."""
+
+
+class ApprovalChanged(ApprovalError):
+    """What was decided about is not, or no longer, what would be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallVerdict:
+    """About one call."""
+
+    verdict: ApprovalState
+    words: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalVerdict:
+    """What a person decides. `calls` are those that differ from the rest, by their ids."""
+
+    verdict: ApprovalState
+    words: str = ""
+    digest: str
+    """Of what they were shown."""
+    calls: Mapping[str, CallVerdict] = field(default_factory=dict)
+
+    def for_call(self, call_id: str) -> CallVerdict:
+        return self.calls.get(call_id, CallVerdict(self.verdict, self.words))
+
+
+def check_verdict(pending: PendingApproval, decision: ApprovalVerdict) -> None:
+    """Raise ApprovalError if a decision cannot be taken as things are now."""
+    row = pending.row
+    if not row.is_open:
+        raise ApprovalClosed(f"This was decided already: {row.get_verdict_display().lower()}.")
+    if row.is_expired:
+        raise ApprovalClosed(
+            f"This question expired on {row.expires_at:%d %B %Y}, and nothing was done. "
+            "Ask again if it is still wanted."
+        )
+    if decision.digest != row.digest:
+        raise ApprovalChanged("This is not what is waiting for you. Look at it again, then decide.")
+    known = {call.row.call_id for call in pending.calls}
+    if unknown := set(decision.calls) - known:
+        raise ApprovalError(f"No call {min(unknown)!r} waits for you.")
+    for call in pending.calls:
+        if decision.for_call(call.row.call_id).verdict == ApprovalState.APPROVED:
+            _check_unchanged(row.run, call)
+
+
+def _check_unchanged(run: AgentRun, call: PendingCall) -> None:
+    if not call.is_as_asked:
+        raise ApprovalChanged(
+            "What was asked can no longer be read, so it cannot be done. Say no, or ask again."
+        )
+    version = find_note_version(run.project_id, call.name, call.arguments)
+    if version != call.row.note_version:
+        path = call.arguments.get("path") or call.arguments.get("old_path")
+        raise ApprovalChanged(
+            f"Conflict: {path} has changed since you were asked. Nothing was written. "
+            "Let it be done differently, and the new text is read first."
+        )
+
+
+def record_verdict(
+    pending: PendingApproval, decision: ApprovalVerdict, *, by: User, via: str, run: AgentRun
+) -> None:
+    """Take a decision for the run that does it: in the transaction that creates that run."""
+    check_verdict(pending, decision)
+    each = {call.row.call_id: decision.for_call(call.row.call_id) for call in pending.calls}
+    approved = any(one.verdict == ApprovalState.APPROVED for one in each.values())
+    taken = ApprovalRequest.objects.filter(pk=pending.row.pk, verdict=ApprovalState.OPEN).update(
+        verdict=ApprovalState.APPROVED if approved else decision.verdict,
+        words=decision.words,
+        decided_at=timezone.now(),
+        decided_by=by,
+        decided_via=via,
+        continuation=run,
+    )
+    if not taken:
+        raise ApprovalClosed("This was decided a moment ago.")
+    rows = [call.row for call in pending.calls]
+    for row in rows:
+        row.verdict, row.words = each[row.call_id].verdict, each[row.call_id].words
+    ApprovalCall.objects.bulk_update(rows, ["verdict", "words"])
+    _log(pending.row.run, by, via, [str(one.verdict) for one in each.values()], run)
+
+
+def close_undecided(run_ids: Iterable[UUID], *, by: User, instead: AgentRun) -> None:
+    """Refuse what these runs still ask: another question was asked instead."""
+    open_rows = ApprovalRequest.objects.filter(pk__in=list(run_ids), verdict=ApprovalState.OPEN)
+    for row in open_rows.select_related("run"):
+        taken = ApprovalRequest.objects.filter(pk=row.pk, verdict=ApprovalState.OPEN).update(
+            verdict=ApprovalState.NOT_DECIDED,
+            decided_at=timezone.now(),
+            decided_by=by,
+            decided_via=ApprovalRequest.Way.QUESTION,
+        )
+        if taken:
+            calls = ApprovalCall.objects.filter(approval=row)
+            count = calls.update(verdict=ApprovalState.NOT_DECIDED)
+            _log(row.run, by, "question", [ApprovalState.NOT_DECIDED.value] * count, instead)
+
+
+def _log(run: AgentRun, by: User, via: str, verdicts: list[str], next_run: AgentRun) -> None:
+    log_action(
+        AuditEntry.Verb.DECIDE, by=by, run=run, via=via, verdicts=verdicts, next=str(next_run.pk)
+    )

@@ -1,0 +1,319 @@
+"""Runs that ask, and people who decide: through the real runtime, with real notes."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from agents.approvals import find_known_versions, load_approval
+from agents.audit.erasure import erase
+from agents.audit.verify import verify_run
+from agents.core.chunks import OracleStreamChunk, ToolResult
+from agents.core.ports import ChatModel, ToolRunner
+from agents.ledger import load_chunks
+from agents.models import (
+    AgentRun,
+    ApprovalRequest,
+    AuditEntry,
+    Note,
+    Project,
+    RunEvent,
+    UserAgentConfig,
+)
+from agents.runtime import RunRequest, Runtime
+from agents.runtime.factory import build_world
+from agents.settings_service import update_settings
+from agents.tools.catalogue import TOOLS
+from agents.tools.executor import ToolExecutor
+from agents.vault.author import Author
+from agents.vault.notes import create_note, save_note
+from chat.errors import InvalidAction, NotFoundForUser
+from chat.services import ask
+from chat.services.approvals import build_verdict, decide, get_pending
+from tests.agents.runtime.fake_factory import ScriptedRunFactory, followed
+from tests.chat.services.test_ask_runs import Chat, told
+from tests.support.script import Call, call, calls, say
+from tests.support.scripted_model import ModelStep, ScriptedModel
+
+pytestmark = pytest.mark.django_db(transaction=True)
+WRITE = call("vault_write", path="Pumps.md", body="They are red now.\n")
+BOTH = calls(
+    Call("vault_write", {"path": "A.md", "body": "One.\n"}),
+    Call("vault_list", {}),
+    Call("vault_write", {"path": "B.md", "body": "Two.\n"}),
+)
+
+
+class NotesFactory(ScriptedRunFactory):
+    """A scripted model with the notes of the project."""
+
+    def tools(self, request: RunRequest, model: ChatModel, run_id: UUID) -> ToolRunner:
+        author = Author.run(run_id, request.user.pk)
+        world = build_world(request.project.pk, author, find_known_versions(run_id))
+        names = ("vault_read", "vault_list", "vault_write", "vault_move")
+        return ToolExecutor([TOOLS.get(name) for name in names], world)
+
+
+class Asked(Chat):
+    """A run that writes, of somebody who wants to be asked."""
+
+    def __init__(self, *steps: ModelStep, mode: str = "always") -> None:
+        super().__init__(*steps)
+        self.mode = mode
+        self.model = ScriptedModel(steps)
+        self.runtime = Runtime(NotesFactory(self.model))
+
+    async def begin(self) -> AgentRun:
+        await sync_to_async(self._settle)()
+        return await self.first("Paint the pumps red.")
+
+    def _settle(self) -> None:
+        author = Author.person(self.user.pk)
+        create_note(self.project.pk, "Pumps.md", "They are blue.\n", author)
+        update_settings(UserAgentConfig, self.user, {"ask_before_writing": self.mode})
+
+    async def decide(
+        self, run: AgentRun, verdict: str = "approved", words: str = "", **more: Any
+    ) -> AgentRun:
+        return await self.run(prepared(verdict, words, **more), run.pk)
+
+
+def prepared(verdict: str, words: str = "", calls: Any = None, **more: Any) -> Callable[..., Any]:
+    def prepare(user: User, run_id: UUID) -> ask.PreparedRun:
+        digest = more.get("digest") or get_pending(user, run_id).row.digest
+        return decide(user, run_id, build_verdict(verdict, words, digest, calls or {}), via="page")
+
+    return prepare
+
+
+@sync_to_async
+def read_note(project: Project, path: str = "Pumps.md") -> str:
+    note = Note.objects.filter(project=project, path=path).first()
+    return note.text if note is not None else ""
+
+
+@sync_to_async
+def change_note(user: User, project: Project, text: str) -> None:
+    version = Note.objects.get(project=project, path="Pumps.md").version
+    save_note(project.pk, "Pumps.md", text, Author.person(user.pk), expected_version=version)
+
+
+@sync_to_async
+def results(run: AgentRun) -> dict[str, str]:
+    chunks: list[OracleStreamChunk] = list(load_chunks(run.pk))
+    return {c.tool_call_id: c.tool_result for c in chunks if isinstance(c, ToolResult)}
+
+
+async def test_a_run_asks_and_a_yes_does_exactly_what_was_shown() -> None:
+    async with Asked(WRITE, say("They are red.")) as chat:
+        asked = await chat.begin()
+        assert (asked.outcome, asked.reason, asked.tool_calls) == ("paused", "needs_approval", 0)
+        assert await read_note(chat.project) == "They are blue.\n"
+        done = await chat.decide(asked)
+        assert (done.outcome, done.answer) == ("completed", "They are red.")
+        assert done.continued_from_id == asked.pk
+        assert await read_note(chat.project) == "They are red now.\n"
+        assert await results(asked) == {}
+        assert list((await results(done)).values()) == [
+            "Replaced Pumps.md: 1 lines added, 1 removed (version 2)."
+        ]
+        row = await ApprovalRequest.objects.aget(pk=asked.pk)
+        assert (row.verdict, row.decided_via, row.continuation_id) == ("approved", "page", done.pk)
+        for run in (asked, done):
+            assert await sync_to_async(verify_run)(run) is None
+
+
+async def test_the_model_reads_each_held_call_once_with_its_result() -> None:
+    async with Asked(WRITE, say("They are red."), say("Yes.")) as chat:
+        done = await chat.decide(await chat.begin())
+        assert told(chat.model.requests[1]) == [
+            "user: Paint the pumps red.",
+            "assistant: [The user was asked to decide.]",
+            "user: Yes, go ahead.",
+            "assistant: None",
+            "tool: Replaced Pumps.md: 1 lines added, 1 removed (version 2).",
+        ]
+        await chat.run(ask.ask, "Sure?", conversation_id=done.conversation_key)
+        assert told(chat.model.requests[2])[:5] == told(chat.model.requests[1])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words", "result"),
+    [
+        ("refused", "", "Not run: the user said no."),
+        (
+            "differently",
+            "Green, please.",
+            "Not run: the user wants it done differently. They said: Green, please.",
+        ),
+    ],
+)
+async def test_a_no_changes_nothing_and_the_model_hears_why(
+    verdict: str, words: str, result: str
+) -> None:
+    async with Asked(WRITE, say("As you like.")) as chat:
+        done = await chat.decide(await chat.begin(), verdict, words)
+        assert list((await results(done)).values()) == [result]
+        assert await read_note(chat.project) == "They are blue.\n"
+
+
+async def test_each_call_can_be_decided_for_itself() -> None:
+    async with Asked(BOTH, say("Half of it.")) as chat:
+        asked = await chat.begin()
+        first, second = await sync_to_async(
+            lambda: [c.row.call_id for c in load_pending(asked).calls]
+        )()
+        assert len(await results(asked)) == 1
+        done = await chat.decide(asked, calls={second: ("refused", "")})
+        assert await read_note(chat.project, "A.md") == "One.\n"
+        assert await read_note(chat.project, "B.md") == ""
+        assert set(await results(done)) == {first, second}
+        assert done.question == "vault_write: Yes, go ahead.\nvault_write: No, leave it."
+
+
+def load_pending(run: AgentRun) -> Any:
+    pending = load_approval(run.pk)
+    assert pending is not None
+    return pending
+
+
+@pytest.mark.parametrize(("mode", "outcome"), [("once", "completed"), ("always", "paused")])
+async def test_once_per_run_includes_its_continuations(mode: str, outcome: str) -> None:
+    second = call("vault_write", path="C.md", body="More.\n")
+    async with Asked(WRITE, second, *([say("So.")] if mode == "once" else []), mode=mode) as chat:
+        done = await chat.decide(await chat.begin())
+        assert done.outcome == outcome
+
+
+async def test_the_strictest_of_person_and_project_holds() -> None:
+    async with Asked(WRITE, mode="never") as chat:
+        await Project.objects.aupdate(ask_before_writing="once")
+        assert (await chat.begin()).outcome == "paused"
+
+
+# -- what cannot be decided -----------------------------------------------------------------------
+
+
+async def refuse(
+    chat: Asked, run: AgentRun, sentence: str, user: User | None = None, **more: Any
+) -> None:
+    prepare = prepared(more.pop("verdict", "approved"), **more)
+    with pytest.raises((InvalidAction, NotFoundForUser), match=sentence):
+        await sync_to_async(prepare)(user or chat.user, run.pk)
+    assert await read_note(chat.project) == more.get("text", "They are blue.\n")
+
+
+async def test_nobody_decides_for_somebody_else() -> None:
+    async with Asked(WRITE) as chat:
+        asked = await chat.begin()
+        bob = await User.objects.acreate_user("bob")
+        await refuse(chat, asked, "You have no such", user=bob)
+
+
+async def test_a_second_decision_is_told_of_the_first() -> None:
+    async with Asked(WRITE, say("No.")) as chat:
+        asked = await chat.begin()
+        await chat.decide(asked, "refused")
+        await refuse(chat, asked, "decided already: refused")
+
+
+async def test_an_expired_question_is_not_decided() -> None:
+    async with Asked(WRITE) as chat:
+        asked = await chat.begin()
+        await ApprovalRequest.objects.aupdate(expires_at=timezone.now() - timedelta(seconds=1))
+        await refuse(chat, asked, "expired")
+
+
+async def test_a_note_that_has_changed_is_a_conflict_and_nothing_is_written() -> None:
+    async with Asked(WRITE, say("Again.")) as chat:
+        asked = await chat.begin()
+        await change_note(chat.user, chat.project, "They are green.\n")
+        await refuse(chat, asked, "Conflict: Pumps.md has changed", text="They are green.\n")
+        await chat.decide(asked, "differently", "Read it again.")
+        assert await read_note(chat.project) == "They are green.\n"
+
+
+async def test_a_note_that_changes_after_the_yes_is_not_overwritten() -> None:
+    async with Asked(WRITE, say("Oh.")) as chat:
+        asked = await chat.begin()
+        ready = await chat.ready(prepared("approved"), asked.pk)
+        await change_note(chat.user, chat.project, "They are green.\n")
+        with pytest.raises(InvalidAction, match="Conflict"):
+            await chat.start(ready)
+        assert await AgentRun.objects.acount() == 1
+
+
+async def test_a_decision_about_something_else_is_refused() -> None:
+    async with Asked(WRITE) as chat:
+        asked = await chat.begin()
+        await refuse(chat, asked, "not what is waiting", digest="0" * 64)
+        await refuse(chat, asked, "No call 'x' waits", calls={"x": ("approved", "")})
+
+
+async def test_what_was_erased_cannot_be_done_any_more() -> None:
+    async with Asked(WRITE) as chat:
+        asked = await chat.begin()
+        await sync_to_async(erase)([asked.pk], why="test")
+        await refuse(chat, asked, "can no longer be read")
+
+
+@pytest.mark.parametrize("verdict", ["maybe", "differently"])
+async def test_half_a_decision_is_none(verdict: str) -> None:
+    with pytest.raises(InvalidAction):
+        build_verdict(verdict, " ", "")
+
+
+async def test_of_two_decisions_at_once_one_is_done() -> None:
+    async with Asked(WRITE, say("So."), say("So.")) as chat:
+        asked = await chat.begin()
+        ready = [await chat.ready(prepared("approved"), asked.pk) for _ in range(4)]
+        done = await asyncio.gather(*map(chat.start, ready), return_exceptions=True)
+        (run,) = [one for one in done if isinstance(one, AgentRun)]
+        await followed(chat.runtime, run.pk)
+        assert (await Note.objects.aget(path="Pumps.md")).version == 2
+
+
+# -- another question -----------------------------------------------------------------------------
+
+
+async def test_another_question_closes_it_as_not_decided() -> None:
+    async with Asked(WRITE, say("Noon.")) as chat:
+        asked = await chat.begin()
+        await chat.run(ask.ask, "What time is it?", conversation_id=asked.conversation_key)
+        row = await ApprovalRequest.objects.aget(pk=asked.pk)
+        assert (row.verdict, row.decided_via, row.continuation_id) == (
+            "not_decided",
+            "question",
+            None,
+        )
+        await refuse(chat, asked, "decided already: not decided")
+        assert any("went on without deciding" in line for line in told(chat.model.requests[1]))
+
+
+# -- the record -----------------------------------------------------------------------------------
+
+
+async def test_the_sealed_record_has_the_question_and_the_decision() -> None:
+    async with Asked(WRITE, say("As you like.")) as chat:
+        asked = await chat.begin()
+        done = await chat.decide(asked, "differently", "Green, please.")
+        assert await RunEvent.objects.filter(run=asked, kind="approval").acount() == 1
+        told_of = RunEvent.objects.filter(run=done, kind="event", data__name="approval.answered")
+        assert (await told_of.aget()).data["payload"]["decision"] == "differently"
+        entry = await AuditEntry.objects.aget(verb="decide")
+        assert (entry.run_id, entry.by_id) == (asked.pk, chat.user.pk)
+        assert entry.detail == {"via": "page", "verdicts": ["differently"], "next": str(done.pk)}
+
+
+async def test_the_words_of_a_decision_are_erased_with_either_run() -> None:
+    async with Asked(WRITE, say("As you like.")) as chat:
+        done = await chat.decide(await chat.begin(), "differently", "Green, please.")
+        await sync_to_async(erase)([done.pk], why="test")
+        row = await ApprovalRequest.objects.prefetch_related("calls").aget()
+        assert (row.words, [one.words for one in row.calls.all()]) == ("", [""])
