@@ -42,6 +42,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/", runs.run, name="run"),
     path("runs/<uuid:run_id>/calls/<int:number>/", partials.tool_call, name="call"),
     path("runs/<uuid:run_id>/changes/", changes.run_changes, name="run-changes"),
+    path("runs/<uuid:run_id>/behaviour/", runs.run_behaviour, name="run-behaviour"),
     path("runs/<uuid:run_id>/rules/", runs.run_rules, name="run-rules"),
     path("runs/<uuid:run_id>/undo/", changes.undo, name="undo-changes"),
     path("runs/<uuid:run_id>/keep/", kept_answers.keep_answer, name="keep-answer"),

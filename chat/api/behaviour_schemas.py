@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Annotated, Literal
+from uuid import UUID
 
 from pydantic import Field
 
@@ -66,6 +67,18 @@ class BehaviourChange(Schema):
 
 class BehaviourCheck(Schema):
     text: BehaviourSource
+
+
+class BehaviourAttempt(Schema):
+    text: BehaviourSource
+    run: UUID = Field(description="A run of yours that has ended.")
+
+
+class BehaviourTrialView(Schema):
+    sentence: str = Field(description="How far it goes along with the run, or how it ends.")
+    detail: str = Field(description="Why it is not known from there on. Empty: it is.")
+    verdict: str = Field(description="Of the checkpoints, under its own decision tree.")
+    ways: list[str] = Field(description="The nodes left from checkpoint to checkpoint: `3+ 2-`.")
 
 
 class BehaviourProblem(Schema):

@@ -12,23 +12,28 @@ from agents.behaviour_service import (
     get_behaviour,
     list_behaviours_for,
 )
+from agents.behaviour_trials import BehaviourTrial, TrialRefused, try_on_run
 from agents.core.behaviours import InvalidBehaviour
 from agents.core.behaviours.drawing import draw_behaviour
 from agents.models import UserAgentConfig
 from agents.models.api_tokens import Scope
 from agents.runtime import Mode, list_modes
+from agents.web.throttling import WINDOW_SECONDS, Throttled
 from chat.api.auth import require_scope
 from chat.api.behaviour_schemas import (
+    BehaviourAttempt,
     BehaviourChange,
     BehaviourCheck,
     BehaviourList,
     BehaviourProblem,
     BehaviourProblems,
+    BehaviourTrialView,
     BehaviourView,
     ModeList,
     ModeView,
     NewBehaviour,
 )
+from chat.api.errors import api_error
 from chat.api.framework import ApiRequest, endpoint, json_response
 from chat.api.runtime import run_db
 from chat.api.throttling import Rate
@@ -104,6 +109,38 @@ async def find_behaviour_problems(request: ApiRequest, body: BehaviourCheck) -> 
         ]
         return BehaviourProblems(problems=problems, drawing=[])
     return BehaviourProblems(problems=[], drawing=list(draw_behaviour(found)))
+
+
+@endpoint(
+    "POST",
+    f"{BEHAVIOURS_PATH}/try",
+    "How a behaviour would have gone through a run of yours, as far as is known",
+    scopes=[Scope.READ],
+    rate=Rate.CHANGE,
+    takes=BehaviourAttempt,
+    answers=BehaviourTrialView,
+    errors=(404, 409),
+)
+async def try_behaviour(request: ApiRequest, body: BehaviourAttempt) -> BehaviourTrialView:
+    """Nothing is stored, and no model is asked."""
+
+    def attempt() -> BehaviourTrial:
+        tried = check_behaviour(request.user, body.text)
+        return try_on_run(request.user, tried, str(body.run))
+
+    try:
+        found = await run_db(attempt)
+    except TrialRefused as refused:
+        raise api_error(404, ("body", "run"), str(refused), "not_found") from None
+    except Throttled as too_often:
+        headers = {"Retry-After": str(WINDOW_SECONDS)}
+        raise api_error(429, ("body",), str(too_often), "rate_limit", headers=headers) from None
+    return BehaviourTrialView(
+        sentence=found.sentence,
+        detail=found.detail,
+        verdict=found.verdict,
+        ways=[way.path for way in found.trace.ways],
+    )
 
 
 @endpoint("GET", BEHAVIOUR_PATH, "One behaviour", scopes=[Scope.SETTINGS], answers=BehaviourView)

@@ -90,6 +90,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     behaviours.list_behaviours,
     behaviours.add_behaviour,
     behaviours.find_behaviour_problems,
+    behaviours.try_behaviour,
     behaviours.show_behaviour,
     behaviours.replace_behaviour,
     behaviours.remove_behaviour,

@@ -1,4 +1,5 @@
-"""One's own runs: the list, the way from one of them to its answer, and what rules did in it."""
+"""One's own runs: the list, the way from one of them to its answer, what rules did in it, and its
+way through its behaviour."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,14 +9,17 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
+from django_htmx.http import HTMX_STOP_POLLING
 
+from agents.behaviour_log import load_trace, parse_turn
 from agents.core.reasons import get_reason
 from agents.models import AgentRun
 from agents.projects.queries import runs_for
 from agents.rule_log import load_rule_log
-from agents.web.requests import get_user
+from agents.web.requests import HtmxRequest, get_user
 from chat.markdown import RenderBudget
 from chat.markdown import render as markdown
 from chat.models import Exchange
@@ -98,3 +102,27 @@ def run_rules(request: HttpRequest, run_id: UUID) -> HttpResponse:
         raise Http404("You have no such run.")
     context = {"line": RunRow(found), "rules": load_rule_log(found.pk), "may_read": True}
     return render(request, "chat/pages/run_rules.html", context)
+
+
+@never_cache
+@login_required
+@require_GET
+def run_behaviour(request: HtmxRequest, run_id: UUID) -> HttpResponse:
+    """Draw the behaviour of a run with its way; while the run goes on, that is asked for again."""
+    found = runs_for(get_user(request)).filter(pk=run_id).first()
+    if found is None:
+        raise Http404("You have no such run.")
+    chosen = parse_turn(request.GET.get("turn", ""))
+    context = {
+        "run": found,
+        "line": RunRow(found),
+        "trace": load_trace(found, chosen),
+        "turn": chosen,
+        "way_url": reverse("run-behaviour", args=[run_id]),
+        "is_live": found.outcome is None,
+        "may_read": True,
+    }
+    if not request.htmx:
+        return render(request, "chat/pages/run_behaviour.html", context)
+    status = 200 if found.outcome is None else HTMX_STOP_POLLING
+    return render(request, "chat/partials/_run_way.html", context, status=status)

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from django.urls import URLResolver, get_resolver
 
-from tests.access.scene import PEOPLE, PLACES, RULE, Scene
+from tests.access.scene import BEHAVIOUR, PEOPLE, PLACES, RULE, Scene
 
 
 class Access(StrEnum):
@@ -73,6 +73,12 @@ ADDRESSES: dict[str, Address] = {
     "settings/tokens/": _get(Access.OWN),
     "settings/tokens/<int:number>/revoke/": _post(Access.OWN),
     "settings/changes/": _get(Access.OWN),
+    "settings/behaviours/": _get(Access.OWN),
+    "settings/behaviours/new/": _post(Access.OWN, text=BEHAVIOUR),
+    "settings/behaviours/check/": _post(Access.OWN, text=BEHAVIOUR),
+    "settings/behaviours/try/": _post(Access.OWN, text=BEHAVIOUR, run="{run}"),
+    "settings/behaviours/<str:behaviour_id>/": _get(Access.OWN),
+    "settings/behaviours/<str:behaviour_id>/delete/": _post(Access.OWN),
     "settings/rules/": _get(Access.OWN),
     "settings/rules/new/": _post(Access.MANAGE, text=RULE, **{"for": "project:harbour"}),
     "settings/rules/check/": _post(Access.OWN, text="x"),
@@ -99,6 +105,7 @@ ADDRESSES: dict[str, Address] = {
     "runs/<uuid:run_id>/calls/<int:number>/": _get(Access.AUTHOR),
     "runs/<uuid:run_id>/changes/": _get(Access.AUTHOR),
     "runs/<uuid:run_id>/rules/": _get(Access.AUTHOR),
+    "runs/<uuid:run_id>/behaviour/": _get(Access.AUTHOR),
     "runs/<uuid:run_id>/undo/": _post(Access.AUTHOR),
     "runs/<uuid:run_id>/keep/": _post(Access.AUTHOR, name="power", text="x", kind="thought"),
     "runs/<uuid:run_id>/rest/<int:part>/<int:block>/": _get(Access.AUTHOR),
@@ -214,6 +221,7 @@ def get_values(scene: Scene, who: str, route: str) -> dict[str, str]:
         "int:user_id": scene.guest.pk,
         "int:invitation_id": scene.invitation.pk,
         "project": scene.project.pk,
+        "run": talk.run_id,
         "exchange": talk.pk,
         "guest": scene.guest.pk,
         "invitation": scene.invitation.pk,

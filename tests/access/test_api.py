@@ -91,6 +91,7 @@ CALLS: dict[str, list[Call]] = {
     "list_behaviours": [Call(Access.OWN)],
     "add_behaviour": [Call(Access.OWN, {"text": BEHAVIOUR})],
     "find_behaviour_problems": [Call(Access.OWN, {"text": BEHAVIOUR})],
+    "try_behaviour": [Call(Access.OWN, {"text": BEHAVIOUR, "run": "{run}"})],
     "show_behaviour": [Call(Access.OWN)],
     "replace_behaviour": [Call(Access.OWN, {"text": BEHAVIOUR, "version": 1})],
     "remove_behaviour": [Call(Access.OWN)],

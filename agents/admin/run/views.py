@@ -22,12 +22,14 @@ from django_htmx.http import HTMX_STOP_POLLING, HttpResponseClientRefresh
 from agents.admin.error_pages import staff_view
 from agents.admin.permissions import CANCEL_PERMISSION, CONTENT_PERMISSION, require_permissions
 from agents.admin.run import cancel, event_rows, summary, transcript
+from agents.admin.run.behaviour import load_run_trace
 from agents.admin.run.decisions import build_trace
 from agents.admin.run.event_table import build_event_page
 from agents.admin.run.history import RunHistory
 from agents.admin.run.integrity import get_integrity_status, list_audit_entries
 from agents.admin.run.lookup import UnreadableRun, run_or_404
 from agents.admin.run.timeline import build_timeline
+from agents.behaviour_log import parse_turn
 from agents.ledger import query_events
 from agents.models import AgentRun
 from agents.rule_log import load_rule_log
@@ -108,7 +110,8 @@ def page_context(run: AgentRun, request: HttpRequest, user: User) -> dict[str, A
     record = event_rows.load_summary(run.pk, run.last_seq, is_over=run.outcome is not None)
     history = RunHistory.from_events(record.structure, began, ended)
     entries = list_audit_entries(run.pk)
-    asked = request.GET
+    asked, may_read = request.GET, user.has_perm(CONTENT_PERMISSION)
+    turn = parse_turn(asked.get("turn", ""))
     return {
         "title": f"Run {run.pk}",
         "run": run,
@@ -121,8 +124,10 @@ def page_context(run: AgentRun, request: HttpRequest, user: User) -> dict[str, A
         "red": RED_PERCENT,
         "usage": summary.sum_usage_by_source(history),
         "timeline": build_timeline(history, began, ended or timezone.now().timestamp()),
-        "trace": build_trace(history, began),
-        "hints": _load_hints(run, history, may_read=user.has_perm(CONTENT_PERMISSION)),
+        "decisions": build_trace(history, began),
+        "trace": load_run_trace(run, record.structure, turn, may_read=may_read),
+        "turn": turn,
+        "hints": _load_hints(run, history, may_read=may_read),
         "rules": load_rule_log(run.pk),
         "record": record,
         "events": build_event_page(run.pk, record, run.last_seq, asked.get("page", ""), began),
@@ -130,7 +135,7 @@ def page_context(run: AgentRun, request: HttpRequest, user: User) -> dict[str, A
         "entries": entries,
         "continuations": _load_continuations(run),
         "chat": _get_chat_url(run, user),
-        "may_read": user.has_perm(CONTENT_PERMISSION),
+        "may_read": may_read,
         "may_cancel": user.has_perm(CANCEL_PERMISSION),
     }
 

@@ -1,0 +1,227 @@
+"""A behaviour tried on a run of the past: the same driver, with turns that were recorded. No model
+is asked, so it goes as far as the recording can tell, and says why it goes no further."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.core.behaviours.behaviour import Behaviour
+from agents.core.behaviours.driven_run import PLAIN_TURN, CallResult, StepChunks, TurnOrder
+from agents.core.behaviours.driver import BehaviourDriver
+from agents.core.behaviours.outline import build_outline
+from agents.core.behaviours.path import PathRecorder
+from agents.core.behaviours.trace import BehaviourTrace, TurnWay, build_trace
+from agents.core.chunks import OracleStreamChunk
+from agents.core.config import AgentConfig
+
+NOT_RECORDED = "The run ended there: what the model would have said next was not recorded."
+NOT_SAID = "There it tells the model something that it was not told in this run."
+NOT_OFFERED = "There the model would not have been offered {tool}, which it used."
+NOT_INTERIM = "In this run that text was not the answer, but a step before it."
+OWN_CALLS = "There it calls tools itself, and what they would have brought was not recorded."
+FACTS = ("turn", "history", "user", "project")
+"""What expressions may read of a run, besides the question."""
+UNREADABLE = "There it needs something that was not recorded."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RehearsedTurn:
+    """A recorded turn: what the model was told, said and called."""
+
+    number: int
+    text: str = ""
+    hints: str = ""
+    tools: tuple[str, ...] = ()
+    interim: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """How a behaviour would have gone through a run."""
+
+    trace: BehaviourTrace
+    turns: int
+    """How many of the recorded turns it went along with."""
+    reason: str
+    """Why it would have ended; empty: that is not known."""
+    why_unknown: str
+    notices: tuple[str, ...]
+    """What it would have told the user."""
+
+
+def rehearse(
+    behaviour: Behaviour,
+    turns: Sequence[RehearsedTurn],
+    *,
+    question: str,
+    config: AgentConfig,
+    writes: Callable[[str], bool],
+) -> Rehearsal:
+    """Drive recorded turns; `writes` says whether a tool changes anything."""
+    run = _RehearsedRun(turns, question, config, writes)
+    driver = BehaviourDriver(behaviour, run, [run.path])
+    for parts in driver.drive():
+        for _ in parts:  # type: ignore[union-attr]  # nothing here takes time
+            pass
+    run.close_way()
+    return Rehearsal(
+        build_trace(build_outline(behaviour), run.ways),
+        run.taken,
+        run.reason,
+        run.why_unknown,
+        tuple(run.notices),
+    )
+
+
+@dataclass(slots=True)
+class _RehearsedRun:
+    turns: Sequence[RehearsedTurn]
+    question: str
+    config: AgentConfig
+    writes: Callable[[str], bool]
+    taken: int = 0
+    reason: str = ""
+    why_unknown: str = ""
+    next_step: str = ""
+    steps_done: int = 0
+    now: float = 0.0
+    notices: list[str] = field(default_factory=list)
+    ways: list[TurnWay] = field(default_factory=list)
+    path: PathRecorder = field(default_factory=PathRecorder)
+    _is_interim: bool = False
+
+    @property
+    def is_halted(self) -> bool:
+        return bool(self.reason or self.why_unknown)
+
+    @property
+    def _turn(self) -> RehearsedTurn:
+        return self.turns[self.taken - 1] if self.taken else RehearsedTurn(number=0)
+
+    def close_way(self) -> None:
+        """Keep the way since the turn before."""
+        path = self.path.take(halts=self.is_halted)
+        turn = self._turn
+        self.ways.append(
+            TurnWay(turn=turn.number, path=path, interim=turn.interim, seconds=turn.seconds)
+        )
+
+    # -- turns ------------------------------------------------------------------------------------
+
+    def open_turn(self, order: TurnOrder = PLAIN_TURN) -> Iterator[OracleStreamChunk]:
+        self.steps_done += 1
+        if order.calls:
+            self.why_unknown = OWN_CALLS
+        elif self.taken == len(self.turns):
+            self.why_unknown = NOT_RECORDED
+        else:
+            self.why_unknown = self._find_difference(self.turns[self.taken], order)
+        if not self.is_halted:
+            self.close_way()
+            self.taken += 1
+            self.next_step = "ask"
+            self._is_interim = bool(order.interim)
+        return iter(())
+
+    def prepare_request(self, order: TurnOrder) -> Iterator[OracleStreamChunk]:
+        self.why_unknown = self._find_difference(self._turn, order)
+        return iter(())
+
+    def play(self, until: str) -> Iterator[StepChunks]:
+        self.steps_done += 1
+        self.next_step = "" if until == "fold" else "fold"
+        return iter(())
+
+    def _find_difference(self, turn: RehearsedTurn, order: TurnOrder) -> str:
+        """Say why the model might have answered otherwise; empty: it was asked the same."""
+        if order.say and _squeeze(order.say) not in _squeeze(turn.hints):
+            return NOT_SAID
+        if turn.interim and not order.interim:
+            return NOT_INTERIM
+        for tool in turn.tools:
+            if not self._is_offered(tool, order.tools):
+                return NOT_OFFERED.format(tool=tool)
+        return ""
+
+    def _is_offered(self, tool: str, tools: str | tuple[str, ...] | None) -> bool:
+        if tools is None or tools == "all":
+            return True
+        if tools == "reading":
+            return not self.writes(tool)
+        return tools != "none" and tool in tools
+
+    def limit_time(self, until: float | None) -> None:
+        """Do nothing: nothing takes time."""
+
+    # -- what came of it --------------------------------------------------------------------------
+
+    def has_answer(self) -> bool:
+        return self.taken > 0
+
+    def has_calls(self) -> bool:
+        return bool(self._turn.tools)
+
+    def has_answered(self) -> bool:
+        return self.taken > 0 and not self._turn.tools
+
+    def get_reply(self) -> str:
+        return self._turn.text
+
+    def get_results(self) -> Sequence[CallResult]:
+        return ()
+
+    def read_facts(self) -> Mapping[str, Any]:
+        unknown = _Unrecorded(self._miss)
+        return {"question": self.question, **dict.fromkeys(FACTS, unknown)}
+
+    def _miss(self) -> None:
+        self.why_unknown = self.why_unknown or UNREADABLE
+
+    # -- what is said and asked -------------------------------------------------------------------
+
+    def fill_prompt(self) -> None:
+        """Do nothing: it was filled."""
+
+    def say(self, text: str) -> None:
+        """Do nothing: what is said is held against what was said when the turn is opened."""
+
+    def notify(self, text: str) -> Iterator[OracleStreamChunk]:
+        self.notices.append(text)
+        return iter(())
+
+    def stop(self, reason: str) -> None:
+        is_unanswered = reason == "completed" and self._is_interim
+        self.reason = "behaviour_ended" if is_unanswered else reason
+
+    def ask_approval(self, question: str, snapshot: Mapping[str, Any]) -> None:
+        self.notices.append(question)
+        self.reason = "needs_approval"
+
+    def report_failure(self, behaviour: str, why: str) -> Iterator[OracleStreamChunk]:
+        self.why_unknown = UNREADABLE
+        return iter(())
+
+
+class _Unrecorded(dict[str, Any]):
+    """A fact that no recording has: whoever looks at it is noticed."""
+
+    def __init__(self, miss: Callable[[], None]) -> None:
+        super().__init__()
+        self._miss = miss
+
+    def __getitem__(self, name: str) -> Any:
+        self._miss()
+        raise KeyError(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self._miss()
+        return default
+
+    def __contains__(self, name: object) -> bool:
+        self._miss()
+        return False
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())
