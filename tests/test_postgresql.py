@@ -1,0 +1,109 @@
+"""What is true on SQLite is true on PostgreSQL: the same tests, in a process whose database is one.
+
+Statements of our own, triggers, JSON, what is refused and what really happens at the same time
+differ there. All have copies of one database, which is migrated once.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import retrieval
+from tests.support.services import Missing, Postgres
+
+pytestmark = pytest.mark.scale
+ROOT = Path(__file__).resolve().parents[1]
+MIGRATED = "migrated"
+GROUPS = {
+    "what was recorded": (
+        "agents/test_replay_source.py",
+        "agents/audit/test_verify.py",
+        "agents/audit/test_db_triggers.py",
+        "agents/ledger/test_refused_rows.py",
+        "agents/projects/test_races.py",
+        "agents/projects/test_purge.py",
+    ),
+    "runs": ("agents/ledger/test_subagents.py", "agents/runtime/test_recovery.py"),
+    "earlier databases": ("agents/migrations/test_from_a11961e.py",),
+    "notes": (
+        *(
+            f"agents/vault/test_{name}.py"
+            for name in ("notes", "importer", "links", "moves", "versions", "listing")
+        ),
+        *(
+            f"agents/vault/test_{name}.py"
+            for name in ("note_writer", "threads", "link_texts", "note_search")
+        ),
+        "agents/tools/test_summary_cache.py",
+    ),
+    "code": tuple(
+        f"agents/code/test_{name}.py"
+        for name in (
+            *("importer", "listing", "project_code"),
+            *("line_search", "sources", "parser_process"),
+        )
+    ),
+    "search": tuple(f"agents/search/test_{name}.py" for name in ("search", "index", "bad_input")),
+}
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Postgres]:
+    try:
+        service = Postgres()
+    except Missing as missing:
+        pytest.skip(str(missing))
+    with service as running:
+        run_module("manage", "migrate", "--verbosity=0", DATABASE_URL=running.create(MIGRATED))
+        yield running
+
+
+def run_module(*arguments: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.early
+@pytest.mark.parametrize("number", range(len(GROUPS)), ids=GROUPS)
+def test_the_same_holds_on_postgresql(number: int, postgres: Postgres) -> None:
+    files = [f"tests/{name}" for name in list(GROUPS.values())[number]]
+    postgres.create(f"test_{number}", MIGRATED)  # as pytest-django names it
+    run_module(
+        *("pytest", "-q", "-p", "no:cacheprovider", "--reuse-db", *files),
+        DATABASE_URL=postgres.address(str(number)),
+    )
+
+
+@pytest.mark.skipif(not retrieval.FOLDER.is_dir(), reason=retrieval.MISSING)
+def test_every_question_has_the_same_first_hits_on_both_databases(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    found: dict[str, dict[str, Any]] = {}
+    for name, address in (("sqlite", ""), ("postgresql", postgres.create("hits", MIGRATED))):
+        folder = tmp_path / name
+        folder.mkdir()
+        printed = run_module(
+            "tests.support.first_hits", DATABASE_URL=address, ORACLE_DATA_DIR=str(folder)
+        )
+        found[name] = json.loads(printed)
+    for vault, answers in found["sqlite"].items():
+        different = [
+            question
+            for question, hits in answers.items()
+            if hits != found["postgresql"][vault][question]
+        ]
+        assert different == [], vault
