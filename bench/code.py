@@ -10,6 +10,7 @@ import ast
 import json
 import random
 import resource
+import statistics
 import subprocess
 import sys
 import time
@@ -46,14 +47,15 @@ def main() -> int:
     parser.add_argument("--typescript", type=Path, help="the compiler's typescript.js")
     parser.add_argument("--sample", type=int, default=0, help="print so many certain references")
     parser.add_argument("--seed", type=int, default=16, help="which references are sampled")
+    parser.add_argument("--rounds", type=int, default=3, help="of the import, and of bare parsing")
     options = parser.parse_args()
     print(f"== {options.checkout.name}")
     failed = report_python_recall(options.checkout)
     if options.typescript:
         failed |= report_typescript_recall(options.checkout, options.typescript)
     call_command("migrate", verbosity=0)
-    project = Project.objects.create(name="code")
-    failed |= report_import(project, options.checkout)
+    project, is_slow = report_import(options.checkout, options.rounds)
+    failed |= is_slow
     failed |= report_map(project)
     if options.sample:
         print_sample(project, options.sample, options.seed)
@@ -154,7 +156,23 @@ def count_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def report_import(project: Project, checkout: Path) -> bool:
+def report_import(checkout: Path, rounds: int) -> tuple[Project, bool]:
+    """Import into an empty database in turns with bare parsing; return the last project."""
+    ratios = []
+    for _ in range(rounds):
+        call_command("flush", verbosity=0, interactive=False)
+        project = Project.objects.create(name="code")
+        ratios.append(compare_import(project, checkout))
+    file = checkout / pick_file(project)
+    again = min(measure_again(project, checkout, file) for _ in range(3))
+    print(f"in turns: {statistics.median(ratios):.2f} times")
+    print(f"again after one changed file: {again:.3f} s of the processor")
+    is_slow = statistics.median(ratios) > MAX_IMPORT_RATIO or again > MAX_AGAIN_SECONDS
+    return project, is_slow
+
+
+def compare_import(project: Project, checkout: Path) -> float:
+    """Return an import as a multiple of bare parsing and inserts of the same."""
     began = time.monotonic()
     ours = measure(lambda: read_in(project, checkout))
     took = time.monotonic() - began
@@ -168,10 +186,7 @@ def report_import(project: Project, checkout: Path) -> bool:
         f"definitions; {ours:.2f} s of the processor in {took:.1f} s; bare parsing {parsing:.2f} "
         f"s, index inserts {inserting:.2f} s: {ratio:.2f} times"
     )
-    file = checkout / pick_file(project)
-    again = min(measure_again(project, checkout, file) for _ in range(3))
-    print(f"again after one changed file: {again:.3f} s of the processor")
-    return ratio > MAX_IMPORT_RATIO or again > MAX_AGAIN_SECONDS
+    return ratio
 
 
 def read_in(project: Project, checkout: Path) -> None:
@@ -216,6 +231,8 @@ def insert_all() -> None:
                     [tuple(row[place] for place in places) for row in part],
                 )
                 cursor.execute("COMMIT")
+            cursor.execute(f"DROP TABLE bare_{table}")
+            cursor.execute(f"DROP TABLE bare_{table}_fts")
 
 
 def pick_file(project: Project) -> str:

@@ -8,7 +8,7 @@ from agents.code.languages import PARSED_LANGUAGES, detect_language, find_gramma
 from agents.code.parser_process import ParserProcess, WorkerEnded
 from agents.models import CodeFile
 
-PARSER_VERSION = 2
+PARSER_VERSION = 3
 """Another one parses all files again at their next import."""
 MAX_TEXT_BYTES = 2 * 1024 * 1024
 MAX_PARSED_BYTES = 500 * 1024

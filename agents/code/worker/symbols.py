@@ -14,13 +14,14 @@ MAX_SIGNATURE_CHARS = 400
 MAX_SYMBOLS = 20_000
 _HOLDERS = frozenset({"class", "interface", "enum", "type", "module", "container"})
 _FUNCTIONS = frozenset({"function", "method"})
-_REPEATED = frozenset({"variable", "constant", "field"})
-"""What may be assigned several times: the first one counts."""
 _ASSIGNED_KINDS = {
     "variable": "variable",
     "assigned_function": "function",
     "module_constant": "constant",
 }
+_REPEATED = frozenset({"variable", "module_constant"})
+"""What may be assigned several times: the first one counts. What is declared is declared each time,
+as are the members of types that have no name of their own."""
 _GENERAL_KINDS = ("type", "variable")
 """What another pattern may know better."""
 
@@ -58,7 +59,7 @@ def list_symbols(found: Captures) -> Iterator[Symbol]:
         dotted = f"{container}.{name}" if container else name
         if kind == "container":
             dotted = name
-        elif (kind in _REPEATED and dotted in seen) or _is_typedef(holder, name):
+        elif (each.kind in _REPEATED and dotted in seen) or _is_typedef(holder, name):
             continue
         else:
             seen.update((each.name.start_byte, dotted))

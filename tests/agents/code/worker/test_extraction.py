@@ -49,6 +49,13 @@ def test_imports_say_what_each_name_is_called_there() -> None:
     ]
 
 
+def test_what_is_assigned_again_counts_once_and_what_is_declared_each_time() -> None:
+    again = extract(b"A = 1\nA = 2\n", "python")["symbols"]
+    assert [symbol[3] for symbol in again] == [1]
+    declared = extract(b"f<{ ok: true }>()\nf<{ ok: false }>()\n", "typescript")["symbols"]
+    assert [(name, line) for name, _, _, line, *_ in declared] == [("ok", 1), ("ok", 2)]
+
+
 def test_a_broken_file_still_has_its_definitions() -> None:
     found = extract(b"def a(:\n  pass\n\ndef b():\n  pass\n", "python")["symbols"]
     assert "b" in [name for name, *_ in found]
