@@ -98,6 +98,11 @@ class RunRecord:
         on the way to its answer is not part of it."""
         return "\n\n".join(text for text in map("".join, self.texts) if text)
 
+    def list_interims(self) -> list[tuple[str, str]]:
+        """Return what it wrote on the way, each text with its label."""
+        written = ((label, "".join(texts)) for label, texts in self.interims)
+        return [(label, text) for label, text in written if text]
+
     def status(self, now: float) -> Status | None:
         """Return the heartbeat at this time: which tools are running, and for how long."""
         running = [c for c in self.calls.values() if c.status == "running"]

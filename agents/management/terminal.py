@@ -32,6 +32,7 @@ class Terminal:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._in_text = False
+        self._interim = ""
         self._subagents: set[str] = set()
         """The calls that have started one."""
 
@@ -65,11 +66,20 @@ class Terminal:
             case Error(error=error, code=code) if code != "cancelled":  # its notice said so
                 self._write_line(chunk, f"Error: {error}", _COLOURS["error"])
             case Turn(phase="start") if not chunk.parent:
-                self._end_text()
+                self._start_turn(chunk)
             case Done():
                 self._write_ending(chunk)
             case _:
                 pass
+
+    def _start_turn(self, turn: Turn) -> None:
+        """Say which text is not the answer, and where the answer begins."""
+        self._end_text()
+        if turn.interim:
+            self._write_line(turn, f"-- {turn.interim}, before the answer", _DIM)
+        elif self._interim:
+            self._write_line(turn, "-- Answer", _DIM)
+        self._interim = turn.interim
 
     def _write_text(self, text: str) -> None:
         self._out.write(text)

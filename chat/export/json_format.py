@@ -72,6 +72,7 @@ def _serialize_exchange(entry: ExportedExchange) -> dict[str, Any]:
             for call_id, call in record.calls.items()
         ],
         "notices": [_without_type(to_dict(notice)) for notice in entry.notices],
+        "interim": [{"label": name, "text": text} for name, text in record.list_interims()],
         "answer": entry.answer,
         "explanation": run.explanation,
         "sources": [to_dict(Source(source=source))["source"] for source in entry.sources],

@@ -64,9 +64,14 @@ def _load_batch(exchange_ids: Sequence[UUID], first: int) -> list[ExportedExchan
     rows = Exchange.objects.select_related("run").in_bulk(exchange_ids)
     found = [rows[pk] for pk in exchange_ids if pk in rows]  # not pruned meanwhile
     entries = {row.run_id: ExportedExchange(first + n, row) for n, row in enumerate(found)}
-    active = [row.run_id for row in found if row.run.outcome is None]
-    ended = [row.run_id for row in found if row.run.outcome is not None]
-    for run_ids, kinds in ((ended, _EVENT_KINDS), (active, _ACTIVE_KINDS)):
+    whole = [row.run_id for row in found if row.run.outcome is None or _has_interim(row.run)]
+    ended = [row.run_id for row in found if row.run_id not in set(whole)]
+    for run_ids, kinds in ((ended, _EVENT_KINDS), (whole, _ACTIVE_KINDS)):
         for run_id, chunk in load_chunks_of_runs(run_ids, kinds):
             entries[run_id].record.add(chunk)
     return list(entries.values())
+
+
+def _has_interim(run: AgentRun) -> bool:
+    """Return whether it may have written something before its answer, which its row has not."""
+    return run.mode != run.tree

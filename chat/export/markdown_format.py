@@ -35,6 +35,8 @@ def _format_exchange(entry: ExportedExchange) -> Iterator[str]:
     for call_id, call in record.calls.items():
         yield _format_call(call, record.results.get(call_id))
     yield from (_format_notice(notice) for notice in entry.notices if not entry.is_closing(notice))
+    for label, text in record.list_interims():
+        yield format_quote(f"**{escape_markdown(label)}, before the answer:**\n\n{text}")
     yield contain_markdown(entry.answer)
     yield from (_format_notice(notice) for notice in entry.notices if entry.is_closing(notice))
     yield format_quote(run.explanation) if run.explanation else ""

@@ -71,6 +71,8 @@ class AnswerView:
         self._sent_count = 0
         self._changed: dict[str, AnswerPart | ToolCard] = {}
         self._finish_reason = "stop"
+        self._interim = ""
+        """What the text of the present turn is called, if it is not the answer."""
         self.closing_changed = self.sources_changed = self.usage_changed = self.just_ended = False
 
     # -- what a page has to be told ---------------------------------------------------------------
@@ -131,7 +133,7 @@ class AnswerView:
             return
         match chunk:
             case Content(content=text):
-                self._write_text("text", text, chunk.at)
+                self._write_text("interim" if self._interim else "text", text, chunk.at)
             case Thinking(content=text):
                 self._write_text("thinking", text, chunk.at)
             case ToolCalled():
@@ -187,22 +189,29 @@ class AnswerView:
             self._changed.pop(inner.id, None)
         card.subagent_cards = []
 
-    def _write_text(self, kind: Literal["text", "thinking"], text: str, at: float) -> None:
+    def _write_text(
+        self, kind: Literal["text", "thinking", "interim"], text: str, at: float
+    ) -> None:
         part = self.parts[-1] if self.parts else None
         if (
             not isinstance(part, TextPart)
             or part.ended is not None
             or self._switches_to(kind, part)
         ):
-            part = TextPart(self._next_id(), kind, at, MarkdownStream(self._link, self._budget))
+            stream = MarkdownStream(self._link, self._budget)
+            label = self._interim if kind == "interim" else ""
+            part = TextPart(self._next_id(), kind, at, stream, label)
             self._text_count += 1
             self._add(part, at)
         part.write(text)
         self._mark_changed(part)
-        self.activity = "Generating" if kind == "text" else "Thinking"
+        named = {"text": "Generating", "thinking": "Thinking"}
+        self.activity = named.get(kind) or f"Writing: {part.label}"
 
     def _switches_to(self, kind: str, part: TextPart) -> bool:
-        return part.kind != kind and self._text_count < MAX_TEXT_PARTS
+        if part.kind == kind:
+            return False
+        return "interim" in (kind, part.kind) or self._text_count < MAX_TEXT_PARTS
 
     def _apply_call(self, chunk: ToolCalled) -> None:
         call = chunk.tool_call
@@ -271,11 +280,21 @@ class AnswerView:
         self._add(part, at)
 
     def _apply_turn(self, turn: Turn) -> None:
-        if turn.phase == "end":
+        if turn.phase == "start":
+            self._start_turn(turn)
+        else:
             self._finish_reason = turn.finish_reason or "stop"
             self.usage.turns += turn.answered
             self.usage.tokens += turn.prompt_tokens + turn.completion_tokens + turn.subagent_tokens
             self.usage_changed = True
+
+    def _start_turn(self, turn: Turn) -> None:
+        """Keep the texts of turns apart that are not the answer."""
+        if self._interim or turn.interim:
+            last = self.parts[-1] if self.parts else None
+            if isinstance(last, TextPart):
+                self._close_last_part(turn.at)
+        self._interim = turn.interim
 
     def _apply_done(self, done: Done) -> None:
         self._close_last_part(done.at)

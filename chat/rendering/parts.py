@@ -1,4 +1,5 @@
-"""What a page shows of an answer as one thing: text, thinking, a group of tool calls, a notice."""
+"""What a page shows of an answer as one thing: text, thinking, a step before the answer, a group of
+tool calls, a notice."""
 
 import json
 import re
@@ -42,9 +43,11 @@ class TextPart:
     """Text of the model: `closed` blocks are final, the tail is not."""
 
     id: str
-    kind: Literal["text", "thinking"]
+    kind: Literal["text", "thinking", "interim"]
     began: float
     stream: MarkdownStream
+    label: str = ""
+    """What it is called, if it is not the answer but a step before it: a plan, a draft."""
     closed: list[str] = field(default_factory=list)
     sent_blocks: int = 0
     """How many of the closed blocks a page has."""

@@ -177,7 +177,8 @@ def runs(draw: st.DrawFn) -> list[OracleStreamChunk]:
     """A whole run: turns of thinking, text and tools, notices between them, an end."""
     chunks: list[OracleStreamChunk] = []
     for turn in range(1, draw(st.integers(1, 3)) + 1):
-        chunks.append(Turn(number=turn, phase="start"))
+        interim = draw(st.sampled_from(["", "", "Plan", "<b>Draft</b>"]))
+        chunks.append(Turn(number=turn, phase="start", interim=interim))
         chunks.append(ContextUpdate(context_tokens=100 * turn, max_context_tokens=64_000))
         chunks += [Thinking(content=t) for t in draw(st.lists(texts, max_size=4))]
         chunks += [Content(content=t) for t in draw(st.lists(texts, max_size=10))]

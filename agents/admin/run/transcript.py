@@ -57,11 +57,13 @@ class TranscriptPart:
     first: int = 0
     last: int = 0
     name: str = ""
-    """Of a tool."""
+    """Of a tool; of a text that is not the answer, what that is called."""
     parent: str = ""
 
     @property
     def label(self) -> str:
+        if self.kind == "content" and self.name:
+            return f"{self.name}, before the answer"
         said = LABELS.get(self.kind, self.kind)
         said = f"{said} of a subagent" if self.parent else said
         return f"{said}: {self.name}" if self.name else said
@@ -132,7 +134,7 @@ def iter_parts(run: AgentRun) -> Iterator[TranscriptPart]:
 def _iter_events(run_id: UUID) -> Iterator[tuple[Event, str]]:
     rows = (
         event_rows.query_rows(run_id)
-        .filter(kind__in=KINDS)
+        .filter(kind__in=(*KINDS, "turn"))
         .annotate(data_text=Cast("data", TextField()))
         .annotate(
             head=Case(
@@ -168,7 +170,11 @@ def _merge_parts(
     of a subagent that did not finish, one part for all that is gone."""
     last: TranscriptPart | None = None
     names: dict[tuple[str, str], str] = {}
+    interim = ""
     for event, head in rows:
+        if event.kind == "turn":
+            interim = event.text("interim") if _starts_turn(event) else interim
+            continue
         part = (
             _build_unfinished(event, unkept)
             if event.parent in unkept
@@ -176,10 +182,12 @@ def _merge_parts(
         )
         if part is None:
             continue
+        if part.kind == "content" and not part.parent:
+            part = replace(part, name=interim)
         if (
             last is not None
             and part.kind in STREAMED_KINDS
-            and (part.kind, part.parent) == _get_group_key(last)
+            and _get_group_key(part) == _get_group_key(last)
         ):
             text = (
                 (last.text + part.text)[:PREVIEW_CHARS]
@@ -195,8 +203,12 @@ def _merge_parts(
         yield last
 
 
-def _get_group_key(part: TranscriptPart) -> tuple[str, str]:
-    return part.kind, part.parent
+def _get_group_key(part: TranscriptPart) -> tuple[str, str, str]:
+    return part.kind, part.parent, part.name
+
+
+def _starts_turn(event: Event) -> bool:
+    return event.text("phase") == "start" and not event.parent
 
 
 def _build_unfinished(event: Event, unkept: dict[str, bool]) -> TranscriptPart | None:

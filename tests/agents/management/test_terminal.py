@@ -14,6 +14,7 @@ from agents.core.chunks import (
     Thinking,
     ToolCalled,
     ToolResult,
+    Turn,
 )
 from agents.management.terminal import Terminal
 
@@ -129,3 +130,12 @@ def test_a_subagent_that_finished_and_a_tool_that_failed_are_not_told_of() -> No
         ended("b", "nothing", ok=False),
     )
     assert NOT_KEPT not in text
+
+
+def test_what_is_not_the_answer_is_named_before_it() -> None:
+    out = io.StringIO()
+    terminal = Terminal(out)
+    for label, text in (("Plan", "1. Look"), ("", "It is so.")):
+        terminal.show(Turn(number=1, phase="start", interim=label))
+        terminal.show(Content(content=text))
+    assert out.getvalue() == "-- Plan, before the answer\n1. Look\n-- Answer\nIt is so."

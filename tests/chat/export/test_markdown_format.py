@@ -1,12 +1,14 @@
 """Conversations as Markdown."""
 
+import json
+
 import pytest
 from markdown_it import MarkdownIt
 
-from agents.core.chunks import SystemMessage, Turn
+from agents.core.chunks import Content, SystemMessage, Turn
 from agents.models import AgentRun
 from chat.conversations import commands, tree
-from chat.export import markdown_document
+from chat.export import json_document, markdown_document
 from tests.chat.export.factories import half_written, limited
 from tests.chat.factories import Talk, said
 
@@ -147,3 +149,24 @@ def notification(seq: int, text: str) -> SystemMessage:
         severity="info",
         metadata={},
     )
+
+
+def test_what_was_written_before_the_answer_is_quoted_with_its_label() -> None:
+    talk = Talk()
+    told = talk.ask(outcome="completed", reason="completed", answer="It was so.")
+    AgentRun.objects.filter(pk=told.run_id).update(behaviour="plan-then-do")
+    said(
+        told,
+        [
+            Turn(seq=1, at=1.0, number=1, phase="start", interim="Plan"),
+            Content(seq=2, at=1.0, content="1. Look"),
+            Turn(seq=3, at=1.0, number=2, phase="start"),
+            Content(seq=4, at=1.0, content="It was so."),
+        ],
+    )
+    document = exported(talk)
+    assert "> **Plan, before the answer:**\n>\n> 1. Look\n\nIt was so.\n" in document
+    assert document.count("It was so.") == 1
+    (found,) = json.loads("".join(json_document(talk.now)))["exchanges"][1:]
+    assert found["interim"] == [{"label": "Plan", "text": "1. Look"}]
+    assert found["answer"] == "It was so."

@@ -591,3 +591,52 @@ def test_a_summary_for_which_nobody_worked_is_from_the_cache() -> None:
     answer = summarised()
     assert cards(answer)[0].is_from_cache
     assert "From the librarian&#x27;s cache" in whole(answer, a_run()).replace("'", "&#x27;")
+
+
+# -- what is not yet the answer -------------------------------------------------------------------
+
+
+def interim(label: str, number: int = 1) -> Turn:
+    return Turn(number=number, phase="start", interim=label)
+
+
+def test_texts_before_the_answer_stand_folded_under_their_labels() -> None:
+    chunks: list[OracleStreamChunk] = [
+        interim("Draft"),
+        Content(content="It may"),
+        Content(content=" be so."),
+        turn_end("stop"),
+    ]
+    chunks += [interim("Check", 2), Content(content="none"), turn_end("stop")]
+    chunks += [interim("", 3), Content(content="It is so."), turn_end("stop"), done()]
+    answer = taken(stamped(chunks))
+    parts = [part for part in answer.parts if isinstance(part, TextPart)]
+    assert [(part.kind, part.label) for part in parts] == [
+        ("interim", "Draft"),
+        ("interim", "Check"),
+        ("text", ""),
+    ]
+    html = whole(answer, a_run())
+    folded = html.partition("Draft")[2]
+    assert "<details" in html.partition("Draft")[0]
+    assert "It may be so." in folded
+    assert answer.activity == "Answer complete"
+
+
+def test_a_run_that_wrote_only_a_plan_has_no_answer() -> None:
+    answer = taken(stamped([interim("Plan"), Content(content="1. Look"), done("behaviour_ended")]))
+    assert answer.activity == "Ended without an answer"
+    answer = taken(stamped([interim("Plan"), Content(content="1. Look")]))
+    assert answer.activity == "Writing: Plan"
+
+
+def test_two_turns_of_one_label_are_two_texts_and_tools_stay_cards() -> None:
+    chunks: list[OracleStreamChunk] = [
+        interim("Plan"),
+        Content(content="a"),
+        called("c1", "running"),
+        result("c1", True),
+    ]
+    chunks += [turn_end("tool_calls"), interim("Plan", 2), Content(content="b"), turn_end("stop")]
+    answer = taken(stamped(chunks))
+    assert [part.template for part in answer.parts] == ["interim", "tools", "interim"]

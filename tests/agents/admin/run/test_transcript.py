@@ -184,3 +184,10 @@ def test_who_looks_at_a_run_reads_that_a_subagents_work_was_erased() -> None:
     assert "Erased unfinished work of a subagent" in text
     assert "call: c0" in text
     assert "the server or the command line" in text
+
+
+def test_what_was_written_before_the_answer_has_its_label(rita: User) -> None:
+    run = made(say("1. Look."), say("It is so."), tree="plan-then-do")
+    text = Page(opened(run, rita)).text()
+    assert "Plan, before the answer" in text
+    assert text.index("Plan, before the answer") < text.index("1. Look.") < text.index("It is so.")
