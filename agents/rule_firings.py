@@ -19,6 +19,8 @@ FIRING_DAYS = 30
 MAX_RUNS = 500
 """The newest ones that are looked at."""
 MAX_LINKS = 5
+FiringKey = tuple[str, UUID | None]
+"""A rule by its key and, if it is a project's, by that: two projects may use one id."""
 
 
 @dataclass(slots=True)
@@ -38,27 +40,30 @@ class RuleFirings:
         return list(self.runs)[:MAX_LINKS]
 
 
-def find_firings(user: User) -> Mapping[str, RuleFirings]:
-    """Return the firings of the last thirty days in a person's own runs, by the rules' keys."""
+def find_firings(user: User) -> Mapping[FiringKey, RuleFirings]:
+    """Return the firings of the last thirty days in a person's own runs, by rule."""
     begin = timezone.now() - timedelta(days=FIRING_DAYS)
     recent = runs_for(user).filter(started_at__gte=begin).order_by("-started_at", "pk")
-    ids = list(recent.values_list("pk", flat=True)[:MAX_RUNS])
+    projects = dict(recent.values_list("pk", "project_id")[:MAX_RUNS])
+    ids = list(projects)
     events = query_events(ids).filter(kind="event")
     named = events.annotate(data_text=Cast("data", TextField())).filter(
         data_text__contains='"rule.fired"'
     )
     order = {run_id: at for at, run_id in enumerate(ids)}
     rows = sorted(named.values_list("run_id", "data"), key=lambda row: order[row[0]])
-    found: dict[str, RuleFirings] = {}
+    found: dict[FiringKey, RuleFirings] = {}
     for run_id, data in rows:
-        _count(found, run_id, data)
+        _count(found, run_id, projects[run_id], data)
     return found
 
 
-def _count(found: dict[str, RuleFirings], run_id: UUID, data: Any) -> None:
+def _count(found: dict[FiringKey, RuleFirings], run_id: UUID, project_id: UUID, data: Any) -> None:
     payload = data.get("payload") if isinstance(data, dict) else None
     if not isinstance(payload, dict) or data.get("name") != "rule.fired":
         return
-    firings = found.setdefault(str(payload.get("rule", "")), RuleFirings())
+    rule = str(payload.get("rule", ""))
+    key = rule, project_id if rule.startswith("project:") else None
+    firings = found.setdefault(key, RuleFirings())
     firings.runs[run_id] += 1
     firings.shadow += payload.get("mode") == "shadow"

@@ -1,186 +1,45 @@
-"""Rules as people see and change them: who may, what is refused, and that nothing is lost when two
-change one at once."""
+"""Rules as people change them: who may, what is refused, and that nothing is lost when two change
+one at once."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q
+from django.db.models import F
 from django.utils import timezone
 
 from agents.audit.log import log_action
-from agents.core.control.toml import InvalidToml
 from agents.core.rules.reader import read_rule
-from agents.core.rules.rule import Rule, RuleLevel, RuleMode
+from agents.core.rules.rule import Rule, RuleMode
 from agents.core.sanitize import replace_unstorable
 from agents.models import (
     AuditEntry,
     ControlMode,
     ControlSwitch,
-    Project,
     RuleState,
     SettingChange,
     StoredRule,
 )
 from agents.projects.errors import ProjectRefused
-from agents.projects.queries import (
-    ARCHIVED_MESSAGE,
-    Role,
-    get_project,
-    managed_projects_for,
-    projects_for,
-)
-from agents.runtime import list_rules, parse_rule
+from agents.projects.queries import ARCHIVED_MESSAGE, Role, get_project
+from agents.rule_errors import RuleConflict, RuleLocked, RuleNotFound, RuleRefused
+from agents.rule_listing import ListedRule, can_write_site_rules
+from agents.runtime import list_rules
 from agents.tools import registry
 
 MAX_STORED_RULES = 30
 """That one person, one project or the site can have: a run is held to 100 in all."""
+TOO_MANY = f"There are {MAX_STORED_RULES} rules here already. Delete one first."
 RULE_CHANGE = "rule"
 """What the list of changed settings calls it."""
 Level = StoredRule.Level
-SITE_LOCK = "It is the site's: only staff can change or switch it."
-FILE_LOCK = "It is a file of the operator's, which pages only show."
-
-
-class RuleError(Exception):
-    """The message is for the person who asked."""
-
-
-class RuleNotFound(RuleError):
-    """There is no such rule for this person."""
-
-
-class RuleLocked(RuleError):
-    """It is there, and they may not do this."""
-
-
-class RuleRefused(RuleError):
-    """Not so, or not now: the message says what to do."""
-
-
-class RuleConflict(RuleError):
-    """It was changed since it was read; `row` is what it is now."""
-
-    def __init__(self, row: StoredRule) -> None:
-        super().__init__(
-            f"{row.name} was changed elsewhere: it is at version {row.version} now. "
-            "Nothing was stored."
-        )
-        self.row = row
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedRule:
-    """A rule as somebody sees it. One that can no longer be read has a text, and no `rule`."""
-
-    id: str
-    """The number of its row, `shipped:NAME` or `file:NAME`."""
-    name: str
-    level: RuleLevel
-    mode: RuleMode
-    text: str
-    rule: Rule | None
-    row: StoredRule | None = None
-    file: str = ""
-    lock: str = ""
-    """Why this person cannot change or switch it; empty if they can."""
-
-    @property
-    def key(self) -> str:
-        """What a run's record calls it."""
-        return f"{self.level}:{self.name}"
-
-    @property
-    def title(self) -> str:
-        return self.rule.name if self.rule else self.name
-
-    @property
-    def can_edit(self) -> bool:
-        return self.row is not None and not self.lock
-
-    @property
-    def can_switch(self) -> bool:
-        return not self.lock
-
-    @property
-    def project(self) -> Project | None:
-        return self.row.project if self.row else None
-
-
-# -- reading --------------------------------------------------------------------------------------
-
-
-def list_rules_for(user: User) -> list[ListedRule]:
-    """Return all rules that can hold for a person's runs, in any of their projects."""
-    files = [entry for entry in list_rules(user, None) if entry.row is None]
-    found = [
-        ListedRule(
-            id=f"{'file' if entry.file else 'shipped'}:{entry.rule.id}",
-            name=entry.rule.id,
-            level=entry.rule.level,
-            mode=entry.rule.mode,
-            text=entry.text,
-            rule=entry.rule,
-            file=entry.file,
-            lock=FILE_LOCK if entry.file else "",
-        )
-        for entry in files
-    ]
-    return [*found, *_list_rows(user)]
-
-
-def get_rule(user: User, rule_id: str) -> ListedRule:
-    for listed in list_rules_for(user):
-        if listed.id == rule_id:
-            return listed
-    raise RuleNotFound("There is no such rule, or it is not yours to see.")
 
 
 def check_rule(text: str) -> Rule:
     """Read a text that somebody writes. Raises InvalidToml with all problems."""
     return read_rule(text, tools=registry.names())
-
-
-def can_write_site_rules(user: User) -> bool:
-    return user.is_staff and user.has_perm("agents.change_storedrule")
-
-
-def _list_rows(user: User) -> Iterator[ListedRule]:
-    mine = managed_projects_for(user).values_list("pk", flat=True)
-    managed, is_site_author = set(mine), can_write_site_rules(user)
-    seen = Q(level=Level.SITE) | Q(user=user) | Q(project__in=projects_for(user).values("pk"))
-    for row in StoredRule.objects.filter(seen).select_related("project", "changed_by"):
-        try:
-            rule = parse_rule(row.text)
-        except InvalidToml:  # an earlier version of Oracle took it
-            rule = None
-        level, mode = cast(RuleLevel, row.level), cast(RuleMode, row.mode)
-        yield ListedRule(
-            id=str(row.pk),
-            name=row.name,
-            level=level,
-            mode=mode,
-            text=row.text,
-            rule=rule and replace(rule, level=level, mode=mode),
-            row=row,
-            lock=_explain_lock(row, managed, is_site_author=is_site_author),
-        )
-
-
-def _explain_lock(row: StoredRule, managed: set[UUID], *, is_site_author: bool) -> str:
-    if row.level == Level.SITE and not is_site_author:
-        return SITE_LOCK
-    if row.project is None:
-        return ""
-    if row.project_id not in managed:
-        return f"It is the project's: only an owner of {row.project.name} can change or switch it."
-    return ARCHIVED_MESSAGE if row.project.is_archived else ""
-
-
-# -- changing -------------------------------------------------------------------------------------
 
 
 def create_rule(
@@ -190,13 +49,16 @@ def create_rule(
     owner = _find_owner(user, level, project_id)
     text = _clean(text)
     rule = check_rule(text)
-    if StoredRule.objects.filter(**owner).count() >= MAX_STORED_RULES:
-        raise RuleRefused(f"There are {MAX_STORED_RULES} rules here already. Delete one first.")
+    _check_files(user, level, rule.id)
     try:
         with transaction.atomic():
+            others = StoredRule.objects.filter(**owner)
+            list(others.select_for_update().values_list("pk"))  # whoever writes one too waits
             row = StoredRule.objects.create(
                 **owner, name=rule.id, text=text, mode=rule.mode, changed_by=user
             )
+            if others.count() > MAX_STORED_RULES:
+                raise RuleRefused(TOO_MANY)
             _record(user, row, "", f"{row.name}: {row.mode}")
     except IntegrityError:
         raise _taken(rule.id) from None
@@ -209,6 +71,8 @@ def change_rule(user: User, listed: ListedRule, text: str, version: int | None) 
     text = _clean(text)
     rule = check_rule(text)
     values = {"name": rule.id, "text": text, "changed_by": user}
+    if rule.id != row.name:
+        _check_files(user, row.level, rule.id)
     try:
         return _update(user, row, version, f"{rule.id}: changed", **values)
     except IntegrityError:
@@ -252,6 +116,13 @@ def _find_owner(user: User, level: str, project_id: UUID | str | None) -> dict[s
     return {"level": level, "project": project}
 
 
+def _check_files(user: User, level: object, name: str) -> None:
+    """Refuse an id for the site that a file of the operator's has: that one would hold."""
+    files = [entry.rule.id for entry in list_rules(user, None) if entry.file]
+    if level == Level.SITE and name in files:
+        raise _taken(name)
+
+
 def _clean(text: str) -> str:
     return replace_unstorable(text.replace("\r\n", "\n"))
 
@@ -266,7 +137,8 @@ def _require_unlocked(listed: ListedRule) -> None:
 def _require_row(listed: ListedRule) -> StoredRule:
     _require_unlocked(listed)
     if listed.row is None:
-        raise RuleLocked("It comes with Oracle: it can be switched, not changed.")
+        origin = "a package" if listed.package else "Oracle"
+        raise RuleLocked(f"It comes with {origin}: it can be switched, not changed.")
     return listed.row
 
 

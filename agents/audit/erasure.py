@@ -13,6 +13,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.dispatch import Signal
 
 from agents.audit.log import log_actions, log_details
+from agents.audit.remembered_words import forget_words
 from agents.audit.signing import ERASABLE_TEXTS
 from agents.models.approvals import ApprovalCall, ApprovalRequest
 from agents.models.audit import AuditEntry
@@ -37,6 +38,7 @@ def erase(run_ids: Iterable[UUID], *, why: str, by: User | None = None) -> int:
             )
             found = list(closed.values_list("pk", flat=True))
             log_actions(AuditEntry.Verb.ERASE, found, by=by, why=why)
+            forget_words(found)
             RunEvent.objects.filter(run_id__in=found).exclude(content="").update(content="")
             AgentRun.objects.filter(pk__in=found).update(**dict.fromkeys(ERASABLE_TEXTS, ""))
             _delete_unused_texts(found)

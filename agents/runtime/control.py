@@ -36,7 +36,7 @@ from agents.models import (
 )
 from agents.runtime.behaviours import BEHAVIOUR_FILES
 from agents.runtime.control_rows import load_control_rows
-from agents.runtime.site_files import FileProblem, SiteFolder
+from agents.runtime.site_files import FileProblem, SiteFolder, find_twins
 from agents.tools.catalogue import TOOLS
 
 logger = logging.getLogger(__name__)
@@ -56,6 +56,7 @@ class RuleEntry:
     text: str
     file: str = ""
     """If it is a file of the operator's; pages only show it."""
+    is_packaged: bool = False
     row: StoredRule | None = None
 
     @property
@@ -132,7 +133,7 @@ def _combine_rules(rows: Iterable[StoredRule], switches: Mapping[str, str]) -> l
     found = {}
     for entry in _iter_rules(rows):
         if entry.rule.key in found:
-            logger.warning("there are two rules %s; the first one holds", entry.rule.key)
+            _warn_of_twins("rules", entry.rule.key)
             continue
         mode = switches.get(entry.rule.id) if entry.rule.level == "shipped" else None
         found[entry.rule.key] = _with_mode(entry, mode) if mode else entry
@@ -143,7 +144,7 @@ def _iter_rules(rows: Iterable[StoredRule]) -> Iterator[RuleEntry]:
     for text in read_shipped_texts():
         yield RuleEntry(rule=parse_rule(text), text=text)
     for _, package in PACKAGED_RULES:
-        yield RuleEntry(rule=package.rule, text=package.text)
+        yield RuleEntry(rule=package.rule, text=package.text, is_packaged=True)
     for file in RULE_FILES.load():
         rule = replace(file.value, level="site")
         yield RuleEntry(rule=rule, text=file.text, file=file.path)
@@ -165,6 +166,12 @@ def _with_mode(entry: RuleEntry, mode: str) -> RuleEntry:
 def parse_rule(text: str) -> Rule:
     """Read a rule, or raise InvalidToml. What was read once is kept."""
     return read_rule(text)
+
+
+@lru_cache(maxsize=512)
+def _warn_of_twins(what: str, name: str) -> None:
+    """Say it once in a process, not at every run."""
+    logger.warning("there are two %s %s; the first one holds", what, name)
 
 
 # -- subscribers ----------------------------------------------------------------------------------
@@ -194,7 +201,7 @@ def _combine_subscribers(
     for entry in _iter_subscribers(rows):
         name = entry.subscriber.id
         if name in found:
-            logger.warning("there are two subscribers %s; the first one speaks", name)
+            _warn_of_twins("subscribers", name)
         elif name in switches and not entry.is_locked:
             found[name] = replace(entry, is_on=switches[name] == "on" and entry.is_on)
         else:
@@ -266,4 +273,10 @@ def _build_digest(rules: list[RuleEntry], subscribers: list[SubscriberEntry]) ->
 def find_file_problems() -> list[FileProblem]:
     """Return what is wrong with the operator's files, each with its place."""
     folders: tuple[SiteFolder[Any], ...] = (RULE_FILES, SUBSCRIBER_FILES, BEHAVIOUR_FILES)
-    return [problem for folder in folders for problem in folder.find_problems()]
+    spoken = {one.id: "a shipped subscriber" for one in (*LOOP.values(), *SHIPPED)}
+    spoken |= dict.fromkeys((name for name, _ in PACKAGED_SUBSCRIBERS), "a package's subscriber")
+    return [
+        *(problem for folder in folders for problem in folder.find_problems()),
+        *find_twins(RULE_FILES.load(), "rule", {}),
+        *find_twins(SUBSCRIBER_FILES.load(), "subscriber", spoken),
+    ]

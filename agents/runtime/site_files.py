@@ -7,7 +7,7 @@ what is wrong with it is told.
 import logging
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,9 @@ from typing import Generic, TypeVar
 from django.conf import settings
 
 from agents.core.control.problems import InvalidText, PlacedProblem
+from agents.core.control.toml_places import TomlPlaces
+from agents.core.notify import Subscriber
+from agents.core.rules.rule import Rule
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -140,6 +143,21 @@ class SiteFolder(Generic[T]):
 
     def _is_meant(self, name: str) -> bool:
         return name.endswith(self.suffix) and not name.startswith(".")
+
+
+def find_twins(
+    files: Iterable[SiteFile[Rule] | SiteFile[Subscriber]], table: str, taken: Mapping[str, str]
+) -> Iterator[FileProblem]:
+    """Yield the files that do not hold, because something before them has their id. `taken` are
+    ids that are taken already, each with by what; `table` is that in which a file says its own."""
+    known = dict(taken)
+    for file in files:
+        name = file.value.id
+        if (first := known.setdefault(name, file.path)) != file.path:
+            places = TomlPlaces(file.text.replace("\r\n", "\n"))
+            place = places.locate(places.values.get((table, "id"), 0))
+            message = f"this is not in force: {first} has the id {name!r} too"
+            yield FileProblem(file.path, PlacedProblem(*place, message))
 
 
 def _read_text(path: Path, version: _Version, max_size: int) -> str:

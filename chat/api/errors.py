@@ -30,7 +30,12 @@ from agents.projects.errors import (
     ProjectNotFound,
     ProjectRefused,
 )
-from agents.rule_service import RuleConflict, RuleLocked, RuleNotFound, RuleRefused
+from agents.rule_errors import (
+    RuleConflict,
+    RuleLocked,
+    RuleNotFound,
+    RuleRefused,
+)
 from agents.runtime import ConversationBusy, ProjectClosed, RunRefused, TooManyRuns
 from agents.vault.errors import (
     ThreadArchived,

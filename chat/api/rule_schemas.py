@@ -43,6 +43,7 @@ class RuleView(Schema):
     version: int | None = Field(description="Of a stored one; it grows with each change.")
     changed_at: datetime | None
     lock: str = Field(description="Why you cannot change or switch it. Empty: you can.")
+    note: str = Field(description="Why it is not in force, whatever its mode. Empty: it is.")
     can_edit: bool
 
 

@@ -10,14 +10,12 @@ from agents.core.control.toml import InvalidToml
 from agents.models.api_tokens import Scope
 from agents.own_rule_trials import try_on_own_runs
 from agents.rule_firings import FIRING_DAYS, RuleFirings, find_firings
+from agents.rule_listing import ListedRule, get_rule, list_rules_for
 from agents.rule_service import (
-    ListedRule,
     change_rule,
     check_rule,
     create_rule,
     delete_rule,
-    get_rule,
-    list_rules_for,
     switch_rule,
 )
 from agents.web.throttling import WINDOW_SECONDS, Throttled
@@ -131,7 +129,7 @@ async def try_rule(request: ApiRequest, body: RuleAttempt) -> RuleTrialView:
 async def show_rule(request: ApiRequest, rule_id: str) -> RuleDetail:
     def load() -> RuleDetail:
         listed = get_rule(request.user, rule_id)
-        firings = find_firings(request.user).get(listed.key, RuleFirings())
+        firings = find_firings(request.user).get(listed.firing_key, RuleFirings())
         told = RuleFiringsView(
             days=FIRING_DAYS,
             count=firings.count,
@@ -223,6 +221,7 @@ def _serialize(listed: ListedRule) -> RuleView:
         version=row.version if row else None,
         changed_at=row.changed_at if row else None,
         lock=listed.lock,
+        note=listed.note,
         can_edit=listed.can_edit,
     )
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from agents.core.rules.vocabulary import HOOKS
 from agents.rule_firings import FIRING_DAYS, RuleFirings, find_firings
-from agents.rule_service import ListedRule, can_write_site_rules, list_rules_for
+from agents.rule_listing import ListedRule, can_write_site_rules, list_rules_for
 from agents.runtime import find_file_problems
 
 HOOK_LABELS = {
@@ -22,6 +22,7 @@ HOOK_LABELS = {
 }
 EVENTS_LABEL = "On certain events"
 UNREADABLE_LABEL = "No longer understood: change them, or delete them"
+PACKAGE_LABEL = "Comes with a package"
 LEVEL_LABELS = {"shipped": "Comes with Oracle", "site": "Site", "own": "Yours"}
 
 
@@ -40,6 +41,8 @@ class RuleRow:
     def origin(self) -> str:
         if self.listed.project is not None:
             return f"Project {self.listed.project.name}"
+        if self.listed.package:
+            return PACKAGE_LABEL
         return LEVEL_LABELS[self.listed.level]
 
 
@@ -47,7 +50,7 @@ def build_rule_list(user: User) -> dict[str, Any]:
     """Return what the list shows, with how often each rule has fired lately."""
     listed = list_rules_for(user)
     found = find_firings(user)
-    rows = [RuleRow(each, found.get(each.key, RuleFirings())) for each in listed]
+    rows = [RuleRow(each, found.get(each.firing_key, RuleFirings())) for each in listed]
     problems = find_file_problems() if can_write_site_rules(user) else []
     return {
         "groups": _group_by_hook(rows),

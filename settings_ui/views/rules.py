@@ -17,18 +17,18 @@ from agents.models import ControlMode
 from agents.own_rule_trials import TRIAL_DAYS, try_on_own_runs
 from agents.projects.errors import ProjectError, ProjectForbidden, ProjectNotFound
 from agents.projects.queries import managed_projects_for
-from agents.rule_service import (
-    ListedRule,
+from agents.rule_errors import (
     RuleConflict,
     RuleError,
     RuleLocked,
     RuleNotFound,
-    can_write_site_rules,
+)
+from agents.rule_listing import ListedRule, can_write_site_rules, get_rule
+from agents.rule_service import (
     change_rule,
     check_rule,
     create_rule,
     delete_rule,
-    get_rule,
     switch_rule,
 )
 from agents.web.requests import HtmxRequest, get_user, sign_in_required

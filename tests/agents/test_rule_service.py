@@ -1,9 +1,14 @@
 """Rules of people, projects and the site: who sees, changes and switches them."""
 
+from pathlib import Path
+
 import pytest
 from django.contrib.auth.models import Permission, User
+from pytest_django import Settings
 
 from agents.core.control.toml import InvalidToml
+from agents.core.rules.reader import read_rule
+from agents.core.rules.rule import Rule
 from agents.models import (
     AuditEntry,
     ControlSwitch,
@@ -15,18 +20,18 @@ from agents.models import (
 )
 from agents.projects.errors import ProjectForbidden, ProjectNotFound, ProjectRefused
 from agents.projects.services import archive_project
-from agents.rule_service import (
-    MAX_STORED_RULES,
-    ListedRule,
+from agents.rule_errors import (
     RuleConflict,
     RuleLocked,
     RuleNotFound,
     RuleRefused,
+)
+from agents.rule_listing import ListedRule, get_rule, list_rules_for
+from agents.rule_service import (
+    MAX_STORED_RULES,
     change_rule,
     create_rule,
     delete_rule,
-    get_rule,
-    list_rules_for,
     switch_rule,
 )
 from agents.runtime import list_rules
@@ -175,6 +180,55 @@ def test_there_are_only_so_many(ada: User) -> None:
         create_rule(ada, write(f"rule-{number}"))
     with pytest.raises(RuleRefused, match="Delete one first"):
         create_rule(ada, write("one-more"))
+
+
+def test_whoever_comes_at_the_same_time_is_refused_too(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another tab stores the last one that fits while this one's text is read."""
+    for number in range(MAX_STORED_RULES - 1):
+        create_rule(ada, write(f"rule-{number}"))
+
+    def check_meanwhile(text: str) -> Rule:
+        StoredRule.objects.get_or_create(level="own", user=ada, name="other", text="")
+        return read_rule(text)
+
+    monkeypatch.setattr("agents.rule_service.check_rule", check_meanwhile)
+    with pytest.raises(RuleRefused, match="Delete one first"):
+        create_rule(ada, write("mine"))
+    assert StoredRule.objects.count() == MAX_STORED_RULES
+
+
+@pytest.fixture
+def file_rule(settings: Settings, tmp_path: Path) -> Path:
+    """A rule of the operator's, with the id `same`."""
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "rules").mkdir()
+    path = tmp_path / "rules" / "a.toml"
+    path.write_text(write("same"))
+    return path
+
+
+def test_a_file_of_the_operator_goes_before_a_rule_of_the_site_and_that_is_told(
+    staff: User, file_rule: Path
+) -> None:
+    create_rule(staff, write("mine"), level="site")
+    with pytest.raises(RuleRefused, match="There is already a rule same here"):
+        create_rule(staff, write("same"), level="site")
+    with pytest.raises(RuleRefused, match="There is already a rule same here"):
+        change_rule(staff, find(staff, "mine"), write("same"), None)
+    StoredRule.objects.create(level="site", name="same", text=write("same"))
+    file, row = [listed for listed in list_rules_for(staff) if listed.name == "same"]
+    assert (file.note, row.can_edit) == ("", True)
+    assert row.note == "Not in force: rules/a.toml, a file of the operator's, has the same id."
+    assert create_rule(staff, write("same")).level == "own"
+
+
+def test_who_brought_a_rule_is_told(ada: User) -> None:
+    assert find(ada, "too-many-unsupported-claims").package
+    assert not find(ada, "slow-tool").package
+    with pytest.raises(RuleLocked, match="comes with a package"):
+        delete_rule(ada, find(ada, "too-many-unsupported-claims"))
 
 
 def test_what_a_database_cannot_keep_is_replaced(ada: User) -> None:

@@ -20,7 +20,7 @@ from agents.models import (
     StoredRule,
     StoredSubscriber,
 )
-from agents.runtime import list_rules, list_subscribers, load_control
+from agents.runtime import find_file_problems, list_rules, list_subscribers, load_control
 from tests.agents.models.factories import ada, engine
 from tests.support.notes import add_note
 
@@ -198,3 +198,17 @@ def test_the_digest_tells_whether_two_runs_were_held_to_the_same(
     second = load_control(user, project).digest
     StoredRule.objects.update(mode="on")
     assert len({first, second, load_control(user, project).digest}) == 3
+
+
+def test_two_rules_with_one_id_are_told_and_warned_of_once(
+    user: User, project: Project, data_folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (data_folder / "rules").mkdir()
+    for name in ("a", "b"):
+        (data_folder / "rules" / f"{name}.toml").write_text(RULE.format(name="doubled"))
+    for _ in range(3):
+        load_control(user, project)
+    told = [record.getMessage() for record in caplog.records]
+    assert told == ["there are two rules site:doubled; the first one holds"]
+    (problem,) = find_file_problems()
+    assert "rules/a.toml has the id 'doubled' too" in str(problem)

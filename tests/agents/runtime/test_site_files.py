@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from agents.core.rules.reader import read_rule
 from agents.core.rules.rule import Rule
-from agents.runtime.site_files import MAX_FILES, SiteFolder
+from agents.runtime.site_files import MAX_FILES, SiteFolder, find_twins
 
 GOOD = """[rule]
 id = "{name}"
@@ -109,3 +109,14 @@ def test_a_crowded_folder_is_read_in_part_and_that_is_told(folder: Path) -> None
     assert len(files.load()) == MAX_FILES
     (problem,) = files.find_problems()
     assert "only the first 200 files" in str(problem)
+
+
+def test_of_two_files_with_one_id_the_second_is_told_not_to_hold(folder: Path) -> None:
+    write(folder / "a.toml", GOOD.format(name="same"))
+    write(folder / "b.toml", GOOD.format(name="same").replace("\n", "\r\n"))
+    write(folder / "c.toml", GOOD.format(name="taken"))
+    files = SiteFolder("rules", read_rule).load()
+    assert [str(each) for each in find_twins(files, "rule", {"taken": "a package"})] == [
+        "rules/b.toml:2:6: this is not in force: rules/a.toml has the id 'same' too",
+        "rules/c.toml:2:6: this is not in force: a package has the id 'taken' too",
+    ]

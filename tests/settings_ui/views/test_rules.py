@@ -1,15 +1,18 @@
 """The page of rules: listed by hook, switched, written with problems by line, tried on the past."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.cache import cache
+from pytest_django import Settings
 
 from agents.core.rules.vocabulary import HOOKS
 from agents.models import Membership, Project, SettingChange, StoredRule
-from agents.rule_service import create_rule, list_rules_for
+from agents.rule_listing import list_rules_for
+from agents.rule_service import create_rule
 from agents.web.throttling import MAX_PER_MINUTE
 from settings_ui.services.rule_list import HOOK_LABELS
 from settings_ui.views.rules import STARTER
@@ -136,6 +139,25 @@ def test_two_tabs_are_told_and_nothing_is_lost(ada: User) -> None:
     again = post(ada, f"{row.pk}/", text=STARTER.replace("5'", "7'"), version=version)
     assert again.status_code == 302
     assert ">= 7" in StoredRule.objects.get().text
+
+
+def test_nobody_deletes_a_rule_by_one_press(ada: User) -> None:
+    row = own(ada)
+    page = get(ada, f"{RULES}{row.pk}/")
+    assert "Delete this rule" in page.text("summary")
+    assert "This cannot be undone." in page.text()
+
+
+def test_a_rule_that_does_not_hold_and_one_of_a_package_say_so(
+    ada: User, settings: Settings, tmp_path: Path
+) -> None:
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "a.toml").write_text(STARTER)
+    StoredRule.objects.create(level="site", name="stop-after-five", text=STARTER)
+    text = get(ada).text()
+    assert "Not in force: rules/a.toml, a file of the operator's, has the same id." in text
+    assert "Comes with a package" in text
 
 
 def test_a_rule_deleted_in_another_tab_can_be_saved_as_a_new_one(ada: User) -> None:
