@@ -6,6 +6,7 @@ from django.urls import path
 from chat.accounts import views as account_views
 from chat.accounts.invitations import invitation
 from chat.views import (
+    approvals,
     changes,
     chat,
     conversations,
@@ -44,6 +45,8 @@ urlpatterns = [
     path("runs/<uuid:run_id>/changes/", changes.run_changes, name="run-changes"),
     path("runs/<uuid:run_id>/behaviour/", runs.run_behaviour, name="run-behaviour"),
     path("runs/<uuid:run_id>/rules/", runs.run_rules, name="run-rules"),
+    path("runs/<uuid:run_id>/approval/", approvals.show, name="run-approval"),
+    path("runs/<uuid:run_id>/decide/", approvals.decide, name="run-decide"),
     path("runs/<uuid:run_id>/undo/", changes.undo, name="undo-changes"),
     path("runs/<uuid:run_id>/keep/", kept_answers.keep_answer, name="keep-answer"),
     path("runs/<uuid:run_id>/rest/<int:part>/<int:block>/", partials.rest_of_answer, name="rest"),
@@ -57,6 +60,7 @@ urlpatterns = [
     path("p/<slug:slug>/", projects.open_project, name="project-open"),
     path("p/<slug:slug>/settings/", projects.show, name="project"),
     path("p/<slug:slug>/rename/", projects.rename, name="project-rename"),
+    path("p/<slug:slug>/asking/", projects.set_asking, name="project-asking"),
     path("p/<slug:slug>/archive/", projects.archive, name="project-archive"),
     path("p/<slug:slug>/unarchive/", projects.unarchive, name="project-unarchive"),
     path("p/<slug:slug>/delete/", projects.delete, name="project-delete"),

@@ -4,6 +4,7 @@ import re
 from typing import TextIO
 
 from agents.core.chunks import (
+    Approval,
     Content,
     Done,
     Error,
@@ -65,6 +66,9 @@ class Terminal:
                 self._write_line(chunk, f"! {message}", _COLOURS[notice_level(kind, severity)])
             case Error(error=error, code=code) if code != "cancelled":  # its notice said so
                 self._write_line(chunk, f"Error: {error}", _COLOURS["error"])
+            case Approval(question=question, approval_id=run_id):
+                self._write_line(chunk, f"? {question}")
+                self._write_line(chunk, f"  Decide with: manage.py approve {run_id}")
             case Turn(phase="start") if not chunk.parent:
                 self._start_turn(chunk)
             case Done():

@@ -12,6 +12,7 @@ from django.utils import timezone
 from agents.audit.log import log_action
 from agents.core.sanitize import is_blank
 from agents.models import AuditEntry, Membership, Project
+from agents.models.settings import AskBeforeWriting
 from agents.projects.access import lock_members, stop_runs
 from agents.projects.errors import InvalidName, ProjectRefused
 
@@ -72,6 +73,13 @@ def _save_with_slug(project: Project) -> Project:
 def rename_project(project: Project, name: str, *, by: User | None) -> Project:
     """Give a project another name; its slug stays, so addresses do."""
     return _change(project, by, "rename", name=clean_name(name))
+
+
+def set_asking(project: Project, mode: str, *, by: User | None) -> Project:
+    """Say whether tools that change something ask first, in everybody's runs in a project."""
+    if mode not in AskBeforeWriting.values:
+        raise ProjectRefused(f"Say one of: {', '.join(AskBeforeWriting.values)}.")
+    return _change(project, by, "ask", ask_before_writing=mode)
 
 
 def archive_project(project: Project, *, by: User | None) -> Project:

@@ -29,7 +29,12 @@ from agents.runtime.control import (
     parse_rule,
     parse_subscriber,
 )
-from agents.runtime.current import apply_access_change, get_runtime, open_runtime
+from agents.runtime.current import (
+    apply_access_change,
+    get_runtime,
+    open_runtime,
+    start_from_thread,
+)
 from agents.runtime.factory import SiteRunFactory
 from agents.runtime.minimum_tokens import MinimumTokens, minimum_tokens_for
 from agents.runtime.modes import Mode, get_mode, list_modes
@@ -108,6 +113,7 @@ __all__ = [
     "parse_rule",
     "parse_subscriber",
     "preview_subscriber",
+    "start_from_thread",
     "switch_reminders",
     "switch_subscriber",
     "visible_reminders",

@@ -1,12 +1,15 @@
 """The one runtime of a process, for whoever starts or follows runs there."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from uuid import UUID
 
 from agents.endpoints.selection import get_policy
 from agents.llm import build_http_client
+from agents.models import AgentRun
 from agents.runtime.factory import SiteRunFactory
+from agents.runtime.requests import Attach, RunRefused, RunRequest
 from agents.runtime.runtime import Runtime
 
 _runtimes: list[Runtime] = []
@@ -34,6 +37,15 @@ def apply_access_change(
     for runtime in _runtimes:
         runtime.stop_asked(run_ids, note)
         runtime.notify_changed(project_id)
+
+
+def start_from_thread(request: RunRequest, attach: Attach) -> AgentRun:
+    """Start a run for a page that is made in a thread. RunRefused says why it cannot be."""
+    runtime = get_runtime()
+    if runtime.loop is None:
+        raise RunRefused("The server is starting. Try again in a moment.")
+    start = runtime.start(request, attach)
+    return asyncio.run_coroutine_threadsafe(start, runtime.loop).result()
 
 
 def get_runtime() -> Runtime:

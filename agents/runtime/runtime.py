@@ -126,6 +126,10 @@ class Runtime:
         return self._writer.last_error
 
     @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        return self._loop
+
+    @property
     def active_runs(self) -> int:
         """How many runs this process drives."""
         return len(self._run_tasks)

@@ -301,7 +301,7 @@ class AnswerView:
         self.done, self.just_ended, self.usage_changed = done, True, True
         self.usage.turns, self.usage.tokens = done.turns_used, done.tokens_used
         self.activity = describe_ending(done.outcome, self.parts, self._finish_reason)
-        if done.outcome != "completed":
+        if done.outcome not in ("completed", "paused"):  # that one has a card
             self._mark_offers()
 
     def _mark_offers(self) -> None:

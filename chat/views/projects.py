@@ -13,8 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from agents.models import Membership, Project
+from agents.models.settings import AskBeforeWriting
 from agents.projects import invitations, members, queries, services
-from agents.projects.errors import InvalidName, ProjectError, ProjectForbidden
+from agents.projects.errors import InvalidName, ProjectError, ProjectForbidden, ProjectRefused
 from agents.projects.queries import Role
 from agents.sample import create_sample_project
 from agents.web.requests import get_user
@@ -63,6 +64,7 @@ def _render_list(
         "name": name,
         "error": error,
         "max_length": services.MAX_NAME_LENGTH,
+        "ask_modes": AskBeforeWriting.choices,
     }
     return render(request, "projects/list.html", context, status=status)
 
@@ -135,6 +137,19 @@ def rename(request: HttpRequest, project: Project) -> HttpResponse:
             request, project, status=422, name=given[:1_000], name_error=str(error)
         )
     messages.success(request, "The project was renamed. Its address stays the same.")
+    return redirect("project", project.slug)
+
+
+@require_POST
+@project_view(Role.OWNER)
+def set_asking(request: HttpRequest, project: Project) -> HttpResponse:
+    """Save whether tools that change something ask first: at once, when the choice is made."""
+    try:
+        services.set_asking(project, request.POST.get("mode", ""), by=get_user(request))
+    except ProjectRefused as error:
+        return HttpResponse(str(error), status=422, content_type="text/plain")
+    if "HX-Request" in request.headers:
+        return HttpResponse("Saved; it holds from the next run on.", content_type="text/plain")
     return redirect("project", project.slug)
 
 

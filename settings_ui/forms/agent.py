@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 
 from agents.core.config import LIMITS, AgentConfigBounds
 from agents.models import Appearance, UserAgentConfig
+from agents.models.settings import AskBeforeWriting
 from agents.runtime import Mode, list_modes
 from settings_ui.forms.base import ChoiceSetting, NumberSetting, SettingField
 
@@ -54,6 +55,15 @@ AGENT_FIELDS: dict[str, SettingField] = {
         label="Mode",
         help_text="How a question is worked on, unless you choose another mode in the composer.",
         choices=_list_mode_choices,
+    ),
+    "ask_before_writing": ChoiceSetting(
+        name="ask_before_writing",
+        kind=UserAgentConfig,
+        default=AskBeforeWriting.NEVER.value,
+        label="Ask before writing",
+        help_text="Whether the agent waits for your yes before it changes notes or threads. "
+        "The owners of a project may be stricter.",
+        choices=lambda: dict(AskBeforeWriting.choices),
     ),
 }
 APPEARANCE_FIELDS: dict[str, SettingField] = {

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 
@@ -16,6 +17,8 @@ from agents.code.parsed_file import ParsedSymbol
 from agents.core.chunks import CallView, Content, Source, SourceRef, ToolCalled, ToolResult
 from agents.models import (
     ApiToken,
+    ApprovalCall,
+    ApprovalRequest,
     Attachment,
     CodeCheckout,
     CodeFile,
@@ -58,6 +61,8 @@ OWN_TABLES = {
 }  # fmt: skip
 """Rows of persons and of the site, not of a project."""
 TABLES = {
+    "agents.ApprovalCall": "approval__run__project",
+    "agents.ApprovalRequest": "run__project",
     "agents.NoteVersion": "note__project",
     "agents.Project": "pk",
     "agents.RunEvent": "run__project",
@@ -203,6 +208,15 @@ class Scene:
         author = Author.run(exchange.run_id, self.users[name].pk)
         create_note(project.pk, f"made/{exchange.pk}.md", f"{word} by a run", author)
         push_entry(project.pk, "by runs", NewEntry(f"{word} by a run"), author)
+        waiting = ApprovalRequest.objects.create(
+            run_id=exchange.run_id,
+            asker="tool",
+            digest="d",
+            expires_at=timezone.now() + timedelta(days=1),
+        )
+        ApprovalCall.objects.create(
+            approval=waiting, order=0, call_id="c1", name=f"{word}_tool", digest="d"
+        )
         return exchange
 
     # -- states -----------------------------------------------------------------------------------

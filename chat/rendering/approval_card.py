@@ -1,0 +1,59 @@
+"""What a paused run asks, as its card shows it: each call with what it would change."""
+
+import json
+from dataclasses import dataclass
+from uuid import UUID
+
+from agents.approvals import CallChange, PendingApproval, find_note_version, preview_change
+from agents.approvals.requests import PendingCall
+
+MAX_ARGUMENT_LENGTH = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingCall:
+    """One call on the card: a diff for a note, its arguments for anything else."""
+
+    pending: PendingCall
+    change: CallChange | None
+    arguments: list[tuple[str, str]]
+    has_conflict: bool
+    """Whether the note has changed since the run asked: a yes would be refused."""
+
+    @property
+    def target(self) -> str:
+        """The note that it is about, if it is about one."""
+        arguments = self.pending.arguments
+        return str(arguments.get("path") or arguments.get("old_path") or "")
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalCard:
+    """All that is asked, and how it was decided if it was."""
+
+    pending: PendingApproval
+    calls: list[WaitingCall]
+
+    @property
+    def has_conflict(self) -> bool:
+        return any(call.has_conflict for call in self.calls)
+
+
+def build_card(pending: PendingApproval) -> ApprovalCard:
+    project_id = pending.row.run.project_id
+    is_open = pending.row.is_open and not pending.row.is_expired
+    return ApprovalCard(pending, [_build_call(project_id, one, is_open) for one in pending.calls])
+
+
+def _build_call(project_id: UUID, call: PendingCall, is_open: bool) -> WaitingCall:
+    """Return a call with what it would change; what was decided is shown as it was asked."""
+    name, arguments = call.name, call.arguments
+    change = preview_change(project_id, name, arguments) if is_open else None
+    shown = [(key, _format_value(value)) for key, value in arguments.items()]
+    found = find_note_version(project_id, name, arguments) if is_open else call.row.note_version
+    return WaitingCall(call, change, shown, found != call.row.note_version)
+
+
+def _format_value(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MAX_ARGUMENT_LENGTH else f"{text[:MAX_ARGUMENT_LENGTH]}…"

@@ -1,0 +1,128 @@
+"""The card of a paused run: what it shows, and what its buttons do."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.urls import reverse
+
+from agents.models import AgentRun, ApprovalRequest, Note
+from agents.runtime import current
+from tests.chat.factories import browser, member
+from tests.chat.services.test_approvals import BOTH, WRITE, Asked, change_note
+from tests.support.script import say
+from tests.support.timing import PATIENCE
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def no_runtime_is_left() -> Iterator[None]:
+    yield
+    current._runtimes.clear()
+
+
+async def get(chat: Asked, run: AgentRun, htmx: bool = True, **query: str) -> Any:
+    headers = {"HX-Request": "true"} if htmx else {}
+    client = await sync_to_async(browser)(chat.user)
+    address = reverse("run-approval", args=[run.pk])
+    return await sync_to_async(client.get)(address, query, headers=headers)
+
+
+async def post(chat: Asked, run: AgentRun, **form: Any) -> Any:
+    """Press a button, as a page does in its thread; the runtime is another's."""
+    current._runtimes.append(chat.runtime)
+    digest = (await ApprovalRequest.objects.aget(pk=run.pk)).digest
+    client = await sync_to_async(browser)(chat.user)
+    address = reverse("run-decide", args=[run.pk])
+    form = {"digest": digest, "do": ["0"], **form}
+    headers = {"HX-Request": "true"}
+    return await asyncio.to_thread(client.post, address, form, headers=headers)
+
+
+async def last_answer(chat: Asked) -> AgentRun:
+    """The newest run, when it has ended."""
+    async with asyncio.timeout(PATIENCE):
+        run = await AgentRun.objects.order_by("-started_at").afirst()
+        assert run is not None
+        async for _ in chat.runtime.follow(run.pk):
+            pass
+    return await AgentRun.objects.aget(pk=run.pk)
+
+
+async def test_the_card_shows_the_diff_and_the_three_answers() -> None:
+    async with Asked(WRITE) as chat:
+        page = (await get(chat, await chat.begin())).content.decode()
+    assert "Waiting for your decision" in page
+    assert '<tr class="removed">' in page
+    assert '<tr class="added">' in page
+    for verdict in ("approved", "refused", "differently"):
+        assert f'name="verdict" value="{verdict}"' in page
+
+
+async def test_a_yes_on_the_card_changes_the_note_and_says_so() -> None:
+    async with Asked(WRITE, say("They are red.")) as chat:
+        asked = await chat.begin()
+        page = (await post(chat, asked, verdict="approved")).content.decode()
+        assert "Approved" in page
+        assert "On a page by ada" in page
+        assert (await last_answer(chat)).answer == "They are red."
+        assert (await Note.objects.aget(path="Pumps.md")).text == "They are red now.\n"
+
+
+async def test_only_what_is_ticked_is_done() -> None:
+    async with Asked(BOTH, say("Half of it.")) as chat:
+        asked = await chat.begin()
+        await post(chat, asked, verdict="approved", do=["1"])
+        await last_answer(chat)
+        assert not await Note.objects.filter(path="A.md").aexists()
+        assert await Note.objects.filter(path="B.md").aexists()
+
+
+async def test_a_yes_to_nothing_is_a_no() -> None:
+    async with Asked(WRITE, say("As you like.")) as chat:
+        asked = await chat.begin()
+        await post(chat, asked, verdict="approved", do=[])
+        await last_answer(chat)
+        assert (await ApprovalRequest.objects.aget(pk=asked.pk)).verdict == "refused"
+
+
+async def test_a_conflict_is_shown_and_nothing_is_written() -> None:
+    async with Asked(WRITE) as chat:
+        asked = await chat.begin()
+        await change_note(chat.user, chat.project, "They are green.\n")
+        assert "has changed since you were asked" in (await get(chat, asked)).content.decode()
+        page = (await post(chat, asked, verdict="approved")).content.decode()
+        assert "Conflict: Pumps.md has changed" in page
+        assert "Waiting for your decision" in page
+        assert (await Note.objects.aget(path="Pumps.md")).text == "They are green.\n"
+
+
+async def test_differently_wants_words() -> None:
+    async with Asked(WRITE) as chat:
+        asked = await chat.begin()
+        page = (await post(chat, asked, verdict="differently")).content.decode()
+        assert "Say what is to be done differently." in page
+
+
+async def test_an_open_card_is_left_alone_until_somebody_decides() -> None:
+    async with Asked(WRITE, say("No.")) as chat:
+        asked = await chat.begin()
+        assert (await get(chat, asked, open="")).status_code == 204
+        await chat.decide(asked, "refused")
+        assert "Refused" in (await get(chat, asked, open="")).content.decode()
+
+
+async def test_it_is_a_page_of_its_own_for_whoever_follows_the_link() -> None:
+    async with Asked(WRITE) as chat:
+        page = (await get(chat, await chat.begin(), htmx=False)).content.decode()
+        assert "<h1>Waiting for your decision</h1>" in page
+
+
+async def test_nobody_else_sees_it() -> None:
+    async with Asked(WRITE) as chat:
+        asked = await chat.begin()
+        chat.user, _ = await sync_to_async(member)("bob")
+        assert (await get(chat, asked)).status_code == 404
