@@ -4,27 +4,30 @@ from agents.core.behaviours.behaviour import BehaviourNode
 from agents.core.behaviours.blackboard import Blackboard
 from agents.core.behaviours.placement import CHECKPOINT
 from agents.core.behaviours.signatures import MAX_ITERATIONS
+from agents.core.behaviours.values import get_literal
 from agents.core.behaviours.walk import Frame, Move, NodeScope, Walk
 
 TIMEOUT = "timeout"
 
 
 def visit_sequence(walk: Walk, frame: Frame) -> Move:
-    return _visit_next(walk, frame, stop_at=False)
+    if walk.status is False:
+        return False
+    children, index = frame.node.children, frame.index
+    if index == len(children):
+        return True
+    frame.index = index + 1
+    return children[index]
 
 
 def visit_selector(walk: Walk, frame: Frame) -> Move:
-    return _visit_next(walk, frame, stop_at=True)
-
-
-def _visit_next(walk: Walk, frame: Frame, *, stop_at: bool) -> Move:
-    children = frame.node.children
-    if walk.status is stop_at:
-        return stop_at
-    if frame.index == len(children):
-        return not stop_at
-    frame.index += 1
-    return children[frame.index - 1]
+    if walk.status is True:
+        return True
+    children, index = frame.node.children, frame.index
+    if index == len(children):
+        return False
+    frame.index = index + 1
+    return children[index]
 
 
 def visit_repeater(walk: Walk, frame: Frame) -> Move:
@@ -43,7 +46,8 @@ def _get_rounds(walk: Walk, frame: Frame) -> float:
     wanted = frame.node.options.get("max-iterations")
     if wanted is None:
         return MAX_ITERATIONS
-    return read_number(walk.evaluate(wanted, frame.scope), MAX_ITERATIONS)
+    value = get_literal(wanted) if wanted.is_literal else walk.evaluate(wanted, frame.scope)
+    return read_number(value, MAX_ITERATIONS)
 
 
 def read_number(value: object, otherwise: float) -> float:

@@ -59,7 +59,7 @@ def visit_request(walk: Walk, frame: Frame) -> Move:
     if frame.stage:
         return _take_reply(walk, frame, run.has_answer())
     order = _build_order(walk, frame)
-    if order == PLAIN_TURN:
+    if order is PLAIN_TURN:
         return run.play("ask")
     return chain((run.prepare_request(order),), run.play("ask"))
 
@@ -77,6 +77,8 @@ def _build_order(walk: Walk, frame: Frame) -> TurnOrder:
         walk.set_deadline(frame, max(0.0, read_number(walk.evaluate(seconds, scope), 3_600)))
     budget, say = options.get("budget"), options.get("say")
     most = read_number(walk.evaluate(budget, scope), 0) if budget is not None else 0
+    if most <= 0 and say is None and options.get("tools") is None and "interim" not in options:
+        return PLAIN_TURN
     return TurnOrder(
         interim=options.get("interim", ""),
         say=walk.render(say, scope) if say is not None and _is_to_be_said(walk, frame) else "",

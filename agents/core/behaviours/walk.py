@@ -7,7 +7,7 @@ many nodes and has nothing done is stuck.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from agents.core.behaviours.behaviour import Behaviour, BehaviourNode, BoundValue, ValueScope
 from agents.core.behaviours.blackboard import Blackboard, NotWritten
@@ -34,14 +34,9 @@ class NodeScope:
     items: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
 class Frame:
-    """A node that is being visited."""
+    """A node that is being visited. Many are made: what most of them never have is the class's."""
 
-    node: BehaviourNode
-    scope: NodeScope
-    inner: NodeScope
-    """Of its children."""
     index: int = 0
     """Of the next child or item, or the rounds of a repeater."""
     stage: int = 0
@@ -54,6 +49,12 @@ class Frame:
     deadline: float | None = None
     said: set[int] | None = None
     """Nodes below that have told the model what they have to say, in this phase."""
+
+    def __init__(self, node: BehaviourNode, scope: NodeScope) -> None:
+        self.node = node
+        self.scope = scope
+        self.inner = scope
+        """Of its children."""
 
 
 Move = BehaviourNode | bool | Iterable[StepChunks]
@@ -85,7 +86,8 @@ class Walk:
         self.batches = 0
         """How often it has called tools itself."""
         self._visits = visits
-        self._visitors = visitors
+        self._on_enter = [visitor.enter for visitor in visitors]
+        self._on_leave = [visitor.leave for visitor in visitors]
         self._visited = 0
         self._steps_done = 0
         self._deadlines = 0
@@ -94,53 +96,50 @@ class Walk:
         self.push(root, NodeScope(self.board))
 
     def advance(self) -> Iterable[StepChunks] | None:
-        """Go on to what is to be done next; None: there is nothing more."""
-        while self.frames and not self._is_over():
-            self._watch()
-            frame = self.frames[-1]
-            move = self._leave_late() if self._deadlines else None
-            if move is None:
-                move = self._visit(frame)
-            if isinstance(move, BehaviourNode):
-                self.push(move, frame.inner)
-            elif isinstance(move, bool):
-                self._pop(move)
-            else:
-                frame.stage += 1
-                return move
-        return None
-
-    def _is_over(self) -> bool:
-        return self.run.is_halted if self.ends_at is None else self.run.now >= self.ends_at
-
-    def _watch(self) -> None:
-        """Count the visits since something was done."""
+        """Go on to what is to be done next; None: there is nothing more. Only what is done halts a
+        run, so that is asked once."""
+        if self.ends_at is None and self.run.is_halted:
+            return None
         if self._steps_done != self.run.steps_done:
             self._steps_done, self._visited = self.run.steps_done, 0
-        self._visited += 1
-        if self._visited > MAX_VISITS:
-            raise BehaviourFailed("it went round and round and did nothing")
-
-    def _visit(self, frame: Frame) -> Move:
-        """Visit a node. It fails where a value cannot be had or kept; what goes wrong otherwise
-        fails the behaviour, and not the run."""
         try:
-            return self._visits[frame.node.kind](self, frame)
-        except (NotWritten, Unanswerable):
-            return False
+            return self._visit_nodes()
         except BehaviourFailed:
             raise
-        except Exception as error:
+        except Exception as error:  # the behaviour's fault, and not the run's
             raise BehaviourFailed(type(error).__name__) from error
+
+    def _visit_nodes(self) -> Iterable[StepChunks] | None:
+        """Visit nodes until something is to be done. Much of what a behaviour costs is here."""
+        frames, visits, ends_at = self.frames, self._visits, self.ends_at
+        while frames and (ends_at is None or self.run.now < ends_at):
+            self._visited += 1
+            if self._visited > MAX_VISITS:
+                raise BehaviourFailed("it went round and round and did nothing")
+            frame = frames[-1]
+            move = self._leave_late() if self._deadlines else None
+            if move is None:
+                try:
+                    move = visits[frame.node.kind](self, frame)
+                except (NotWritten, Unanswerable):  # a value cannot be kept, or not be had
+                    move = False
+            if move is True or move is False:
+                self._pop(move)
+            elif type(move) is BehaviourNode:
+                self.push(move, frame.inner)
+            else:
+                frame.stage += 1
+                return cast(Iterable[StepChunks], move)
+        return None
 
     # -- the stack --------------------------------------------------------------------------------
 
     def push(self, node: BehaviourNode, scope: NodeScope) -> Frame:
-        frame = Frame(node, scope, scope)
+        frame = Frame(node, scope)
         self.frames.append(frame)
         self.status = None
-        for visitor in self._visitors:
-            visitor.enter(node)
+        for enter in self._on_enter:
+            enter(node)
         return frame
 
     def _pop(self, succeeded: bool | None) -> None:
@@ -149,8 +148,8 @@ class Walk:
         if frame.deadline is not None:
             self._deadlines -= 1
             self._limit_time()
-        for visitor in self._visitors:
-            visitor.leave(frame.node, succeeded)
+        for leave in self._on_leave:
+            leave(frame.node, succeeded)
 
     def halt(self) -> None:
         """Leave all nodes that are still visited."""
@@ -187,7 +186,9 @@ class Walk:
 
     def get_names(self, scope: NodeScope) -> dict[str, Any]:
         """Return what expressions and templates see."""
-        return {**self.run.read_facts(), **scope.board.get_names(scope.items)}
+        run = self.run
+        facts = run.read_facts() if self.behaviour.reads_facts else {}
+        return {"question": run.question, **facts, **scope.board.get_names(scope.items)}
 
     def evaluate(self, value: BoundValue, scope: NodeScope) -> Any:
         names = {} if value.is_literal else self.get_names(scope)

@@ -46,6 +46,10 @@ class DrivenEngine(TurnEngine):
         return self.ctx.state.config
 
     @property
+    def question(self) -> str:
+        return self.conversation.question
+
+    @property
     def next_step(self) -> str:
         """The step that the open turn has come to; nothing: no turn is open."""
         return self.turn.next_step if self.turn is not None else ""
@@ -81,10 +85,7 @@ class DrivenEngine(TurnEngine):
         return [CallResult(one.ok, one.given or one.content) for one in outcomes if one is not None]
 
     def read_facts(self) -> Mapping[str, Any]:
-        return {
-            "question": self.conversation.question,
-            **self._facts.describe_run(self.ctx.clock.time()),
-        }
+        return self._facts.describe_run(self.ctx.clock.time())
 
     # -- what is said and asked -------------------------------------------------------------------
 

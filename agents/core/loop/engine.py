@@ -94,19 +94,19 @@ class TurnEngine:
 
     def play(self, until: str) -> Iterator[StepChunks]:
         """Yield the chunks of the open turn's steps, up to this one: the only place where they
-        follow one another."""
-        step = ""
-        while self.turn is not None and step != until:
-            step = self.turn.next_step
-            yield start_step(self.ctx, self.turn)
-            yield self._end_step(self.turn)
+        follow one another. A step is done when its chunks were all taken."""
+        step, turn = "", self.turn
+        while turn is not None and step != until:
+            step = turn.next_step
+            yield start_step(self.ctx, turn)
+            turn.steps += 1
+            self.steps_done += 1
+            if turn.steps == len(STEPS):
+                yield self._close_turn(turn)
+                return
 
-    def _end_step(self, turn: TurnInProgress) -> Iterator[OracleStreamChunk]:
-        """Book a step whose chunks were all taken; after the last one the turn is over."""
-        turn.steps += 1
-        self.steps_done += 1
-        if turn.steps < len(STEPS):
-            return
+    def _close_turn(self, turn: TurnInProgress) -> Iterator[OracleStreamChunk]:
+        """End a turn that was folded."""
         self.turn, self.last_turn, error = None, turn, turn.answer.error
         self.ctx.limits.apply(PLAIN_TURN)
         if error is not None and not self.ctx.cancellation.requested:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Set
 from agents.core.behaviours.driven_run import PLAIN_TURN, TurnOrder
 from agents.core.ports import ToolRunner
 
+NOTHING: frozenset[str] = frozenset()
+
 
 class TurnLimits:
     """The limits of the turn that is open."""
@@ -21,7 +23,7 @@ class TurnLimits:
     def apply(self, order: TurnOrder) -> None:
         """Hold the turn to what is wanted of it."""
         self.order = order
-        self.withheld = frozenset()
+        self.withheld = NOTHING
         if order.tools not in (None, "all"):
             names = (schema["function"]["name"] for schema in self._tools.schemas())
             self.withheld = frozenset(name for name in names if not self._is_wanted(name))

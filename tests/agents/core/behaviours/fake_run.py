@@ -45,6 +45,7 @@ class FakeRun:
     seconds: float = 0.0
     """How long each request takes."""
     stopped: str = ""
+    question: str = "Why?"
     config: AgentConfig = field(default_factory=AgentConfig)
 
     @property
@@ -103,7 +104,7 @@ class FakeRun:
         ]
 
     def read_facts(self) -> Mapping[str, Any]:
-        return {"question": "Why?", "turn": {"answered": False, "number": self.turns}}
+        return {"turn": {"answered": False, "number": self.turns}}
 
     def fill_prompt(self) -> None:
         self.log.append("fill")
