@@ -46,6 +46,8 @@ PAGES = (
     "/p/none/settings/",
     "/settings/", "/settings/models/", "/settings/notifications/",
     "/settings/rules/", "/settings/rules/new/",
+    "/settings/behaviours/", "/settings/behaviours/new/",
+    "/settings/behaviours/shipped:deep-research/",
     "/settings/rules/shipped:slow-tool/", "/settings/appearance/", "/settings/data/",
     "/settings/tokens/", "/settings/changes/", "/usage/",
     "/admin/", "/admin/agents/agentrun/", "/admin/agents/auditentry/",
@@ -74,6 +76,7 @@ def main() -> int:
     options = parser.parse_args()
     with run_site() as (browser, server, state, talk, run, invitation):
         more = [talk, f"{talk}outline/", run, run.replace("change", "transcript")]
+        more.append(run.replace("/admin/agents/agentrun/", "/runs/").replace("change", "behaviour"))
         mine = [*PAGES, *BUTTONS, invitation, *more, WHAT_IF, WHAT_IF_RULE]
         guests = [*FOR_GUESTS, invitation]
         found = count_violations(browser, server, state, mine, guests, options.modules)

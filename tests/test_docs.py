@@ -6,6 +6,7 @@ from typing import get_args
 
 import pytest
 
+from agents.behaviour_service import MAX_STORED_BEHAVIOURS, MAX_TEXT_LENGTH
 from agents.core.behaviours import sexp
 from agents.core.behaviours.blackboard import KIND_NAMES, MAX_BOARD_BYTES, MAX_VALUE_BYTES
 from agents.core.behaviours.reader import MAX_KEYS, TREE_KEYWORDS
@@ -34,6 +35,7 @@ from agents.core.rules.shipped import load_shipped_rules
 from agents.core.rules.vocabulary import HOOKS, build_language
 from agents.llm import errors
 from agents.rule_trials import MAX_TRIAL_STEPS
+from agents.runtime.site_files import MAX_FILES
 from agents.tools.reference import render_reference
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -216,7 +218,9 @@ def test_every_node_keyword_and_word_of_behaviours_is_documented() -> None:
         )
         for _, word in WORDS
     ]
-    assert [name for name, _ in read_rows(shipped, 2)] == [f"`{name}`" for name in BEHAVIOUR_NAMES]
+    rows = read_rows(shipped, 3)
+    assert [name for name, _, _ in rows] == [f"`{name}`" for name in BEHAVIOUR_NAMES]
+    assert all(f"\n- {name} " in shipped for name, _, _ in rows)
 
 
 def test_every_keyword_and_value_of_a_behaviours_file_is_documented() -> None:
@@ -238,6 +242,9 @@ def test_the_example_of_a_behaviour_is_the_shipped_one() -> None:
 def test_the_bounds_of_behaviours_are_documented() -> None:
     page = (DOCS / "behaviours.md").read_text().split("## Bounds")[1]
     bounds = [
+        MAX_TEXT_LENGTH,
+        MAX_STORED_BEHAVIOURS,
+        MAX_FILES,
         sexp.MAX_LENGTH,
         sexp.MAX_DEPTH,
         MAX_NODES,

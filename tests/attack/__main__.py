@@ -40,6 +40,7 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "bodies": (pages.bodies, 8),
     "parameters": (pages.parameters, 10),
     "rules": (pages.rules, 10),
+    "behaviours": (pages.behaviours, 10),
     "notifications": (pages.notifications, 10),
     "code": (imports.code, 1),
     "web pages": (web.web, 3),

@@ -111,6 +111,28 @@ async def rules(scene: Scene) -> None:
         await scene.together(act)
 
 
+async def behaviours(scene: Scene) -> None:
+    """Texts that are no behaviours, or dear ones, checked, tried and stored by many at once."""
+    tree = '(tree "{}" (repeater :until-success {}))'
+    texts = ["", "(" * 10_000, "x" * 100_000, "\x00", '(tree "a" ' * 900, "(tree \uff08turn\uff09)"]
+    texts += [tree.format("mine", each) for each in ("(turn)", "(turn) " * 600, "(subtree mine)")]
+    texts += [tree.format("a" * 60, '(condition "' + "(" * 400 + '")')]
+    names = ["shipped:ask-first", "0", "file:x", "x" * 2_000, "%2e%2e", "a%00b", "9" * 40]
+    async with scene.target.client(scene.mallory) as http:
+
+        async def act() -> None:
+            text, name = scene.rng.choice(texts), scene.rng.choice(names)
+            sent = {"text": text, "run": name, "version": "1", "behaviour": name}
+            places = ["new/", "check/", "try/", f"{name}/", f"{name}/delete/"]
+            place = f"/settings/behaviours/{scene.rng.choice(places)}"
+            shown = await http.get(f"/settings/behaviours/new/?copy={name}")
+            for answer in (await http.post(place, data=sent), shown):
+                if answer.status_code >= 500:
+                    scene.broken.append(f"{answer.url} is answered with {answer.status_code}")
+
+        await scene.together(act)
+
+
 async def notifications(scene: Scene) -> None:
     """The page that looks for who spoke last, by many at once, and switches that there are not."""
     names = ["tool-failures", "tokens", "nothing", "x" * 2_000, "%2e%2e", "a%00b"]
