@@ -37,17 +37,10 @@ _OFTEN = re.compile(
     r"|\bmonatlich|\bjahrlich|\btaglich"
 )
 _MONEY = re.compile(r"\beuros?\b|\beur\b|€|\$|£|\bdollars?\b|\bcents?\b|\busd\b|\bgbp\b")
-_SIZE = re.compile(
-    r"\d\s?(?:mm|cm|m|km|metres?|meters?|inch|feet|by|kg|litres?|liter|[kmgt]i?b|bytes?|pixels?)\b"
-    r"|\d\s?%"
-)
-_AMOUNT = re.compile(rf"{_MONEY.pattern}|{_SIZE.pattern}")
 _QUANTITIES = (
     (r"how (often|frequently)|wie oft", _OFTEN),
     (r"\bcost|\bprice|expensive|\bpaid\b|\bpay|kost|preis|teuer|how much money|miete", _MONEY),
     (r"how (long|soon|quickly|old)|wie (lange|schnell|alt)", _SPAN),
-    (r"how (far|high|large|big|deep|tall|wide|thick|accurate)|wie (hoch|gross|weit|tief)", _SIZE),
-    (r"how much|wie ?viel\b", _AMOUNT),
 )
 """What is asked for, and how the right amount looks."""
 _REASON = re.compile(
@@ -121,6 +114,5 @@ def _rate_quantity(text: str, question: Question) -> float:
         if re.search(asked, question.folded):
             if amount.search(text):
                 return 1.0
-            is_loose = amount is _AMOUNT and not _SPAN.search(text)
-            return (0.7 if is_loose else 0.3) if _NUMBER.search(text) else 0.0
+            return 0.3 if _NUMBER.search(text) else 0.0
     return 1.0 if _NUMBER.search(text) else 0.0

@@ -115,9 +115,7 @@ def _introduce_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return how a note begins that a question asks about."""
     read = next(iter(evidence.notes.values()), [])
     note = _find_note(scorer, evidence) if scorer.weights else read
-    prose = _list_prose(note)
-    first = [p for p in prose if p.block == prose[0].block]
-    return prose[: max(3, len(first[:4]))] or note[:8]
+    return _list_prose(note)[:3] or note[:8]
 
 
 def _list_prose(note: Iterable[Passage]) -> list[Passage]:
@@ -167,35 +165,26 @@ def _list_sections(evidence: Evidence) -> Iterator[list[Passage]]:
 
 
 def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
-    """Return the section whose heading says what the name of its note leaves open."""
+    """Return the section whose heading, with the name of its note, says what is asked."""
     best, found = _MIN_SECTION_RATE, list[Passage]()
     for section in _list_sections(evidence):
         first = section[0]
-        named = first.named if first.path in scorer.named_paths else frozenset()
-        rest = {w: weight for w, weight in scorer.weights.items() if not scorer.match(w, named)}
-        words = frozenset(stems(" ".join(first.headings)))
-        heading = sum(weight * scorer.match(w, words) for w, weight in rest.items())
         whole = scorer.cover((first.around | first.named, 1.0))
         rate = whole * rate_title(scorer.question, first.heading)
         known = first.around.union(first.named, *(p.stems for p in section))
-        is_headed = (
-            rest and heading >= 0.4 * sum(rest.values()) and whole >= 0.7 and scorer.covers(known)
-        )
-        if is_headed and rate > best:
+        if rate > best and whole >= 0.7 and scorer.covers(known):
             best, found = rate, section
     return found[:_SECTION_LENGTH]
 
 
 def _find_headed(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the section whose heading asks the very question."""
-    asked = (s for s in _list_sections(evidence) if s[0].heading.endswith("?"))
-    same = (
-        section
-        for section in asked
-        if scorer.cover((frozenset(stems(section[0].heading)), 1.0)) >= 0.8
-        and rate_title(scorer.question, section[0].heading) >= 0.6
-    )
-    return next(same, [])[:_SECTION_LENGTH]
+    for section in _list_sections(evidence):
+        heading = section[0].heading
+        is_same = heading.endswith("?") and scorer.covers(frozenset(stems(heading)))
+        if is_same and rate_title(scorer.question, heading) >= 0.6:
+            return section[:_SECTION_LENGTH]
+    return []
 
 
 def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
@@ -218,7 +207,7 @@ def _find_lists(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the lists and tables that answer, or the entries of them that fit."""
     blocks = [(b, _rate_block(scorer, b)) for b in _list_blocks(evidence)]
     top = max((rate for _, rate in blocks), default=0.0)
-    if top < 0.6:
+    if not top:
         return []
     level = [block for block, rate in blocks if rate == top]
     kept = [entry for block in level[:_MAX_LISTS] for entry in _list_entries(scorer, block)]
@@ -298,7 +287,7 @@ _FINDERS = {
     Kind.ABOUT: (_find_section, _introduce_note),
     Kind.LIST: (_summarise_folder, _find_lists, _find_section),
     Kind.HOW: (_find_steps, _find_section),
-    Kind.WHY: (_find_section, _find_reasons),
+    Kind.WHY: (_find_reasons,),
     Kind.WHAT: (_find_section,),
     Kind.RECENT: (_list_recent,),
 }

@@ -16,7 +16,7 @@ Call = tuple[str, dict[str, Any]]
 
 READS, MAX_READS = 3, 5
 """Notes that are read in one turn; of a folder that is asked for."""
-_HITS, _MANY_HITS = 8, 15
+_HITS = 8
 _QUERY_WORDS, _QUERY_CHARS, _SYNONYMS = 12, 400, 4
 _NOTE_PATH = re.compile(r"[\w./-]+\.(?:md|txt|rst)\b")
 _SYMBOL = re.compile(r"\b[A-Za-z_]\w*(?:\.\w+)+\b|\b\w+_\w+\b|\b[A-Z]?[a-z]+[A-Z]\w*\b")
@@ -70,7 +70,7 @@ def _plan_first(question: Question, request: ParsedRequest) -> list[Call]:
     if not question.words and not question.context and "vault_list" in request.offered:
         return [("vault_list", {})]
     phrasings = list_phrasings(question)
-    search = _search(phrasings, question.kind)
+    search = _search(phrasings)
     if question.kind is Kind.CODE:
         symbols = _SYMBOL.findall(question.text)[:2]
         known: list[Call] = [("find_definition", {"symbol": symbol}) for symbol in symbols]
@@ -81,13 +81,11 @@ def _plan_first(question: Question, request: ParsedRequest) -> list[Call]:
 
 
 def list_phrasings(question: Question) -> list[str]:
-    """Return what to look for: the words, the same in other words, and the longest of them."""
+    """Return what to look for: the words, and the same in other words."""
     several = [[*question.words, *question.context]]
     others = list_synonyms(question.words)[:: -1 if question.german else 1]  # English comes first
     if others:
         several.append([*question.words[:6], *others[:_SYNONYMS]])
-    if len(question.words) > 3:
-        several.append(sorted(question.words, key=len, reverse=True)[:2])
     return list(dict.fromkeys(filter(None, map(_phrase, several)))) or ["overview"]
 
 
@@ -95,10 +93,9 @@ def _phrase(words: Sequence[str]) -> str:
     return " ".join(words[:_QUERY_WORDS])[:_QUERY_CHARS]
 
 
-def _search(phrasings: Sequence[str], kind: Kind = Kind.WHAT) -> Call:
-    limit = _MANY_HITS if kind in (Kind.MENTION, Kind.LIST) else _HITS
+def _search(phrasings: Sequence[str]) -> Call:
     queries = list(dict.fromkeys(filter(None, phrasings))) or ["overview"]
-    return "vault_search", {"queries": queries, "limit": limit}
+    return "vault_search", {"queries": queries, "limit": _HITS}
 
 
 def _read(path: str, line: int = 0) -> Call:
@@ -139,8 +136,6 @@ def _plan_reads(questions: Sequence[Question], evidence: Evidence) -> list[Call]
     unread = [hit for hit in evidence.hits if hit.path not in tried]
     for question in questions:
         paths.update(dict.fromkeys(_list_folder_notes(question, evidence)[:MAX_READS]))
-        closest = find_answer(question, evidence).passages if evidence.notes else ()
-        paths.update(dict.fromkeys(p.path for p in closest if not p.read and p.source == "vault"))
         share = READS if len(questions) == 1 else 2
         share += question.kind is Kind.LIST
         paths.update(dict.fromkeys(hit.path for hit in _sort_hits(question, unread)[:share]))

@@ -97,8 +97,6 @@ class PassageScorer:
 
     def _get_prior(self, passage: Passage) -> float:
         prior = 1.0 if passage.read else 0.9
-        if passage.text.endswith("?") and "question" not in self.question.folded:
-            prior *= 0.6  # a question is no answer
         if any(passage.text in quote for quote in self.question.said):
             prior *= 0.4  # it was said already
         if passage.path in self.question.paths:
@@ -140,11 +138,9 @@ def needs_sentence_before(passage: Passage) -> bool:
 
 def choose(question: Question, rated: Sequence[ScoredPassage], limit: int) -> list[Passage]:
     """Return the best, and what comes close to it and is not said yet."""
-    best = rated[0]
-    share = 0.85 if question.is_fact else 0.7 if question.kind is Kind.YES_NO else 0.8
-    near = (r for r in rated if r.score >= share * best.score and r.own >= 0.5 * best.own)
-    fits = (r for r in near if not question.is_fact or r.shape >= 0.5 * best.shape)
-    return drop_repeated((r.passage for r in fits), limit)
+    share = 0.7 if question.kind is Kind.YES_NO else 0.8
+    near = (r.passage for r in rated if r.score >= share * rated[0].score)
+    return drop_repeated(near, limit)
 
 
 def drop_repeated(passages: Iterable[Passage], limit: int) -> list[Passage]:

@@ -37,7 +37,7 @@ put ask due step schritt plac statt find findet everyth whoev wait
 _SOFT = frozenset(_SOFT_TEXT.split())
 """Stems that many questions have and few answers repeat."""
 
-_VERBS = (
+_SAME = (
     "cost costs price prices euro euros kosten kostet preis preise teuer",
     "own owner responsible lead leader runs verantwortlich zustandig leitet leitung kummert",
     "decide decided decision decisions chose choose chosen entschieden entscheidung beschluss"
@@ -55,14 +55,6 @@ _VERBS = (
     "introduce introduced eingefuhrt",
     "meet met", "buy bought", "run ran", "speak spoke spoken", "fall fell fallen",
 )  # fmt: skip
-_NOUNS = (
-    "supplier supplies vendor lieferant liefert hersteller manufacturer maker",
-    "team people members person mitglieder leute menschen",
-    "task tasks todo aufgabe aufgaben",
-    "reason reasons because grund grunde",
-    "deadline frist termin",
-)
-_SAME = _VERBS + _NOUNS
 """Words of any subject that questions and notes put in different forms."""
 _MIN_SHARED, _SHARED_SHARE = 5, 0.6
 _CONTRACTION = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$")
@@ -100,12 +92,12 @@ def _group_words(lines: Iterable[str]) -> dict[str, frozenset[str]]:
     return groups
 
 
-_GROUPS, _VERB_FORMS = _group_words(_SAME), _group_words(_VERBS)
+_GROUPS = _group_words(_SAME)
 
 
 def is_generic(word: str) -> bool:
     """Return whether a stem is of no subject: answers often say it in another way."""
-    return word in _SOFT or word in _VERB_FORMS
+    return word in _SOFT or word in _GROUPS
 
 
 def list_synonyms(words: Iterable[str]) -> list[str]:
