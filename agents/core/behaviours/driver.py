@@ -41,6 +41,7 @@ VISITS: Mapping[str, Visit] = {
     "succeed": leaves.visit_succeed,
     "turn": leaves.visit_turn,
 }
+OWN_CALLS = frozenset({"call", "parallel"})
 STARTS_ANEW = "The behaviour {name} has changed since it asked, so it starts anew."
 
 
@@ -67,7 +68,7 @@ class BehaviourDriver:
             if self._walk.frames:
                 self.snapshot = take_snapshot(self._walk)
             elif not run.is_halted:
-                run.stop("completed" if run.has_answered() else "behaviour_ended")
+                run.end_behaviour()
         except BehaviourFailed as error:
             yield run.report_failure(self._behaviour.name, str(error))
         finally:
@@ -84,10 +85,18 @@ class BehaviourDriver:
                 self._walk = Walk(self._behaviour, self._run, VISITS, self._visitors)
                 yield self._run.notify(STARTS_ANEW.format(name=self._behaviour.name))
             else:
-                if self._walk.frames[-1].node.kind == "approve":
-                    self._walk.decision = (resume.decision, resume.words)
+                self._go_on(resume)
                 return
         self._walk.start(self._behaviour.root)
+
+    def _go_on(self, resume: Resumption) -> None:
+        """Go on at the node that had asked, or after the one whose calls were held: those of a
+        behaviour have been made if they were approved, and a turn with calls is a failure."""
+        kind = self._walk.frames[-1].node.kind
+        if kind == "approve":
+            self._walk.decision = (resume.decision, resume.words)
+        else:
+            self._walk.pop(kind in OWN_CALLS and resume.decision == "approved")
 
     def clean_up(self) -> Iterator[StepChunks]:
         """Yield what is done at the end of the run, which has little time for it."""

@@ -191,8 +191,11 @@ class _RehearsedRun:
         return iter(())
 
     def stop(self, reason: str) -> None:
-        is_unanswered = reason == "completed" and self._is_interim
-        self.reason = "behaviour_ended" if is_unanswered else reason
+        self.reason = reason
+
+    def end_behaviour(self) -> None:
+        is_answer = self.has_answered() and not self._is_interim
+        self.stop("completed" if is_answer else "behaviour_ended")
 
     def ask_approval(self, question: str, snapshot: Mapping[str, Any]) -> None:
         self.notices.append(question)

@@ -19,7 +19,7 @@ class InvalidSnapshot(Exception):
 
 
 DOORS = frozenset({"approve", "call", "decorator", "parallel", "turn"})
-"""Nodes at which another run can go on: one that has asked, or is about to open a turn."""
+"""Nodes at which another run can go on: one that has asked, or whose turn has calls that wait."""
 
 
 def take_snapshot(walk: Walk) -> dict[str, Any]:

@@ -124,7 +124,7 @@ class Walk:
                 except (NotWritten, Unanswerable):  # a value cannot be kept, or not be had
                     move = False
             if move is True or move is False:
-                self._pop(move)
+                self.pop(move)
             elif type(move) is BehaviourNode:
                 self.push(move, frame.inner)
             else:
@@ -142,7 +142,7 @@ class Walk:
             enter(node)
         return frame
 
-    def _pop(self, succeeded: bool | None) -> None:
+    def pop(self, succeeded: bool | None) -> None:
         frame = self.frames.pop()
         self.status = succeeded
         if frame.deadline is not None:
@@ -154,7 +154,7 @@ class Walk:
     def halt(self) -> None:
         """Leave all nodes that are still visited."""
         while self.frames:
-            self._pop(None)
+            self.pop(None)
 
     # -- time -------------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class Walk:
             if self.run.next_step and any(one.node.kind in _TURNS for one in below):
                 return self.run.play("fold")
             for _ in below:
-                self._pop(None)
+                self.pop(None)
             return False
         return None
 

@@ -8,7 +8,7 @@ from agents.core.behaviours.driven_run import CallResult, TurnOrder
 from agents.core.chunks import OracleStreamChunk
 from agents.core.config import AgentConfig
 from agents.core.control.facts import Facts
-from agents.core.decisions.endings import NEEDS_APPROVAL
+from agents.core.decisions.endings import BEHAVIOUR_ENDED, NEEDS_APPROVAL
 from agents.core.loop.context import RunContext
 from agents.core.loop.engine import TurnEngine
 from agents.core.loop.prompt import ConversationInput
@@ -33,7 +33,8 @@ class DrivenEngine(TurnEngine):
     @property
     def is_halted(self) -> bool:
         """Whether the run is over, or gives its last answer: no behaviour has a say in that."""
-        if self.reason or self.ctx.state.asked_end is not None:
+        state = self.ctx.state
+        if self.reason or state.asked_end is not None or state.held_calls:
             return True
         return self.turn is not None and self.turn.wrap_up is not None
 
@@ -107,6 +108,9 @@ class DrivenEngine(TurnEngine):
 
     def stop(self, reason: str) -> None:
         self.ctx.state = self.ctx.state.replace(asked_end=reason)
+
+    def end_behaviour(self) -> None:
+        self.stop("completed" if self.ctx.state.has_answered else BEHAVIOUR_ENDED)
 
     def ask_approval(self, question: str, snapshot: Mapping[str, Any]) -> None:
         """Ask at the next checkpoint, if that does not end the run for another reason."""

@@ -7,7 +7,7 @@ turns, tokens and time, and ends it with exactly one `done` chunk.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Generator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import aclosing, closing
 from dataclasses import replace
 from typing import Any
@@ -183,8 +183,7 @@ class _Loop(DrivenEngine):
         if self.reason != NEEDS_APPROVAL:
             yield from refuse_held_calls(ctx, "something went wrong inside Oracle")
         elif ctx.holds.calls:
-            stood = self._driver.snapshot if self._driver is not None else {}
-            yield emit_approval(ctx, self.conversation.context_id or "", stood)
+            yield emit_approval(ctx, self.conversation.context_id or "", self._get_snapshot())
         yield from ctx.tell_rest()
         cancelled, limited = entry.outcome is Outcome.CANCELLED, entry.outcome is Outcome.LIMITED
         if limited:
@@ -207,6 +206,12 @@ class _Loop(DrivenEngine):
         if self.control.keeps_reminders and (kept := ctx.bus.reminders.kept):
             yield from ctx.tell(build_kept_notice(kept))
         yield ctx.emit(Done, **done)
+
+    def _get_snapshot(self) -> Mapping[str, Any]:
+        """Return where the behaviour stood; the site's own goes on as well from its beginning."""
+        chosen = self.control.behaviour
+        is_own = chosen is None or chosen is get_driver()
+        return {} if is_own or self._driver is None else self._driver.snapshot
 
     def _clean_up(self) -> Iterator[OracleStreamChunk]:
         """Yield what a behaviour has done at the end, which asks no model and calls no tool."""

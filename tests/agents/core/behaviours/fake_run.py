@@ -118,6 +118,9 @@ class FakeRun:
     def stop(self, reason: str) -> None:
         self.stopped = reason
 
+    def end_behaviour(self) -> None:
+        self.stop("completed" if self.has_answered() else "behaviour_ended")
+
     def ask_approval(self, question: str, snapshot: Mapping[str, Any]) -> None:
         self.asked.append((question, snapshot))
         self.stop("needs_approval")

@@ -10,7 +10,7 @@ from agents.core.behaviours import Behaviour, read_behaviour
 from agents.core.behaviours.shipped import load_shipped_texts
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Approval, Hint, OracleStreamChunk, ToolCalled, Turn
-from agents.core.loop import Control, HeldCall, Resume
+from agents.core.loop import ApprovalDecision, Control, HeldCall, Resume
 from agents.core.messages import ModelError, ModelRequest
 from agents.core.run_record import RunRecord
 from agents.core.tasks import abandoned_tasks
@@ -424,3 +424,33 @@ async def test_a_behaviour_goes_on_after_the_call_that_had_to_be_asked_for() -> 
     assert labels(chunks) == [""]  # the plan is not made again
     assert "Work off your plan." in hints(chunks)[0]
     assert list(results(chunks).values()) == ["saved"]
+
+
+@virtual_time
+async def test_an_own_call_that_had_to_be_asked_for_is_not_made_twice() -> None:
+    node = "(sequence (call save) (turn))"
+    chunks = await play(ScriptedModel([]), toolbox(), control=driven(node, asks={"save": "once"}))
+    assert done(chunks).outcome == "paused"
+    (asked,) = own(chunks, Approval)
+    (call_id,) = asked.calls
+    decisions_made: Sequence[tuple[ApprovalDecision, str]] = (
+        ("approved", "completed"),
+        ("refused", "behaviour_ended"),
+    )
+    for decision, answered in decisions_made:
+        held = HeldCall(id=call_id, name="save", arguments={}, decision=decision)
+        resume = Resume(decision=decision, calls=(held,), snapshot=asked.snapshot)
+        control = driven(node, asks={"save": "once"}, resume=resume, has_consent=True)
+        tools = toolbox()
+        chunks = await play(ScriptedModel([say("So.")]), tools, control=control)
+        assert reason(chunks) == answered
+        assert [one.name for one in tools.calls] == ["save"] * (decision == "approved")
+
+
+@virtual_time
+async def test_a_plan_alone_is_no_answer() -> None:
+    node = '(turn :interim "Plan")'
+    with ScriptedModel([say("1. Look."), say("It is so.")]) as model:
+        chunks = await play(model, toolbox(), control=driven(node))
+    assert reason(chunks) == "behaviour_ended"
+    assert read(chunks).answer == "It is so."
