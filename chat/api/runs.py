@@ -45,7 +45,7 @@ LAST_EVENT_ID_HEADER = {
 async def ask_whole(request: ApiRequest, body: Ask) -> RunView:
     """The connection may be closed: the run goes on, and can be looked at later."""
     run = await _start_run(request.user, body)
-    await _wait_until_ended(run.pk)
+    await wait_until_ended(run.pk)
     await auth.recheck_token(request.token)
     return await run_db(lambda: serializers.load_run_view(request.user, run.pk))
 
@@ -125,18 +125,23 @@ async def cancel_run(request: ApiRequest, run_id: UUID) -> RunView:
     if await require_runtime().cancel(run_id):
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_SECONDS):
-                await _wait_until_ended(run_id)
+                await wait_until_ended(run_id)
     return await run_db(lambda: serializers.load_run_view(request.user, run_id))
 
 
 # -- starting -------------------------------------------------------------------------------------
 
 
-async def _start_run(user: User, body: Ask) -> AgentRun:
-    asked = await run_db(lambda: _prepare_run(user, body))
+async def start_prepared(asked: PreparedRun) -> AgentRun:
+    """Start a run, and tell the open pages of its conversation."""
     run = await require_runtime().start(asked.request, asked.attach)
     if run.conversation_key is not None:
         require_runtime().notify_changed(run.conversation_key)
+    return run
+
+
+async def _start_run(user: User, body: Ask) -> AgentRun:
+    run = await start_prepared(await run_db(lambda: _prepare_run(user, body)))
     # Sent before, by its id, it may be in a project that they have left since.
     return await run_db(lambda: serializers.get_run(user, run.pk))
 
@@ -213,7 +218,7 @@ def _get_first_project(user: User) -> UUID:
     return first.pk
 
 
-async def _wait_until_ended(run_id: UUID) -> None:
+async def wait_until_ended(run_id: UUID) -> None:
     async with aclosing(require_runtime().follow(run_id)) as chunks:
         async for _ in chunks:
             pass

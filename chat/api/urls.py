@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.urls import URLPattern, path, re_path
 
 from chat.api import (
+    approvals,
     behaviours,
     code,
     conversations,
@@ -43,6 +44,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     runs.show_run,
     runs.follow_run,
     runs.cancel_run,
+    approvals.show_approval,
+    approvals.decide_approval,
     projects.list_projects,
     projects.create_project,
     projects.show_project,

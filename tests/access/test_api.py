@@ -64,6 +64,8 @@ CALLS: dict[str, list[Call]] = {
     "change_thread": [Call(Access.WRITE, {"status": "archived"})],
     "add_entry": [Call(Access.WRITE, {"content": "mine", "type": "decision"})],
     "delete_entry": [Call(Access.WITHDRAW)],
+    "show_approval": [Call(Access.AUTHOR)],
+    "decide_approval": [Call(Access.AUTHOR, {"decision": "refused", "digest": "x"})],
     "list_conversations": [Call(Access.OWN)],
     "show_conversation": [Call(Access.AUTHOR)],
     "rename_conversation": [Call(Access.AUTHOR, {"title": "Mine"})],

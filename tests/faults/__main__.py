@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from tests.faults import (
+    approvals,
     cancel,
     fencing,
     hints,
@@ -39,6 +40,7 @@ BOTH: dict[str, tuple[Play, int]] = {
     "subagent": (subagent.play, 40),
     "summary": (summary.play, 20),
     "reminders": (reminders.play, 40),
+    "approvals": (approvals.play, 200),
 }
 """By name: how it is played, and how many rounds are the full number."""
 SQLITE = {**BOTH, "locked": (locked.play, len(locked.LOCKS))}

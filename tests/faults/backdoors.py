@@ -9,13 +9,15 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from uuid import UUID
 
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
+from agents.approvals import ApprovalError, ApprovalVerdict, load_approval, record_verdict
 from agents.core.chunks import to_dict
 from agents.core.config import AgentConfig
-from agents.models import Project
+from agents.models import AgentRun, ApprovalState, Project
 from agents.runtime import RunRefused, RunRequest, get_runtime
 
 
@@ -50,6 +52,33 @@ async def _lines(run_id: UUID, after: int) -> AsyncIterator[str]:
         async for chunk in chunks:
             yield json.dumps(to_dict(chunk)) + "\n"
             await asyncio.sleep(0)  # daphne takes a line without ever yielding
+
+
+@csrf_exempt
+async def decide(request: HttpRequest) -> JsonResponse:
+    """{user, run, question} to {run}, the one that does what was approved, or {refused}."""
+    asked = json.loads(request.body)
+    user = await User.objects.aget(username=asked["user"])
+    pending = await sync_to_async(load_approval)(UUID(asked["run"]))
+    if pending is None:
+        return JsonResponse({"refused": "nothing was asked"})
+    verdict = ApprovalVerdict(verdict=ApprovalState.APPROVED, digest=pending.row.digest)
+    wanted = RunRequest(
+        user=user,
+        project=await Project.objects.aget(),
+        question=asked["question"],
+        config=AgentConfig(),
+        continued_from=pending.row.run_id,
+    )
+
+    def attach(run: AgentRun) -> None:
+        record_verdict(pending, verdict, by=user, via="api", run=run)
+
+    try:
+        run = await get_runtime().start(wanted, attach)
+    except (RunRefused, ApprovalError) as refusal:
+        return JsonResponse({"refused": str(refusal)})
+    return JsonResponse({"run": str(run.pk)})
 
 
 @csrf_exempt

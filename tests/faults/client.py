@@ -59,6 +59,14 @@ class Client:
             raise AssertionError(f"there is no run: {answer}")
         return answer.run
 
+    async def decide(self, user: str, run: str, script: Script) -> Answer:
+        """Say yes to what a run asks."""
+        asked = {"user": user, "run": run, "question": script.question()}
+        response = await self._http.post("/door/decide", json=asked)
+        if response.is_error:
+            return Answer(broken=f"HTTP {response.status_code}")
+        return Answer(**response.json())
+
     async def cancel(self, run: str) -> None:
         (await self._http.post("/door/cancel", json={"run": run})).raise_for_status()
 

@@ -8,6 +8,7 @@ import random
 import pytest
 
 from tests.faults import (
+    approvals,
     cancel,
     fencing,
     idempotence,
@@ -60,6 +61,10 @@ async def test_a_killed_server_leaves_nothing_of_what_a_subagent_did_not_finish(
 
 async def test_a_killed_server_has_each_reminder_told_once(bench: Bench) -> None:
     assert (await reminders.play(bench, random.Random(1), rounds=3)).broken == []
+
+
+async def test_a_killed_server_runs_no_approved_call_twice(bench: Bench) -> None:
+    assert (await approvals.play(bench, random.Random(1), rounds=3)).broken == []
 
 
 async def test_a_killed_server_keeps_the_result_whose_summary_was_not_finished(

@@ -9,6 +9,7 @@ handler500 = "oracle_site.error_views.server_error"
 urlpatterns = [
     path("door/start", backdoors.start),
     path("door/follow", backdoors.follow),
+    path("door/decide", backdoors.decide),
     path("door/cancel", backdoors.cancel),
     path("door/linger", backdoors.linger),
     path("", include("oracle_site.urls")),

@@ -170,13 +170,13 @@ async def test_a_message_sent_before_does_not_open_a_project_that_was_left(ada: 
 async def test_what_took_a_while_is_not_told_to_a_token_that_was_revoked(
     ada: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = runs._wait_until_ended
+    real = runs.wait_until_ended
 
     async def ended(run_id: UUID) -> None:
         await real(run_id)
         await sync_to_async(ada.row.revoke)()
 
-    monkeypatch.setattr(runs, "_wait_until_ended", ended)
+    monkeypatch.setattr(runs, "wait_until_ended", ended)
     refusal(await ada("POST", "oracle", json={"question": "What is it?"}), 401)
 
 

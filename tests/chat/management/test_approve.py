@@ -1,0 +1,59 @@
+"""`manage.py approve`: what a paused run asks, shown and decided in a terminal."""
+
+from io import StringIO
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.core.management import CommandError, call_command
+
+from agents.models import AgentRun, ApprovalRequest, Note
+from chat.management.commands import approve
+from chat.services.approvals import get_pending
+from tests.chat.services.test_approvals import WRITE, Asked
+from tests.support.script import say
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@sync_to_async
+def shown(*arguments: Any, **options: Any) -> str:
+    out = StringIO()
+    call_command("approve", *map(str, arguments), stdout=out, **options)
+    return out.getvalue()
+
+
+async def test_it_shows_what_waits_with_all_arguments() -> None:
+    async with Asked(WRITE) as chat:
+        text = await shown((await chat.begin()).pk)
+    assert "May I run this call?" in text
+    assert "- vault_write\n    path: Pumps.md\n    body: They are red now." in text
+    assert "Waiting; it expires on" in text
+
+
+async def test_a_decision_is_prepared_for_the_terminal_and_done_once() -> None:
+    async with Asked(WRITE, say("As you like.")) as chat:
+        asked = await chat.begin()
+        pending = await sync_to_async(get_pending)(chat.user, asked.pk)
+        prepared = await sync_to_async(approve._decide)(chat.user, pending, "refused", "")
+        run = await chat.start(prepared)
+        async for _ in chat.runtime.follow(run.pk):
+            pass
+        row = await ApprovalRequest.objects.aget(pk=asked.pk)
+        assert (row.verdict, row.decided_via) == ("refused", "terminal")
+        assert "Refused; it expires on" in await shown(asked.pk)
+        with pytest.raises(CommandError, match="decided already: refused"):
+            await shown(asked.pk, yes=True)
+        assert (await Note.objects.aget(path="Pumps.md")).text == "They are blue.\n"
+
+
+async def test_what_is_not_a_run_or_asked_nothing_is_told() -> None:
+    async with Asked(say("So.")) as chat:
+        run: AgentRun = await chat.begin()
+        with pytest.raises(CommandError, match="has asked nothing"):
+            await shown(run.pk)
+        with pytest.raises(CommandError, match="no such"):
+            await shown(uuid4())
+        with pytest.raises(CommandError, match="is not the id of a run"):
+            await shown("nonsense")
