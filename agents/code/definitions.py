@@ -48,7 +48,9 @@ def symbols_for(project_id: UUID) -> QuerySet[CodeSymbol]:
 def split_symbol(symbol: str) -> list[str]:
     """Return the parts of a name as people write it; refuse what can be none."""
     written = symbol.strip().removesuffix("()")
-    parts = [part.strip() for part in _SEPARATORS.split(written) if part.strip()]
+    is_string = written.startswith(("'", '"', "["))  # as members may be named: "./a" is one name
+    split = [written] if is_string else _SEPARATORS.split(written)
+    parts = [part.strip() for part in split if part.strip()]
     if not parts or len(written) > MAX_SYMBOL_LENGTH or "\0" in written:
         raise CodeRefused(
             f"{symbol[:80]!r} is not a name; pass one such as read_gauge or Gauge.read."

@@ -5,12 +5,16 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from django.db import transaction
 
 from agents.code.file_rows import FileChange, prepare_text, write_files
+from agents.code.importer import import_code
 from agents.code.parsed_file import ParsedFile, ParsedSymbol
-from agents.models import CodeCheckout, CodeFile, Project
+from agents.code.sources import open_code_source
+from agents.core.sanitize import replace_unstorable
+from agents.models import CodeCheckout, CodeFile, CodeSymbol, Project
 from agents.vault.import_sources import SourceFile
 
 
@@ -53,6 +57,20 @@ def add_gauge(project: Project, path: str = "src/gauge.py") -> CodeFile:
 
 def add_checkout(project: Project, folder: str = "", origin: str = "gauge") -> CodeCheckout:
     return CodeCheckout.objects.create(project=project, folder=folder, origin=origin)
+
+
+PAYLOAD_FILE = "a'onclick=alert(1) b&quot;.js"
+
+
+def import_payloads(project: Project, folder: Path, payloads: Sequence[str]) -> list[str]:
+    """Import a class whose methods have these names, as JavaScript allows; what they are called."""
+    strings = [json.dumps(replace_unstorable(payload).replace("\0", "")) for payload in payloads]
+    methods = "\n".join(f"  {string}() {{ return 1 }}" for string in strings)
+    (folder / PAYLOAD_FILE).write_text(f"class Evil {{\n{methods}\n}}\n", encoding="utf-8")
+    with open_code_source(folder) as source:
+        import_code(project.pk, source)
+    known = CodeSymbol.objects.filter(project=project, container="Evil")
+    return list(known.order_by("line").values_list("name", flat=True))
 
 
 def make_source(path: str, data: bytes) -> SourceFile:

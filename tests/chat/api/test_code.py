@@ -1,12 +1,14 @@
 """Code over the API."""
 
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
 
 from tests.chat.api.api_client import Caller, refusal
-from tests.support.code import add_gauge
+from tests.support.code import PAYLOAD_FILE, add_gauge, import_payloads
+from tests.support.hostile import OURS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -37,6 +39,20 @@ async def test_names_are_found_where_they_are_defined_and_used(ada: Caller, here
     assert [each["line"] for each in found["definitions"]] == [2]
     uses = (await ada("GET", f"{here}/references", params={"symbol": "Gauge"})).json()
     assert [(use["line"], use["certainty"]) for use in uses["references"]] == [(6, "certain")]
+
+
+async def test_names_that_are_payloads_are_sent_as_they_are_and_as_json(
+    ada: Caller, tmp_path: Path
+) -> None:
+    names = await sync_to_async(import_payloads)(ada.chat.project, tmp_path, OURS[:4])
+    here = f"projects/{ada.chat.project.pk}/code"
+    for name in names:
+        for what in ("definitions", "references"):
+            answer = await ada("GET", f"{here}/{what}", params={"symbol": name})
+            assert answer.headers["content-type"].startswith("application/json")
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            [found] = answer.json()["definitions"]
+            assert (found["name"], found["path"]) == (name, PAYLOAD_FILE)
 
 
 async def test_a_map_is_sent(ada: Caller, here: str) -> None:

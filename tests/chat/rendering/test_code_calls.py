@@ -1,6 +1,7 @@
 """What a call of a code tool is shown as: read from what the tools themselves write."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -8,13 +9,17 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.template.loader import render_to_string
 
+from agents.code.project_code import ProjectCode
+from agents.code.service import Code
 from agents.core.messages import ToolCall
+from agents.models import Project
 from agents.tools.catalogue import TOOLS
 from agents.tools.executor import ToolExecutor
 from chat.rendering import fragments
 from chat.rendering.code_calls import read_code_call
 from tests.agents.tools.factories import context
 from tests.agents.tools.fake_code import HIT, READ, FakeCode
+from tests.support.code import import_payloads
 from tests.support.hostile import OURS
 from tests.support.pages import Page
 
@@ -27,10 +32,12 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
-def show(tool: str, code: FakeCode | None = None) -> dict[str, Any]:
+def show(tool: str, code: Code | None = None, symbol: str = "read") -> dict[str, Any]:
+    arguments = {k: symbol if k == "symbol" else v for k, v in CALLS[tool].items()}
+
     async def run() -> str:
         runner = ToolExecutor([TOOLS.get(tool)], [code or FakeCode()])
-        return (await runner.run(ToolCall("1", tool, CALLS[tool]), context())).content
+        return (await runner.run(ToolCall("1", tool, arguments), context())).content
 
     return read_code_call(PROJECT, tool, async_to_sync(run)())
 
@@ -91,7 +98,23 @@ def test_names_paths_and_lines_are_text_whatever_they_say(tool: str, payload: st
         references=[replace(each, path=payload, text=payload) for each in FakeCode().references],
         mapped=[replace(FakeCode().mapped[0], path=payload, definitions=(evil,))],
     )
-    html = fragments.render("code_call", **show(tool, code))
+    check_card(fragments.render("code_call", **show(tool, code)))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("tool", ["find_definition", "find_references", "get_repo_map"])
+def test_names_that_a_language_allows_are_text_in_the_card(tool: str, tmp_path: Path) -> None:
+    project = Project.objects.create(name="evil")
+    payload = "<img src=x onerror=alert(1)>"
+    [name] = import_payloads(project, tmp_path, [payload])
+    shown = show(tool, ProjectCode(project.pk), symbol=name)
+    assert shown["is_told"]
+    html = fragments.render("code_call", **shown)
+    assert "onerror=alert(1)" in html
+    check_card(html)
+
+
+def check_card(html: str) -> None:
     for tag, attributes in Page(html).elements:
         assert tag in {"div", "section", "h3", "a", "span", "ol", "ul", "li", "code"}
         assert attributes.get("href", "/code/").startswith(f"/code/{PROJECT}/"[:6])

@@ -1,6 +1,7 @@
 """Names, tags, queries and texts that others collected to break pages."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -12,7 +13,7 @@ from agents.models import CodeCheckout
 from agents.vault.errors import NoteRefused
 from agents.vault.paths import validate_path
 from tests.chat.views.library.conftest import Shelf
-from tests.support.code import add_checkout, add_code
+from tests.support.code import PAYLOAD_FILE, add_checkout, add_code, import_payloads
 from tests.support.hostile import COLLECTIONS, OURS, lines
 from tests.support.notes import add_note
 from tests.support.pages import Page, problems
@@ -110,3 +111,29 @@ def test_names_and_paths_of_code_are_text_on_every_page(shelf: Shelf, payload: s
         "search/?" + urlencode({"q": text, "type": "code"}),
     ):
         check_page(shelf, address)
+
+
+def check_parsed_names(shelf: Shelf, folder: Path, payloads: Sequence[str]) -> None:
+    """Import names that are payloads, and open every page that shows them."""
+    names = import_payloads(shelf.project, folder, payloads)
+    assert len(names) >= len(payloads) * 0.9
+    pages = [f"code/files/{quote(PAYLOAD_FILE)}", "code/", "code/map/"]
+    for name in names:
+        asked = urlencode({"name": name}), urlencode({"q": name, "type": "code"})
+        pages += [f"code/names/?{asked[0]}", f"search/?{asked[1]}"]
+    for address in pages:
+        check_page(shelf, address)
+
+
+def test_names_that_a_language_allows_are_text_on_every_page(shelf: Shelf, tmp_path: Path) -> None:
+    check_parsed_names(shelf, tmp_path, OURS[:4])
+    shown = shelf.ada.get(shelf.address(f"code/files/{quote(PAYLOAD_FILE)}")).content.decode()
+    assert "&lt;img src=x onerror=alert(1)&gt;" in shown
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("name", sorted(COLLECTIONS))
+def test_names_that_others_collected_are_text_on_every_page(
+    shelf: Shelf, tmp_path: Path, name: str
+) -> None:
+    check_parsed_names(shelf, tmp_path, sample(COLLECTIONS[name]()))
