@@ -1,5 +1,6 @@
 """Modes: what is offered to whom, what a name stands for, and what a run keeps of it."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,26 @@ async def test_a_run_whose_mode_was_deleted_meanwhile_is_refused_and_nothing_is_
         with pytest.raises(RunRefused, match="There is no mode 'mine'"):
             await runtime.start(request)
     assert not await AgentRun.objects.aexists()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_changed_file_drives_the_next_run_and_a_broken_one_none(
+    tmp_path: Path, settings: Settings
+) -> None:
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "behaviours").mkdir()
+    path = tmp_path / "behaviours" / "filed.lisp"
+    first = '(tree "filed" (repeater :until-success (turn)))'
+    texts = [first, first.replace("(turn)", '(turn :say "Be brief.")'), "(tree"]
+    request = await asked(tree="filed")
+    digests = []
+    async with Runtime(ScriptedRunFactory(ScriptedModel([say("So.")] * 3))) as runtime:
+        for moment, text in enumerate(texts, start=1_000_000_000):
+            path.write_text(text)
+            os.utime(path, (moment, moment))
+            row = await runtime.start(request)
+            await followed(runtime, row.pk)
+            digests.append(row.behaviour_digest)
+    assert digests[0] != digests[1]
+    assert digests[2] == digests[1]
+    assert await BehaviourText.objects.acount() == 2

@@ -157,3 +157,15 @@ async def test_ctrl_c_stops_the_run_properly_and_exits_with_130(site: Site) -> N
         await bench.endpoint.until(lambda: bench.endpoint.aborted == 1)
     assert process.returncode == 130, errors
     assert chunks(output)[-1]["termination_reason"] == "user_cancelled"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_behaviour_is_a_tree_to_choose_and_its_steps_are_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        call_command("ask", "Who leads the project?", "--tree", "plan-then-do")
+    assert left.value.code == 0
+    shown = capsys.readouterr().out
+    assert "-- Plan, before the answer" in shown
+    assert shown.index("-- Plan") < shown.index("-- Answer") < shown.index("[completed:")
