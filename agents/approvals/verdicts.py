@@ -7,7 +7,7 @@ The second of two decisions finds the row taken, in whatever process; so does on
 the process died.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -96,9 +96,8 @@ def record_verdict(
     """Take a decision for the run that does it: in the transaction that creates that run."""
     check_verdict(pending, decision)
     each = {call.row.call_id: decision.for_call(call.row.call_id) for call in pending.calls}
-    approved = any(one.verdict == ApprovalState.APPROVED for one in each.values())
     taken = ApprovalRequest.objects.filter(pk=pending.row.pk, verdict=ApprovalState.OPEN).update(
-        verdict=ApprovalState.APPROVED if approved else decision.verdict,
+        verdict=_sum_up(decision, each.values()),
         words=decision.words,
         decided_at=timezone.now(),
         decided_by=by,
@@ -112,6 +111,14 @@ def record_verdict(
         row.verdict, row.words = each[row.call_id].verdict, each[row.call_id].words
     ApprovalCall.objects.bulk_update(rows, ["verdict", "words"])
     _log(pending.row.run, by, via, [str(one.verdict) for one in each.values()], run)
+
+
+def _sum_up(decision: ApprovalVerdict, each: Collection[CallVerdict]) -> ApprovalState:
+    """Return what was decided as a whole: a yes, if it is one to any call."""
+    found = {one.verdict for one in each} or {decision.verdict}
+    if ApprovalState.APPROVED in found:
+        return ApprovalState.APPROVED
+    return ApprovalState.REFUSED if len(found) > 1 else found.pop()
 
 
 def close_undecided(run_ids: Iterable[UUID], *, by: User, instead: AgentRun) -> None:

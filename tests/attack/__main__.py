@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 
-from tests.attack import faults, imports, pages, sign_ins, sockets, web
+from tests.attack import approvals, faults, imports, pages, sign_ins, sockets, web
 from tests.attack.scene import Attack, Scene
 from tests.attack.table import Row, Times, judge, lines
 from tests.attack.target import PASSWORD, Somebody, Target, open_target
@@ -42,6 +42,7 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "rules": (pages.rules, 10),
     "behaviours": (pages.behaviours, 10),
     "notifications": (pages.notifications, 10),
+    "approvals": (approvals.approvals, 10),
     "code": (imports.code, 1),
     "web pages": (web.web, 3),
     "clock": (faults.clock, 1),

@@ -55,6 +55,7 @@ def test_a_change_is_asked_for_survives_a_restart_and_is_approved_on_a_phone(
     phone.ended("paused").shows("Yes, go ahead.")
     expect(phone.page.locator("section.approval").first).to_contain_text("Approved")
     expect(phone.tools("done")).to_have_count(1)
+    expect(tab.connected().page.locator("section.approval").first).to_contain_text("Approved")
     second = phone.last.locator("section.approval")
     expect(second.locator("tr.removed")).to_have_count(1)
     second.get_by_label(re.compile("In your words")).fill("Leave them red.")

@@ -64,7 +64,7 @@ async def test_single_calls_are_decided_by_their_ids(ada: Caller, writing_tools:
     assert run["question"] == "vault_write: Do it differently: Green."
     assert writing_tools.calls == []
     row = await ApprovalRequest.objects.aget(pk=asked["run"])
-    assert row.decided_via == "api"
+    assert (row.verdict, row.decided_via) == ("differently", "api")
 
 
 async def test_a_wrong_digest_and_a_run_that_asked_nothing_are_refused(ada: Caller) -> None:

@@ -36,6 +36,7 @@ from agents.vault.notes import create_note, save_note
 from chat.errors import InvalidAction, NotFoundForUser
 from chat.services import ask
 from chat.services.approvals import build_verdict, decide, get_pending
+from chat.services.ask import RunOptions
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, followed
 from tests.chat.services.test_ask_runs import Chat, told
 from tests.support.script import Call, call, calls, say
@@ -294,6 +295,25 @@ async def test_another_question_closes_it_as_not_decided() -> None:
         )
         await refuse(chat, asked, "decided already: not decided")
         assert any("went on without deciding" in line for line in told(chat.model.requests[1]))
+
+
+# -- behaviours -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("verdict", "text"), [("approved", "red now"), ("refused", "blue")])
+async def test_a_behaviour_that_asks_goes_on_at_its_node(verdict: str, text: str) -> None:
+    read = call("vault_read", path="Pumps.md")
+    steps = [say("Paint them."), *([read, WRITE] if verdict == "approved" else []), say("So.")]
+    async with Asked(*steps, mode="never") as chat:
+        await sync_to_async(chat._settle)()
+        asked = await chat.first("Paint the pumps.", RunOptions(tree="ask-first"))
+        assert (asked.outcome, asked.reason) == ("paused", "needs_approval")
+        pending = await sync_to_async(load_pending)(asked)
+        assert (pending.row.asker, pending.calls) == ("behaviour", ())
+        assert pending.question == "May I do this?\nPaint them."
+        done = await chat.decide(asked, verdict)
+        assert (done.outcome, done.answer) == ("completed", "So.")
+        assert text in await read_note(chat.project)
 
 
 # -- the record -----------------------------------------------------------------------------------
