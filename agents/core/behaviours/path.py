@@ -1,6 +1,6 @@
 """The way through a behaviour: which nodes were left, and how, from checkpoint to checkpoint."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from agents.core.behaviours.behaviour import BehaviourNode
 
@@ -14,11 +14,9 @@ class PathRecorder:
 
     def __init__(self) -> None:
         self._left: list[str] = []
-        self._open: list[int] = []
+        self._open: list[BehaviourNode] = []
         self._is_over = False
-
-    def enter(self, node: BehaviourNode) -> None:
-        self._open.append(node.number)
+        self.enter: Callable[[BehaviourNode], None] = self._open.append
 
     def leave(self, node: BehaviourNode, succeeded: bool | None) -> None:
         self._open.pop()
@@ -29,7 +27,7 @@ class PathRecorder:
         """Return the way since it was last taken; all that is open is halted, if the run halts."""
         if halts and not self._is_over:
             self._is_over = True
-            self._left += [f"{number}!" for number in reversed(self._open)]
+            self._left += [f"{node.number}!" for node in reversed(self._open)]
         if not self._left:
             return ""
         path = " ".join(self._left)
