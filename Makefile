@@ -67,7 +67,7 @@ test-ci: $(READY) ## run the tests that take many seconds each, which `make test
 
 test-long: $(READY) ## run the long tests, with their figures
 	$(PY) -m pytest -m long -s $(ARGS) || [ $$? -eq 5 ]
-	ORACLE_DRIVER=oracle-agent $(PY) -m pytest $(PARALLEL) $(DRIVEN) $(ARGS) || [ $$? -eq 5 ]
+	ORACLE_DRIVER=plain $(PY) -m pytest $(PARALLEL) $(DRIVEN) $(ARGS) || [ $$? -eq 5 ]
 
 test-scale: $(READY) ## run the tests on PostgreSQL and Redis, started for them if installed
 	$(PY) -m pytest $(PARALLEL) -m scale -rs $(ARGS) $(call containing,mark\.scale)

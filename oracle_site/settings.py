@@ -154,8 +154,8 @@ ORACLE_INSIDE_ENDPOINTS = tuple(env_list("ORACLE_INSIDE_ENDPOINTS", []))
 # The decision tree of a run that names none.
 ORACLE_DEFAULT_TREE = os.environ.get("ORACLE_DEFAULT_TREE") or "default"
 
-# What strings the turns of a run together.
-ORACLE_DRIVER = env_choice("ORACLE_DRIVER", ("plain", "oracle-agent"))
+# What strings the turns of a run together, if it names no behaviour.
+ORACLE_DRIVER = env_choice("ORACLE_DRIVER", ("oracle-agent", "plain"))
 
 # To standard error, as a supervisor wants it; errors of pages too, which Django would mail.
 LOGGING = {
