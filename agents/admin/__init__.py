@@ -4,7 +4,22 @@ and the settings of the site can be changed.
 Django finds this package at start-up; importing a module registers what it shows.
 """
 
-from agents.admin import agent_configs, audit_entries, projects, site_settings, subscribers
+from agents.admin import (
+    agent_configs,
+    audit_entries,
+    behaviours,
+    projects,
+    site_settings,
+    subscribers,
+)
 from agents.admin.runs import admin
 
-__all__ = ["admin", "agent_configs", "audit_entries", "projects", "site_settings", "subscribers"]
+__all__ = [
+    "admin",
+    "agent_configs",
+    "audit_entries",
+    "behaviours",
+    "projects",
+    "site_settings",
+    "subscribers",
+]

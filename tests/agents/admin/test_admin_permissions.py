@@ -50,6 +50,7 @@ MATRIX: dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]] = {
     ),
     "agents/agentrun/replay/": (EVERY_STAFF, READ_ONLY),
     "agents/auditentry/": (EVERY_STAFF, READ_ONLY),
+    "agents/storedbehaviour/": (ADMINISTRATORS, ("in", 403, 405, 405, 405)),
     "agents/useragentconfig/": (EVERY_STAFF, READ_ONLY),
     "agents/useragentconfig/<int:object_id>/change/": (EVERY_STAFF, READ_ONLY),
     # projects and the site's settings: for superusers, neither added nor deleted here
