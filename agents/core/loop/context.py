@@ -26,7 +26,7 @@ from agents.core.loop.tool_plan import CallIds
 from agents.core.loop.turn_limits import TurnLimits
 from agents.core.messages import ToolSchema
 from agents.core.notify import InjectionPoint, NotificationBus
-from agents.core.notify.hints import HintLine, build_hint
+from agents.core.notify.hints import HintLine, build_hint, measure_told
 from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.state import AgentState, Notice
 from agents.core.tokens import (
@@ -222,11 +222,10 @@ class RunContext:
     def refresh(self) -> None:
         """Bring the state's clock, cancellation and forecasts up to date."""
         self.tick()
-        working = self.budget.estimate(self.prompt.chars + self.tool_chars())
+        chars = self.prompt.chars + measure_told(self.hints)
+        working = self.budget.estimate(chars + self.tool_chars())
         turns, bare = self.state.turns_left, self.wrap_up_tokens()
-        one = (
-            working_tokens(self.budget, self.prompt.chars, self.tool_chars()) if turns > 1 else bare
-        )
+        one = working_tokens(self.budget, chars, self.tool_chars()) if turns > 1 else bare
         step = self.budget.estimate(TURN_CHARS)
         past = [(self.budget.estimate(chars), tokens) for chars, tokens in self._growth]
         self.state = self.state.replace(

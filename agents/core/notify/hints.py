@@ -73,6 +73,12 @@ def fit_hints(lines: Sequence[HintLine], room: int | None = None) -> FittedHints
     return FittedHints(texts, events, len(lines) - len(kept))
 
 
+def measure_told(lines: Sequence[HintLine]) -> int:
+    """Return how long the next request will be made by what subscribers have to tell the model."""
+    told = [line for line in lines if line.events]
+    return sum(len(text) + _FRAME_CHARS for text in fit_hints(told).texts) if told else 0
+
+
 def fit_words(words: str, beside: FittedHints) -> list[str]:
     """Return what a behaviour says, cut in its middle to what hints leave: they go first."""
     taken = sum(len(text) + _FRAME_CHARS for text in beside.texts)

@@ -2,7 +2,13 @@
 
 import random
 
-from agents.core.notify.hints import MAX_HINT_CHARS, FittedHints, HintLine, fit_hints
+from agents.core.notify.hints import (
+    MAX_HINT_CHARS,
+    FittedHints,
+    HintLine,
+    fit_hints,
+    measure_told,
+)
 from agents.core.notify.words import MAX_HINT_LENGTH
 from agents.core.tokens import TURN_CHARS
 
@@ -58,3 +64,12 @@ def test_no_request_gets_more_than_a_turn_has_room_for() -> None:
         assert len("\n".join(f"[Oracle: {text}]" for text in fitted.texts)) <= MAX_HINT_CHARS
         others = [line for line in lines if not line.core]
         assert fitted.dropped >= len(others) - 3
+
+
+def test_what_subscribers_tell_is_measured_as_it_will_stand_in_the_request() -> None:
+    lines = [other("x" * 290, events=(n,)) for n in range(8)]
+    texts = fit_hints(lines).texts
+    told = "\n".join(f"[Oracle: {text}]" for text in texts)
+    assert len(told) <= measure_told(lines) <= len(told) + 1
+    assert measure_told([HintLine("of the loop, whose forecast has it")]) == 0
+    assert measure_told([]) == 0
