@@ -2,30 +2,47 @@
 
 A run of a scripted model with a tool call in every turn is played once; its chunks are then fed
 through what a live run has, part by part. The least of many rounds counts, beside a control: the
-reading of the same chunks into a record, which every run does.
+reading of the same chunks into a record, which every run does. At last whole runs are played with
+the real client over a transport in the process, with everything switched on and without, in turns.
 """
 
+import asyncio
+import gc
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 # Imported first: it sets Django up.
 import bench.site  # noqa: F401  # isort: skip
 
+import httpx
+
 from agents.core.chunks import OracleStreamChunk, Turn
+from agents.core.clock import LoopClock
 from agents.core.config import AgentConfig
 from agents.core.control.facts import Facts, RunBackground
-from agents.core.notify import NotificationBus
+from agents.core.decisions.trees.default import DefaultDecisionTree
+from agents.core.loop import Control, ConversationInput, run
+from agents.core.notify import NotificationBus, Subscriber
 from agents.core.notify.shipped import SHIPPED
 from agents.core.rules.engine import RuleEngine
 from agents.core.rules.reader import read_rule
 from agents.core.rules.rule import Rule
 from agents.core.rules.shipped import load_shipped_rules, read_shipped_texts
 from agents.core.run_record import RunRecord
+from agents.core.state import AgentState
+from agents.llm import OpenAIChatModel
 from tests.agents.core.recorded_runs import chunks_of
-from tests.support.script import call, say
+from tests.support.script import Script, call, say
+from tests.support.tools import FakeTools, returns
+from tests.support.transport import ScriptedTransport
 
-TURNS, ROUNDS = 40, 60
+TURNS, ROUNDS, RUN_ROUNDS = 40, 60, 40
+SUBSCRIBERS: tuple[Subscriber, ...] = tuple(
+    replace(each, id=f"{each.id}-{copy}") for copy in (1, 2) for each in SHIPPED
+)
+"""Twelve that listen."""
 RULE = """[rule]
 id = "rule-{number}"
 trigger = "{trigger}"
@@ -53,17 +70,55 @@ def main() -> int:
     few, many = build_rules(10), build_rules(100)
     ten = measure(lambda: feed(chunks, config, few), turns)
     hundred = measure(lambda: feed(chunks, config, many), turns)
-    everything = [*load_shipped_rules(), *build_rules(4)]
+    everything = (*load_shipped_rules(), *build_rules(4))
     whole = measure(lambda: feed(chunks, config, everything, subscribed=True), turns)
     texts = read_shipped_texts()
     reading = measure(lambda: list(map(read_rule, texts)), len(texts))
+    control = Control(subscribers=SUBSCRIBERS, rules=everything)
+    plain, full = asyncio.run(measure_runs(config, control))
     print(
-        f"control, a turn: events and facts {facts:.1f} µs, with {len(SHIPPED)} subscribers "
+        f"control, a turn: events and facts {facts:.1f} µs, with {len(SUBSCRIBERS)} subscribers "
         f"{bus:.1f} µs; ten rules {ten - facts:.1f} µs, a hundred {hundred - facts:.1f} µs; "
         f"everything {whole:.1f} µs (the record of it {record:.1f} µs, "
-        f"{whole / record:.2f} times); to read a rule {reading:.0f} µs"
+        f"{whole / record:.2f} times); to read a rule {reading:.0f} µs; a turn with the real "
+        f"client {plain:.0f} µs, with everything by this {1 + whole / plain:.3f} times as much, "
+        f"in whole runs {full / plain:.3f} times"
     )
     return 0
+
+
+async def measure_runs(config: AgentConfig, control: Control) -> tuple[float, float]:
+    """Return the microseconds that a turn takes in whole runs, without all of it and with: the
+    least of each, in turns. What is in memory before is frozen, as `serve` does."""
+    gc.collect()
+    gc.freeze()
+    plain = whole = float("inf")
+    for _ in range(RUN_ROUNDS):
+        plain = min(plain, await measure_run(config, Control()))
+        whole = min(whole, await measure_run(config, control))
+    return 1_000_000 * plain / TURNS, 1_000_000 * whole / TURNS
+
+
+async def measure_run(config: AgentConfig, control: Control) -> float:
+    script = Script([call("look", n=n) for n in range(TURNS - 1)], then=say("So."), unused_ok=True)
+    async with (
+        ScriptedTransport(script) as transport,
+        httpx.AsyncClient(transport=transport) as http,
+    ):
+        clock = LoopClock()
+        model = OpenAIChatModel(http, transport.base_url, "scripted", api_key="sk", clock=clock)
+        began = time.process_time()
+        async for _ in run(
+            AgentState(user_id="1", project_id="1", config=config),
+            ConversationInput(system="Be brief.", question="What is it?"),
+            tree=DefaultDecisionTree(config),
+            model=model,
+            tools=FakeTools({"look": returns("found")}),
+            clock=clock,
+            control=control,
+        ):
+            pass
+        return time.process_time() - began
 
 
 def build_rules(count: int) -> list[Rule]:
@@ -89,7 +144,7 @@ def feed(
     subscribed: bool = False,
 ) -> None:
     facts = Facts(RunBackground(config=config))
-    bus = NotificationBus(SHIPPED, facts) if subscribed else None
+    bus = NotificationBus(SUBSCRIBERS, facts) if subscribed else None
     engine = RuleEngine(rules) if rules else None
     for chunk in chunks:
         for event in facts.feed(chunk):

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils import timezone
@@ -12,7 +12,7 @@ from agents.admin.base import Base
 from agents.audit.log import log_action
 from agents.core.control.toml import InvalidToml
 from agents.models import AuditEntry, StoredSubscriber
-from agents.runtime import list_subscribers, parse_subscriber
+from agents.runtime import find_file_problems, list_subscribers, parse_subscriber
 from agents.web.requests import get_user
 
 if TYPE_CHECKING:
@@ -80,6 +80,14 @@ class SubscriberAdmin(Base):
     form = SubscriberForm
     list_display = ("name", "is_on", "changed_at", "changed_by")
     actions = None
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> Any:
+        """List them, and say what is wrong with the operator's files."""
+        for problem in find_file_problems():
+            messages.warning(request, f"A file of the site cannot be read. {problem}")
+        return super().changelist_view(request, extra_context)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"text": EXAMPLE}

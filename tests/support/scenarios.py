@@ -557,13 +557,14 @@ def _judge_token_warning(
 
 def _took_what_nobody_foresaw(turns: list[Turn], scenario: Scenario) -> bool:
     """Whether the last turn alone can have crossed warning and limit: by a first prompt that is
-    large or dearer than estimated, an answer cut by the budget or longest by far, a subagent."""
+    large or dearer than estimated, an answer cut by the budget or longest by far, a subagent; by a
+    request that had no answer when the time was over, which takes tokens and is no iteration."""
     last = turns[-1]
     is_large = 4 * last.prompt_tokens >= scenario.config.token_budget
     is_dear = scenario.tokens_per_char * CHARS_PER_TOKEN > 1.2
     is_first = not any(one.prompt_tokens and one.usage_source == "provider" for one in turns[:-1])
     by_prompt = is_first and (is_large or is_dear)
-    was_cut = last.finish_reason == "budget"
+    was_cut = last.finish_reason == "budget" or (last.finish_reason == "cut" and not last.answered)
     return by_prompt or was_cut or last.subagent_tokens > 0 or _is_longest_by_far(turns)
 
 

@@ -222,10 +222,10 @@ class RunContext:
     def refresh(self) -> None:
         """Bring the state's clock, cancellation and forecasts up to date."""
         self.tick()
-        chars = self.prompt.chars + measure_told(self.hints)
-        working = self.budget.estimate(chars + self.tool_chars())
+        chars, tools = self.prompt.chars, self.tool_chars()
+        working = self.budget.estimate(chars + measure_told(self.hints) + tools)
         turns, bare = self.state.turns_left, self.wrap_up_tokens()
-        one = working_tokens(self.budget, chars, self.tool_chars()) if turns > 1 else bare
+        one = working_tokens(self.budget, chars, tools) if turns > 1 else bare
         step = self.budget.estimate(TURN_CHARS)
         past = [(self.budget.estimate(chars), tokens) for chars, tokens in self._growth]
         self.state = self.state.replace(

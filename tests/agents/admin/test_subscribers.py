@@ -1,10 +1,12 @@
 """Subscribers of the site in the admin: checked when they are saved, never overwritten blindly."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from pytest_django import Settings
 
 from agents.admin.subscribers import EXAMPLE
 from agents.models import AuditEntry, StoredSubscriber
@@ -81,3 +83,13 @@ def test_one_that_is_deleted_speaks_no_more(admin: Client) -> None:
     where = f"/admin/agents/storedsubscriber/{row.pk}/delete/"
     assert admin.post(where, {"post": "yes"}, secure=True).status_code == 302
     assert "own" not in [one.subscriber.id for one in list_subscribers(None)]
+
+
+def test_what_is_wrong_with_files_of_the_operator_is_told_with_its_place(
+    admin: Client, settings: Settings, tmp_path: Path
+) -> None:
+    settings.DATA_DIR = tmp_path
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "bad.toml").write_text("[extra]")
+    page = admin.get("/admin/agents/storedsubscriber/", secure=True).content.decode()
+    assert "A file of the site cannot be read. rules/bad.toml:1:2: there is no table" in page

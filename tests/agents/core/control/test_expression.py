@@ -1,6 +1,7 @@
 """The expression language: what it answers, what it refuses, and where it says the mistake is."""
 
 import tracemalloc
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from agents.core.control import InvalidExpression, Language, Unanswerable, parse_expression
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, ValueKind
 from tests.agents.core.control.random_expressions import LANGUAGE, VALUES
+from tests.support.timing import least_cpu_seconds
 
 HOSTILE = [
     "9" * 499,
@@ -77,6 +79,42 @@ HOSTILE = [
     "~1",
     "1 @ 2",
     "1 & 2",
+    "import os",
+    "del turn",
+    "turn = 1",
+    "while True: pass",
+    "for x in tools: x",
+    "def f(): 1",
+    "return 1",
+    "raise 1",
+    "global turn",
+    "with open('a') as b: 1",
+    "print(1)",
+    "exec('1')",
+    "getattr(turn, 'a')",
+    "globals()",
+    "vars(result)",
+    "type(turn)",
+    "breakpoint()",
+    "os.system('a')",
+    "question.upper()",
+    "tools.append(1)",
+    "failures.clear()",
+    "state['a'] = 1",
+    "*tools",
+    "[*tools]",
+    "{**failures}",
+    "1 if 2",
+    "not",
+    "tools[",
+    "'a' * 1000000000",
+    "[1] * 1000000000",
+    "[0] + [1]",
+    "1e999",
+    "turn.real",
+    "sizes.__len__()",
+    "9" * 400,
+    "0x" + "f" * 300,
 ]
 
 
@@ -234,6 +272,26 @@ def test_no_list_however_long_takes_more_than_its_steps(text: str) -> None:
     tools = [{"name": "a", "size": 1}] * 100_000
     with pytest.raises(Unanswerable, match="too many steps"):
         evaluate(text, tools=tools, question="ab" * 5_000)
+
+
+def test_nothing_hostile_takes_long_or_much_memory() -> None:
+    assert len(HOSTILE) >= 100
+
+    def try_all() -> None:
+        for text in HOSTILE:
+            with suppress(InvalidExpression, Unanswerable):
+                evaluate(text)
+
+    try_all()  # what is made once is not counted
+    tracemalloc.start()
+    for text in HOSTILE:
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        with suppress(InvalidExpression, Unanswerable):
+            evaluate(text)
+        assert tracemalloc.get_traced_memory()[1] - before < 1_000_000, text
+    tracemalloc.stop()
+    assert least_cpu_seconds(try_all, enough=0.5) < 0.02 * len(HOSTILE)
 
 
 @pytest.mark.parametrize("comparison", ["tools != tools", "'x' + question < question"])

@@ -1,6 +1,7 @@
 """Rules in real runs, in virtual time: they fire, they are recorded, and they only tighten."""
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,10 +24,12 @@ from agents.core.loop import Control
 from agents.core.messages import ToolOutcome
 from agents.core.ports import ToolContext
 from agents.core.rules.dry_run import try_rule
+from agents.core.rules.engine import MAX_FIRINGS
 from agents.core.rules.reader import read_rule
-from agents.core.rules.rule import Rule
+from agents.core.rules.rule import Rule, RuleMode
 from agents.core.rules.shipped import load_shipped_rules
 from tests.agents.core.factories import done, limits, notices, own, play
+from tests.agents.core.rules.random_rules import build_rules
 from tests.support import scenarios
 from tests.support.script import Call, call, calls, say
 from tests.support.scripted_model import ModelStep, ScriptedModel
@@ -309,7 +312,8 @@ EVERYTHING = (
 
 def compare_with_stored(seed: int) -> None:
     kept: list[OracleStreamChunk] = []
-    control = Control(rules=EVERYTHING)
+    mode: RuleMode = "shadow" if seed % 2 else "on"
+    control = Control(rules=tuple(replace(rule, mode=mode) for rule in EVERYTHING))
     verdict = run_virtual(scenarios.play(seed, kept, control=control), thread_grace=0.002)
     assert not verdict.problems
     live = [
@@ -338,6 +342,29 @@ def test_rules_fire_over_stored_chunks_as_they_did_in_the_run() -> None:
 def test_rules_fire_over_stored_chunks_as_they_did_in_ten_thousand_runs() -> None:
     for seed in range(10_000):
         compare_with_stored(seed)
+
+
+def assert_rules_break_no_promise(seed: int) -> None:
+    """Random rules, of every hook and action, in a random run with what may go wrong in it."""
+    again = write("again", on='trigger = "on_turn_end"', does=ASK_AGAIN)
+    rules = (*build_rules(random.Random(seed), 12), again)
+    kept: list[OracleStreamChunk] = []
+    played = scenarios.play(seed, kept, control=Control(rules=rules))
+    verdict = run_virtual(played, thread_grace=0.002)
+    assert not verdict.problems, f"seed {seed}: {verdict.problems}"
+    counts = Counter(one.payload["rule"] for one in events(kept, "rule.fired"))
+    assert all(count <= MAX_FIRINGS for count in counts.values()), seed
+
+
+def test_random_rules_break_no_promise_of_a_run() -> None:
+    for seed in random.Random(6).sample(range(10_000, 100_000), 25):
+        assert_rules_break_no_promise(seed)
+
+
+@pytest.mark.long
+def test_random_rules_break_no_promise_of_ten_thousand_runs() -> None:
+    for seed in range(10_000):
+        assert_rules_break_no_promise(seed)
 
 
 # -- what is shipped ------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """The bus alone, told the time: windows, sizes, what counts as the same, order, bounds."""
 
 import random
+import tracemalloc
 from dataclasses import replace
 
 import pytest
@@ -158,6 +159,22 @@ def test_a_flood_is_bounded_and_errors_are_kept() -> None:
     assert all(notice.severity == "error" for notice in notices)
     assert len(notices) == 20
     assert bus.waiting == 0
+
+
+@pytest.mark.long
+def test_of_a_hundred_thousand_events_few_wait_and_no_error_is_lost() -> None:
+    bus = NotificationBus(chatty(20))
+    tracemalloc.start()
+    for seq in range(100_000):
+        bus.emit(
+            happen("tool.call.failure" if seq % 2_000 == 0 else "tool.call.success", seq=seq), 0.0
+        )
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert bus.waiting <= MAX_WAITING
+    assert peak < 5_000_000
+    errors = [notice for notice in bus.flush(0.0) if notice.severity == "error"]
+    assert sum(notice.metadata["count"] for notice in errors) == 20 * 50
 
 
 def test_a_subscriber_that_fails_is_named_and_keeps_no_other_from_speaking(
