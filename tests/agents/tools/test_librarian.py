@@ -485,3 +485,17 @@ async def test_what_was_cut_by_a_limit_is_not_kept() -> None:
     librarian = Librarian(model, FakeTools(LOOK), cache=shelf)
     await librarian.run_task(TASK, context())
     assert shelf.kept == {}
+
+
+@virtual_time
+async def test_a_librarian_asks_nobody_and_its_calls_that_need_a_yes_are_refused() -> None:
+    task = call("delegate_librarian", task="Tidy up.")
+    model = ScriptedModel([task, call("write"), say("I could not write."), say("So.")])
+    tools = FakeTools({"write": returns("Written.", writes=True)})
+    control = Control(asks={"write": "always"})
+    chunks = await play(model, delegating(model, tools), control=control)
+    (refused,) = [c for c in chunks if isinstance(c, ToolResult) and c.parent]
+    assert refused.cause == "refused"
+    assert "a subagent cannot ask" in refused.tool_result
+    assert tools.calls == []
+    assert done(chunks).outcome == "completed"

@@ -1,6 +1,7 @@
 """Pages over HTTP: who sees which, and what hostile addresses do."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, cast
 from uuid import uuid4
 
@@ -9,11 +10,12 @@ from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
+from django.utils import timezone
 
 from agents.audit.erasure import erase
 from agents.core.chunks import Content, OracleStreamChunk
 from agents.core.config import AgentConfig
-from agents.models import AgentRun, Membership
+from agents.models import AgentRun, ApprovalRequest, Membership
 from agents.runtime import current as home_module
 from agents.vault.author import Author
 from agents.vault.threads import NewEntry, push_entry
@@ -55,6 +57,9 @@ MINE = {
     "keep-answer",
     "rest",
     "run-changes",
+    "run-approval",
+    "run-behaviour",
+    "run-decide",
     "run-rules",
     "undo-changes",
 }
@@ -62,12 +67,13 @@ MINE = {
 OURS = {"note", "thread", "code", "project", "project-open", "project-leave"}
 """Of everybody in the project."""
 OWNERS = {
-    "project-rename", "project-archive", "project-unarchive", "project-delete", "project-restore",
+    "project-rename", "project-asking", "project-archive", "project-unarchive", "project-delete",
+    "project-restore",
     "member-add", "member-role", "member-remove", "link-create", "link-revoke",
 }  # fmt: skip
 """Of the owners of the project; tests/chat/views/test_projects.py says what others are told."""
 POSTED = OWNERS | {
-    "outline-action", "delete", "restore", "undo-changes",
+    "outline-action", "delete", "restore", "undo-changes", "run-decide",
     "project-create", "project-sample", "project-leave",
 }  # fmt: skip
 
@@ -112,6 +118,8 @@ def talk(monkeypatch: pytest.MonkeyPatch) -> Talk:
     add_note(made.project, NOTE, "# Road map\n\nFirst *this*.\n")
     add_gauge(made.project)
     push_entry(made.project.pk, "power", NewEntry("LFP."), Author.importer())
+    expires_at = timezone.now() + timedelta(days=1)
+    ApprovalRequest.objects.create(run=made.first.run, asker="tool", expires_at=expires_at)
     return made
 
 
@@ -130,6 +138,9 @@ def address(name: str, talk: Talk) -> str:
         "run": [talk.first.run_id],
         "call": [talk.first.run_id, 0],
         "run-changes": [talk.first.run_id],
+        "run-approval": [talk.first.run_id],
+        "run-behaviour": [talk.first.run_id],
+        "run-decide": [talk.first.run_id],
         "run-rules": [talk.first.run_id],
         "undo-changes": [talk.first.run_id],
         "rest": [talk.first.run_id, 1, 1],

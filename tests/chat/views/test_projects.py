@@ -189,3 +189,15 @@ def test_a_page_that_is_not_for_ones_role_says_for_whose_it_is() -> None:
     page = browser(team.rae).post(f"/p/{team.project.slug}/archive/")
     assert page.status_code == 403
     assert "Only an owner of this project can do this." in page.content.decode()
+
+
+def test_an_owner_says_whether_the_agent_asks_before_it_writes() -> None:
+    team = Team()
+    client = browser(team.ada)
+    assert "Ask before writing" in client.get("/p/engine/settings/").content.decode()
+    saved = client.post("/p/engine/asking/", {"mode": "once"}, headers={"HX-Request": "true"})
+    assert "Saved" in saved.content.decode()
+    assert Project.objects.get(pk=team.project.pk).ask_before_writing == "once"
+    assert client.post("/p/engine/asking/", {"mode": "perhaps"}).status_code == 422
+    assert browser(team.bob).post("/p/engine/asking/", {"mode": "never"}).status_code == 403
+    assert Project.objects.get(pk=team.project.pk).ask_before_writing == "once"
