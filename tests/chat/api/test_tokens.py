@@ -25,6 +25,7 @@ GUARDED = [each for each in ENDPOINTS if each.scopes]
 
 BODIES = {
     "change_notification": {"enabled": False},
+    "decide_approval": {"decision": "approved", "digest": "x"},
     "replace_behaviour": {"text": "x", "version": 1},
     "replace_rule": {"text": "x", "version": 1},
     "set_rule_mode": {"mode": "off"},
