@@ -300,6 +300,11 @@ class RunContext:
         """Return what is left beyond the wrap-up."""
         return max(0, self.budget.left - self.wrap_up_tokens())
 
+    def spare_hint_chars(self) -> int:
+        """Return how long hints may be without which the run can do: what the forecast leaves of
+        the budget, as they stand in the next request and in the one after it."""
+        return self.budget.to_chars(max(0, self.budget.left - self.state.next_request) // 2)
+
     def wrap_up_fits(self) -> bool:
         """Return whether one more tool-free request fits in turns, tokens, window and time."""
         return (

@@ -78,7 +78,7 @@ def _collect_notes(ctx: RunContext, wrap_up: str | None, say: str) -> FittedHint
     if ctx.state.finish_reason == "empty":
         hints.append(HintLine(EMPTY_NOTE))
     if wrap_up is None:
-        fitted = fit_hints(hints)
+        fitted = fit_hints(hints, spare=ctx.spare_hint_chars())
         fitted.texts.extend(fit_words(say, fitted))
     else:
         last = wrap_up_note(wrap_up)

@@ -48,11 +48,14 @@ def build_hint(notice: Notice) -> HintLine:
     return HintLine(truncate_middle(notice.hint, _LOOP_HINT_CHARS))
 
 
-def fit_hints(lines: Sequence[HintLine], room: int | None = None) -> FittedHints:
+def fit_hints(
+    lines: Sequence[HintLine], room: int | None = None, spare: int = MAX_HINT_CHARS
+) -> FittedHints:
     """Return what fits, in its order; the rest is counted where anything is told at all.
 
     `room` is what a last answer leaves; without it, a request may have as many as any. What is not
-    core goes first, the least urgent before the rest; then the oldest.
+    core goes first, the least urgent before the rest; then the oldest. Of it, there is never more
+    than the tokens to `spare`: a run does not end early for what it could do without.
     """
     frame = _FRAME_CHARS if room is None else 0
     others = sorted((line for line in lines if not line.core), key=lambda line: line.rank)
@@ -60,6 +63,8 @@ def fit_hints(lines: Sequence[HintLine], room: int | None = None) -> FittedHints
     size = sum(len(line.text) + frame for line in lines if line.core or line in allowed)
     rest = frame + _REST_CHARS if others else 0
     limit = (MAX_HINT_CHARS if room is None else room) - rest
+    while allowed and sum(len(line.text) + frame for line in allowed) > spare - rest:
+        size -= len(allowed.pop().text) + frame
     while allowed and size > limit:
         size -= len(allowed.pop().text) + frame
     kept = [line for line in lines if line.core or line in allowed]

@@ -239,9 +239,10 @@ def test_twenty_chatty_subscribers_break_no_promise_of_a_run() -> None:
 
 
 def test_what_waits_to_be_told_is_in_the_forecast() -> None:
-    """In one of these runs the token warning came too late when the next hints were not counted;
-    the other ended too early when they were counted to what it cannot do without."""
-    assert_no_promise_is_broken([979, 2717])
+    """In one of these runs the token warning came too late when the next hints were not counted,
+    another ended too early when they were counted to what it cannot do without, and in the third
+    they took the tokens of the last answer."""
+    assert_no_promise_is_broken([979, 2717, 2128])
 
 
 @pytest.mark.long

@@ -73,3 +73,9 @@ def test_what_subscribers_tell_is_measured_as_it_will_stand_in_the_request() -> 
     assert len(told) <= measure_told(lines) <= len(told) + 1
     assert measure_told([HintLine("of the loop, whose forecast has it")]) == 0
     assert measure_told([]) == 0
+
+
+def test_what_is_not_core_takes_no_more_than_there_is_to_spare() -> None:
+    lines = [HintLine("core"), *(other("x" * 90, events=(n,)) for n in range(3))]
+    assert len(fit_hints(lines, spare=300).texts) == 4
+    assert fit_hints(lines, spare=0) == FittedHints(["core", "and 3 more"], dropped=3)
