@@ -69,7 +69,7 @@ def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer
     best = rated[0]
     enough = CERTAIN_FACT if question.is_fact else CERTAIN
     fits = best.shape >= 0.5 if question.is_fact else best.own > 0
-    if best.coverage >= enough and fits and best.is_whole:
+    if best.coverage >= enough and fits and scorer.is_whole(best.passage):
         chosen = choose(question, rated, _CLOSE)
         if not question.is_fact:
             chosen[1:1] = [p for p in find_continuation(chosen[0], passages) if p not in chosen]

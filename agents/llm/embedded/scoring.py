@@ -26,8 +26,6 @@ class ScoredPassage:
     """The part of it that its own words give."""
     shape: float
     score: float
-    is_whole: bool
-    """Whether no telling word of the question is missing, and its note was read."""
 
 
 class PassageScorer:
@@ -87,13 +85,17 @@ class PassageScorer:
             named = max(named, AROUND)
         outside = (passage.around, AROUND), (passage.named, named)
         own, coverage = self.cover(*inside), self.cover(*inside, *outside)
-        shape = rate_shape(passage, self.question, self.common)
+        shape = rate_shape(passage, self.question, self.common) if coverage else 0.0
         has_shape = self.question.is_fact or self.question.kind is Kind.WHY
         fit = 0.4 + 0.6 * shape if has_shape else 1.0
         score = (0.6 * coverage + 0.4 * own) * fit * self._get_prior(passage)
-        known = passage.stems | passage.around | passage.named | (before if refers else frozenset())
-        is_whole = passage.read and self.covers(known)
-        return ScoredPassage(passage, coverage, own, shape, score, is_whole)
+        return ScoredPassage(passage, coverage, own, shape, score)
+
+    def is_whole(self, passage: Passage) -> bool:
+        """Return whether a passage lacks no telling word of the question, and its note was read."""
+        refers = passage.before if _REFERS.match(passage.text) else None
+        before = refers.stems if refers else frozenset()
+        return passage.read and self.covers(passage.stems, passage.around, passage.named, before)
 
     def _get_prior(self, passage: Passage) -> float:
         prior = 1.0 if passage.read else 0.9

@@ -83,12 +83,14 @@ def list_content_words(text: str) -> list[str]:
     return list(found.values())
 
 
-def _group_words(lines: Iterable[str]) -> dict[str, frozenset[str]]:
-    groups: dict[str, frozenset[str]] = {}
+def _group_words(lines: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return for each stem the other ones of its line, as they are written."""
+    groups: dict[str, dict[str, str]] = {}
     for line in lines:
-        group = frozenset(stem(word) for word in line.split())
-        for word in group:
-            groups[word] = groups.get(word, frozenset()) | group
+        group = {stem(word): word for word in reversed(line.split())}
+        for own in group:
+            others = {each: group[each] for each in reversed(group) if each != own}
+            groups.setdefault(own, {}).update(others)
     return groups
 
 
@@ -102,14 +104,8 @@ def is_generic(word: str) -> bool:
 
 def list_synonyms(words: Iterable[str]) -> list[str]:
     """Return written words that may stand for these ones in a note."""
-    found: dict[str, None] = {}
-    for word in words:
-        own = stem(fold(word))
-        for line in _SAME:
-            forms = line.split()
-            if own in map(stem, forms):
-                found.update(dict.fromkeys(form for form in forms if stem(form) != own))
-    return list(found)
+    groups = (_GROUPS.get(stem(fold(word)), {}) for word in words)
+    return list(dict.fromkeys(form for group in groups for form in group.values()))
 
 
 @lru_cache(maxsize=20_000)
