@@ -302,8 +302,12 @@ class RunContext:
 
     def spare_hint_chars(self) -> int:
         """Return how long hints may be without which the run can do: what the forecast leaves of
-        the budget, as they stand in the next request and in the one after it."""
-        return self.budget.to_chars(max(0, self.budget.left - self.state.next_request) // 2)
+        the budget, as they stand in the next request and in the one after it. As long as the token
+        warning was not given, that is the forecast of two turns: it is to come in time."""
+        needed = self.state.next_request
+        if "tokens" not in self.state.fired:
+            needed = self.state.two_requests
+        return self.budget.to_chars(max(0, self.budget.left - needed) // 2)
 
     def wrap_up_fits(self) -> bool:
         """Return whether one more tool-free request fits in turns, tokens, window and time."""
