@@ -38,6 +38,7 @@ urlpatterns = [
     path("c/<uuid:conversation_id>/delete/", conversations.delete, name="delete"),
     path("c/<uuid:conversation_id>/restore/", conversations.restore, name="restore"),
     path("conversations/", partials.conversation_list, name="conversation-list"),
+    path("modes/", partials.mode_sentence, name="mode-sentence"),
     path("search/", conversations.search, name="search"),
     path("runs/", runs.runs, name="runs"),
     path("runs/<uuid:run_id>/", runs.run, name="run"),

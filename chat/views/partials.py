@@ -5,11 +5,13 @@ from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.html import escape
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from agents.models import AgentRun
 from agents.projects.queries import runs_for
+from agents.runtime import list_modes
 from agents.tools.registry import TOOLS
 from agents.web.requests import HtmxRequest, get_user, sign_in_required
 from chat.conversations import queries, tree
@@ -38,6 +40,16 @@ def conversation_list(request: HttpRequest) -> HttpResponse:
     return render(
         request, "chat/fragments/_conversation_list.html", {**context, "current": current}
     )
+
+
+@never_cache
+@_fragment
+@require_GET
+def mode_sentence(request: HttpRequest) -> HttpResponse:
+    """Say what the mode does that somebody has chosen in the composer."""
+    chosen = request.GET.get("tree", "")
+    modes = {mode.name: mode.description for mode in list_modes(get_user(request))}
+    return HttpResponse(escape(modes.get(chosen, "")))
 
 
 def _parse_project(request: HttpRequest) -> UUID | None:

@@ -133,8 +133,4 @@ on("keydown", (event) => {
   event.preventDefault();
 });
 
-on(form.elements.tree, "change", ({ target }) => {
-  find("#mode-about").textContent = target.selectedOptions[0].title;
-});
-
 leaveEdit(); // the draft of the last visit

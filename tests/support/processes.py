@@ -9,8 +9,10 @@ of the time. Those marked `early` are taken first, so that no process is left al
 
 import multiprocessing
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from multiprocessing.connection import Connection, wait
@@ -75,6 +77,16 @@ def _batches(items: list[pytest.Item], size: int) -> Iterator[Batch]:
             yield tests[start : start + size]
 
 
+@contextmanager
+def _holding_interrupts() -> Iterator[None]:
+    """Let an interrupt wait: what is called after a fork would swallow it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Queue:
     """Tests that some processes share, a few of them taken already."""
 
@@ -136,7 +148,8 @@ class _Run:
     def _start(self, number: int, queue: _Queue) -> _Part:
         ours, theirs = _fork.Pipe(duplex=False)
         process = _fork.Process(target=self._take_part, args=(number, queue, ours, theirs))
-        process.start()
+        with _holding_interrupts():
+            process.start()
         theirs.close()
         return _Part(process, ours)
 
@@ -193,6 +206,7 @@ class _Run:
     ) -> None:
         """Run tests in this process, which ends without what the first one does at the end of a
         session."""
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         read_end.close()
         config = self._session.config
         _capture_apart(config)

@@ -39,7 +39,7 @@ NOTE = "plan/road map.md"
 OPEN = {"sign-in", "sign-in-link", "sign-out", "invitation"}
 """For those who are not signed in. Tested with accounts."""
 OWN = {
-    "home", "new", "conversation-list", "search", "runs", "password",
+    "home", "new", "conversation-list", "mode-sentence", "search", "runs", "password",
     "projects", "project-create", "project-sample", "deleted-projects",
 }  # fmt: skip
 """Everybody's own: each sees what is theirs."""
@@ -148,7 +148,8 @@ def address(name: str, talk: Talk) -> str:
         "note": [talk.project.pk, NOTE],
         "thread": [talk.project.pk, "power"],
         "code": [talk.project.pk, "src/gauge.py"],
-        "home": [], "new": [], "conversation-list": [], "search": [], "runs": [], "password": [],
+        "home": [], "new": [], "conversation-list": [], "mode-sentence": [], "search": [],
+        "runs": [], "password": [],
         "projects": [], "project-create": [], "project-sample": [], "deleted-projects": [],
         **{named: [talk.project.slug] for named in OWNERS | OURS - {"note", "thread", "code"}},
     }  # fmt: skip
@@ -544,3 +545,11 @@ def test_a_long_note_is_shown_page_by_page(talk: Talk, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("query", ["line=-1", "line=x", "line=\u0663", "line=999999999", "block=9"])
 def test_a_note_has_no_other_pages_than_it_has(talk: Talk, query: str) -> None:
     assert note(talk, f"plan/road%20map.md?{query}").status_code == 200
+
+
+def test_a_mode_says_what_it_does_and_one_that_is_not_there_nothing(talk: Talk) -> None:
+    client = browser(talk.user)
+    said = client.get("/modes/", {"tree": "plan-then-do"}, secure=True).content.decode()
+    assert said.startswith("Plans first")
+    nothing = client.get("/modes/", {"tree": "<b>"}, secure=True)
+    assert (nothing.status_code, nothing.content) == (200, b"")
