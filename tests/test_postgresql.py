@@ -30,6 +30,13 @@ GROUPS = {
         "agents/projects/test_purge.py",
     ),
     "runs": ("agents/ledger/test_subagents.py", "agents/runtime/test_recovery.py"),
+    "approvals": (
+        "chat/services/test_approvals.py",
+        *(f"agents/approvals/test_{name}.py" for name in ("changes", "requests", "resuming")),
+        "agents/runtime/test_behaviours.py",
+        "agents/runtime/test_modes.py",
+        "agents/runtime/test_control.py",
+    ),
     "earlier databases": ("agents/migrations/test_from_a11961e.py",),
     "notes": (
         *(

@@ -5,13 +5,17 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.db.models import F
+
 from agents.core.frontmatter import BYTE_ORDER_MARK, set_property
+from agents.models import NoteVersion
+from agents.models.vault import MAX_PATH_LENGTH
 from agents.vault.diffs import TextDiff, diff_texts
-from agents.vault.notes import find_note
+from agents.vault.notes import find_note, notes_for
+from agents.vault.paths import make_key
 
 _PATHS = {"vault_write": "path", "vault_move": "old_path"}
 """Tools that change one note, and the argument that names it."""
-MAX_PATH_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +28,15 @@ class CallChange:
 
 
 def find_note_version(project_id: UUID, name: str, arguments: Mapping[str, Any]) -> int | None:
-    """Return the version of the note that a call changes, 0 if there is none yet; None for calls
-    that change something else."""
-    path = arguments.get(_PATHS.get(name, ""))
+    """Return the stored version of the note that a call changes, by its key: numbers begin anew
+    when another note comes to its path. 0 if there is none yet; None for calls that change
+    something else."""
+    path = arguments.get(_PATHS[name]) if name in _PATHS else None
     if not isinstance(path, str) or not 0 < len(path) <= MAX_PATH_LENGTH:
         return None
-    note = find_note(project_id, path)
-    return note.version if note is not None else 0
+    notes = notes_for(project_id).filter(key=make_key(path))
+    latest = NoteVersion.objects.filter(note__in=notes, number=F("note__version"))
+    return latest.values_list("pk", flat=True).first() or 0
 
 
 def preview_change(project_id: UUID, name: str, arguments: Mapping[str, Any]) -> CallChange | None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from agents.approvals.requests import PendingApproval, PendingCall, load_approval
 from agents.core.loop import ApprovalDecision, Control, HeldCall, Resume
-from agents.models import AgentRun, ApprovalRequest, ApprovalState
+from agents.models import AgentRun, ApprovalRequest, ApprovalState, NoteVersion
 
 MAX_CHAIN = 100
 """Continuations that are looked back at."""
@@ -56,13 +56,16 @@ def find_known_versions(run_id: UUID) -> dict[str, int]:
     pending = _find_pending(run_id)
     if pending is None:
         return {}
-    return {
+    seen = {
         str(call.arguments["path"]): call.row.note_version
         for call in pending.calls
         if call.row.verdict == ApprovalState.APPROVED
         and call.row.note_version
         and "path" in call.arguments
     }
+    stored = NoteVersion.objects.filter(pk__in=seen.values())
+    numbers = dict(stored.values_list("pk", "number"))
+    return {path: numbers[key] for path, key in seen.items() if key in numbers}
 
 
 def has_consent(run_id: UUID | None) -> bool:

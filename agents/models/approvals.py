@@ -83,7 +83,8 @@ class ApprovalCall(models.Model):
     digest = models.CharField(max_length=64)
     """Of its name and arguments."""
     note_version = models.PositiveIntegerField(null=True)
-    """Of the note that it changes, as it was when the run asked; 0: there was none."""
+    """The key of the stored version of the note that it changes, as it was when the run asked; 0:
+    there was none."""
     verdict = models.CharField(
         max_length=16, choices=ApprovalState.choices, blank=True, default=ApprovalState.OPEN
     )

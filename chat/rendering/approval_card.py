@@ -7,8 +7,6 @@ from uuid import UUID
 from agents.approvals import CallChange, PendingApproval, find_note_version, preview_change
 from agents.approvals.requests import PendingCall
 
-MAX_ARGUMENT_LENGTH = 4_000
-
 
 @dataclass(frozen=True, slots=True)
 class WaitingCall:
@@ -55,5 +53,5 @@ def _build_call(project_id: UUID, call: PendingCall, is_open: bool) -> WaitingCa
 
 
 def _format_value(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MAX_ARGUMENT_LENGTH else f"{text[:MAX_ARGUMENT_LENGTH]}…"
+    """Return all of it: nobody agrees to what they cannot see."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

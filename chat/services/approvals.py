@@ -22,10 +22,11 @@ from agents.approvals import (
     record_verdict,
 )
 from agents.core.sanitize import replace_unstorable
+from agents.core.tokens import truncate_middle
 from agents.models import AgentRun, ApprovalState
 from chat.conversations import queries
 from chat.errors import InvalidAction, NotFoundForUser
-from chat.services.ask import DEFAULT_OPTIONS, PreparedRun, RunOptions
+from chat.services.ask import DEFAULT_OPTIONS, MAX_QUESTION_LENGTH, PreparedRun, RunOptions
 from chat.services.continue_run import follow_up
 
 CHOICES = (ApprovalState.APPROVED, ApprovalState.REFUSED, ApprovalState.DIFFERENTLY)
@@ -92,7 +93,8 @@ def describe_verdict(pending: PendingApproval, verdict: ApprovalVerdict) -> str:
     each = [(call, verdict.for_call(call.row.call_id)) for call in pending.calls]
     if not any(one != CallVerdict(verdict.verdict, verdict.words) for _, one in each):
         return _say(verdict.verdict, verdict.words)
-    return "\n".join(f"{call.name}: {_say(one.verdict, one.words)}" for call, one in each)
+    said = "\n".join(f"{call.name}: {_say(one.verdict, one.words)}" for call, one in each)
+    return truncate_middle(said, MAX_QUESTION_LENGTH)  # each call's result has all of its words
 
 
 def _say(verdict: str, words: str) -> str:

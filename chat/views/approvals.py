@@ -11,7 +11,7 @@ from agents.approvals import ApprovalVerdict, PendingApproval
 from agents.models import ApprovalRequest, ApprovalState
 from agents.runtime import RunRefused, get_runtime, start_from_thread
 from agents.web.requests import HtmxRequest, get_user, sign_in_required
-from chat.errors import ChatError, NotFoundForUser
+from chat.errors import ChatError
 from chat.rendering.approval_card import build_card
 from chat.services import approvals
 
@@ -68,7 +68,7 @@ def _read_form(form: QueryDict, pending: PendingApproval) -> ApprovalVerdict:
 def _get_pending(request: HtmxRequest, run_id: UUID) -> PendingApproval:
     try:
         return approvals.get_pending(get_user(request), run_id)
-    except NotFoundForUser as error:
+    except ChatError as error:  # nobody's, or pruned
         raise Http404(str(error)) from None
 
 

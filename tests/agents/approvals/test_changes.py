@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from agents.approvals import find_note_version, preview_change
-from agents.models import Project
+from agents.models import NoteVersion, Project
 from agents.vault.author import Author
-from agents.vault.notes import create_note, save_note
+from agents.vault.notes import create_note, delete_note, save_note
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +20,7 @@ def project() -> Project:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "version"),
+    ("name", "arguments", "number"),
     [
         ("vault_write", {"path": "Pumps.md"}, 1),
         ("vault_write", {"path": "pumps.MD"}, 1),
@@ -30,17 +30,29 @@ def project() -> Project:
         ("vault_write", {"path": 7}, None),
         ("vault_write", {"path": "x" * 9_000}, None),
         ("vault_write", {}, None),
+        ("thread_push", {"": "Pumps.md"}, None),
     ],
 )
 def test_the_version_is_that_of_the_note_which_is_changed(
-    project: Project, name: str, arguments: dict[str, Any], version: int | None
+    project: Project, name: str, arguments: dict[str, Any], number: int | None
 ) -> None:
-    assert find_note_version(project.pk, name, arguments) == version
+    found = find_note_version(project.pk, name, arguments)
+    assert (NoteVersion.objects.get(pk=found).number if found else found) == number
 
 
-def test_the_version_grows_with_the_note(project: Project) -> None:
+def test_another_version_is_another_also_of_another_note_with_the_same_number(
+    project: Project,
+) -> None:
+    write = ("vault_write", {"path": "Pumps.md"})
+    found = [find_note_version(project.pk, *write)]
     save_note(project.pk, "Pumps.md", "Red.\n", Author.importer(), expected_version=1)
-    assert find_note_version(project.pk, "vault_write", {"path": "Pumps.md"}) == 2
+    found.append(find_note_version(project.pk, *write))
+    delete_note(project.pk, "Pumps.md", Author.importer())
+    found.append(find_note_version(project.pk, *write))
+    create_note(project.pk, "Pumps.md", "Blue.\n", Author.importer())
+    found.append(find_note_version(project.pk, *write))
+    assert found[2] == 0
+    assert len(set(found)) == 4
 
 
 def test_a_preview_compares_with_the_note_as_it_is(project: Project) -> None:

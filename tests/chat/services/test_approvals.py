@@ -32,7 +32,7 @@ from agents.settings_service import update_settings
 from agents.tools.catalogue import TOOLS
 from agents.tools.executor import ToolExecutor
 from agents.vault.author import Author
-from agents.vault.notes import create_note, save_note
+from agents.vault.notes import create_note, delete_note, save_note
 from chat.errors import InvalidAction, NotFoundForUser
 from chat.services import ask
 from chat.services.approvals import build_verdict, decide, get_pending
@@ -95,7 +95,7 @@ def prepared(verdict: str, words: str = "", calls: Any = None, **more: Any) -> C
 
 @sync_to_async
 def read_note(project: Project, path: str = "Pumps.md") -> str:
-    note = Note.objects.filter(project=project, path=path).first()
+    note = Note.objects.filter(project=project, path=path, deleted_at=None).first()
     return note.text if note is not None else ""
 
 
@@ -178,6 +178,21 @@ async def test_each_call_can_be_decided_for_itself() -> None:
         assert done.question == "vault_write: Yes, go ahead.\nvault_write: No, leave it."
 
 
+async def test_many_calls_can_be_decided_with_many_words_each() -> None:
+    many = calls(*(Call("vault_write", {"path": f"{n}.md", "body": "x\n"}) for n in range(20)))
+    async with Asked(many, say("Most of it.")) as chat:
+        config = {"max_tool_calls_per_turn": 20}
+        await sync_to_async(update_settings)(UserAgentConfig, chat.user, config)
+        asked = await chat.begin()
+        ids = await sync_to_async(lambda: [c.row.call_id for c in load_pending(asked).calls])()
+        refused = {ids[3]: ("refused", "v" * 2_000)}
+        done = await chat.decide(asked, words="w" * 2_000, calls=refused)
+        assert (done.outcome, len(await results(done))) == ("completed", 20)
+        assert (await results(done))[ids[3]].endswith("v" * 2_000)
+        assert await read_note(chat.project, "3.md") == ""
+        assert await read_note(chat.project, "4.md") == "x\n"
+
+
 def load_pending(run: AgentRun) -> Any:
     pending = load_approval(run.pk)
     assert pending is not None
@@ -238,6 +253,15 @@ async def test_a_note_that_has_changed_is_a_conflict_and_nothing_is_written() ->
         await refuse(chat, asked, "Conflict: Pumps.md has changed", text="They are green.\n")
         await chat.decide(asked, "differently", "Read it again.")
         assert await read_note(chat.project) == "They are green.\n"
+
+
+async def test_another_note_at_the_same_path_is_a_conflict_whatever_its_version() -> None:
+    async with Asked(WRITE) as chat:
+        asked = await chat.begin()
+        author = Author.person(chat.user.pk)
+        await sync_to_async(delete_note)(chat.project.pk, "Pumps.md", author)
+        await sync_to_async(create_note)(chat.project.pk, "Pumps.md", "Other pumps.\n", author)
+        await refuse(chat, asked, "Conflict: Pumps.md has changed", text="Other pumps.\n")
 
 
 async def test_a_note_that_changes_after_the_yes_is_not_overwritten() -> None:

@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.urls import reverse
+from django.utils import timezone
 
 from agents.models import AgentRun, ApprovalRequest, Note
 from agents.runtime import current
+from chat.models import Exchange
+from chat.services import ask
 from tests.chat.factories import browser, member
 from tests.chat.services.test_approvals import BOTH, WRITE, Asked, change_note
-from tests.support.script import say
+from tests.support.script import Call, call, calls, say
 from tests.support.timing import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -126,3 +129,35 @@ async def test_nobody_else_sees_it() -> None:
         asked = await chat.begin()
         chat.user, _ = await sync_to_async(member)("bob")
         assert (await get(chat, asked)).status_code == 404
+
+
+async def test_all_of_an_argument_can_be_read_before_a_yes() -> None:
+    move = call("vault_move", old_path="Pumps.md", new_path="y" * 20_000 + "/end.md")
+    async with Asked(move) as chat:
+        assert "/end.md" in (await get(chat, await chat.begin())).content.decode()
+
+
+async def test_words_of_others_are_text_in_the_card_and_never_markup() -> None:
+    hostile = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
+    both = calls(
+        Call("vault_write", {"path": f"{hostile}.md", "body": hostile}),
+        Call("vault_move", {"old_path": hostile, "new_path": hostile, hostile: [hostile]}),
+    )
+    async with Asked(both, say("As you like.")) as chat:
+        asked = await chat.begin()
+        shown = [await get(chat, asked, htmx=is_part) for is_part in (True, False)]
+        shown.append(await post(chat, asked, verdict="differently", words=hostile))
+        for page in (one.content.decode() for one in shown):
+            assert "&lt;script&gt;alert(1)" in page
+            assert "<script>alert" not in page
+            assert "<img src=x" not in page
+
+
+async def test_what_was_pruned_is_not_decided_and_asks_nobody() -> None:
+    async with Asked(say("Hello."), WRITE) as chat:
+        first = await chat.begin()
+        asked = await chat.run(ask.ask, "Now.", conversation_id=first.conversation_key)
+        await Exchange.objects.filter(run=asked).aupdate(pruned_at=timezone.now())
+        assert (await get(chat, asked)).status_code == 404
+        assert (await post(chat, asked, verdict="approved")).status_code == 404
+        assert (await ApprovalRequest.objects.aget(pk=asked.pk)).is_open
