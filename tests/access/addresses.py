@@ -50,6 +50,7 @@ ADDRESSES: dict[str, Address] = {
     "": _get(Access.OWN),
     "new/": _get(Access.OWN, project="{project}"),
     "conversations/": _get(Access.OWN, project="{project}"),
+    "modes/": _get(Access.OWN, tree="quick"),
     "search/": _get(Access.OWN, q="tide"),
     "runs/": _get(Access.OWN),
     "usage/": _get(Access.OWN),
