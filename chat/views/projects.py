@@ -64,7 +64,6 @@ def _render_list(
         "name": name,
         "error": error,
         "max_length": services.MAX_NAME_LENGTH,
-        "ask_modes": AskBeforeWriting.choices,
     }
     return render(request, "projects/list.html", context, status=status)
 
@@ -121,6 +120,7 @@ def render_project(
         "roles": Membership.Role.choices,
         "name": project.name,
         "max_length": services.MAX_NAME_LENGTH,
+        "ask_modes": AskBeforeWriting.choices,
         **more,
     }
     return render(request, "projects/project.html", context, status=status)
@@ -143,13 +143,12 @@ def rename(request: HttpRequest, project: Project) -> HttpResponse:
 @require_POST
 @project_view(Role.OWNER)
 def set_asking(request: HttpRequest, project: Project) -> HttpResponse:
-    """Save whether tools that change something ask first: at once, when the choice is made."""
+    """Save whether tools that change something ask first."""
     try:
         services.set_asking(project, request.POST.get("mode", ""), by=get_user(request))
     except ProjectRefused as error:
         return HttpResponse(str(error), status=422, content_type="text/plain")
-    if "HX-Request" in request.headers:
-        return HttpResponse("Saved; it holds from the next run on.", content_type="text/plain")
+    messages.success(request, "Saved; it holds from the next run on.")
     return redirect("project", project.slug)
 
 

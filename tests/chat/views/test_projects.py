@@ -194,9 +194,12 @@ def test_a_page_that_is_not_for_ones_role_says_for_whose_it_is() -> None:
 def test_an_owner_says_whether_the_agent_asks_before_it_writes() -> None:
     team = Team()
     client = browser(team.ada)
-    assert "Ask before writing" in client.get("/p/engine/settings/").content.decode()
-    saved = client.post("/p/engine/asking/", {"mode": "once"}, headers={"HX-Request": "true"})
-    assert "Saved" in saved.content.decode()
+    page = client.get("/p/engine/settings/").content.decode()
+    assert '<option value="never" selected>Never' in page
+    assert '<option value="once">Once in a run</option>' in page
+    saved = client.post("/p/engine/asking/", {"mode": "once"}, follow=True).content.decode()
+    assert "Saved; it holds from the next run on." in saved
+    assert '<option value="once" selected>' in saved
     assert Project.objects.get(pk=team.project.pk).ask_before_writing == "once"
     assert client.post("/p/engine/asking/", {"mode": "perhaps"}).status_code == 422
     assert browser(team.bob).post("/p/engine/asking/", {"mode": "never"}).status_code == 403
