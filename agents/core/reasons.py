@@ -72,7 +72,7 @@ def register_reason(
 register_reason(
     "needs_approval",
     Outcome.PAUSED,
-    "Needs approval",
+    "Asked for approval",
     "info",
     "The agent waits for your decision.",
     "Say yes, no or what to do differently; there is no hurry.",

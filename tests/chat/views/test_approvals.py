@@ -70,7 +70,8 @@ async def test_a_yes_on_the_card_changes_the_note_and_says_so() -> None:
         asked = await chat.begin()
         page = (await post(chat, asked, verdict="approved")).content.decode()
         assert "Approved" in page
-        assert "On a page by ada" in page
+        assert "By ada, " in page
+        assert ". On a page." in page
         assert (await last_answer(chat)).answer == "They are red."
         assert (await Note.objects.aget(path="Pumps.md")).text == "They are red now.\n"
 
@@ -120,8 +121,13 @@ async def test_an_open_card_is_left_alone_until_somebody_decides() -> None:
 
 async def test_it_is_a_page_of_its_own_for_whoever_follows_the_link() -> None:
     async with Asked(WRITE) as chat:
-        page = (await get(chat, await chat.begin(), htmx=False)).content.decode()
+        asked = await chat.begin()
+        page = (await get(chat, asked, htmx=False)).content.decode()
         assert "<h1>Waiting for your decision</h1>" in page
+        await chat.decide(asked, "refused")
+        page = (await get(chat, asked, htmx=False)).content.decode()
+        assert "<h1>What a run asked</h1>" in page
+        assert f'<h2 id="approval-{asked.pk}">' in page
 
 
 async def test_nobody_else_sees_it() -> None:
