@@ -190,6 +190,11 @@ def test_a_form_whose_user_was_signed_out_hears_401_and_no_page(ada: User) -> No
     assert stored(ada) == before
 
 
+def test_a_choice_is_reset_in_few_words_whatever_its_default_is_called(ada: User) -> None:
+    response = save(ada, "ask_before_writing", "always", seen="never")
+    assert "Reset to default" in " ".join(response.content.decode().split())
+
+
 def test_a_reset_gives_the_form_with_the_default(ada: User) -> None:
     update_limits(ada, {"max_iterations": 20})
     response = post(ada, "limits/max_iterations/reset/")
