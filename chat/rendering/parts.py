@@ -26,8 +26,8 @@ _NON_FINAL_NOTICES = frozenset(
 """Notices of a run that goes on."""
 _CORE_SUBSCRIBERS = frozenset(one.id for one in SHIPPED if one.core)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
-_OWN_WORDS = re.compile(r"(?:`[^`]*`|[^`])*?[.:!?](?=\s)")
-"""The beginning of a notification, up to a stop outside of what it quotes."""
+_OWN_WORDS = re.compile(r"(?:`[^`]*`|[^`\n])*?(?:[.:!?](?=\s)|(?=\n))")
+"""The beginning of a notification, up to a stop or its first line's end, outside of quotes."""
 _ENDINGS = {
     "cancelled": "Stopped",
     "failed": "The run failed",

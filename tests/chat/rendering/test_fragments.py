@@ -324,6 +324,7 @@ def test_the_notice_of_a_limit_says_itself_what_to_do(
         ("`Pump. A.md` has changed.", "<code>Pump. A.md</code> has changed.", ""),
         ("It went well. {So} be it.", "It went well.", "{So} be it."),
         ("Only this", "Only this", ""),
+        ("Plan\n1. Look\n2. Tell", "Plan", "1. Look\n2. Tell"),
     ],
 )
 def test_what_a_notification_quotes_stays_whole_and_is_shown_as_code(
