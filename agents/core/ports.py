@@ -13,6 +13,7 @@ from agents.core.messages import (
     ToolOutcome,
     ToolSchema,
 )
+from agents.core.rules.rule import Rule
 
 
 class Timer(Protocol):
@@ -85,6 +86,8 @@ class ToolContext:
     either."""
     asking_tools: frozenset[str] = frozenset()
     """What needs a person's yes in it: a subagent cannot ask for one."""
+    holding_rules: tuple[Rule, ...] = ()
+    """Those that let calls wait for a person: they look at a subagent's calls too."""
     keep: Callable[[ToolOutcome], None] = lambda outcome: None
     """Keep a result that stands if the call is cut from now on."""
 

@@ -159,7 +159,12 @@ class Librarian(Service):
             token_limit=share,
         )
         asks: dict[str, AskMode] = dict.fromkeys(context.asking_tools, "always")
-        control = Control(withheld=context.forbidden_tools, asks=asks, can_ask=False)
+        control = Control(
+            withheld=context.forbidden_tools,
+            asks=asks,
+            rules=context.holding_rules,
+            can_ask=False,
+        )
         own_deadline = context.clock.monotonic() + self.seconds
         chunks = run(
             state,

@@ -28,6 +28,7 @@ from agents.core.messages import ToolSchema
 from agents.core.notify import InjectionPoint, NotificationBus
 from agents.core.notify.hints import HintLine, build_hint, measure_told
 from agents.core.ports import ChatModel, Clock, ToolRunner
+from agents.core.rules.rule import Rule
 from agents.core.state import AgentState, Notice
 from agents.core.tokens import (
     FORECAST_TURNS,
@@ -74,6 +75,8 @@ class RunContext:
         self.bus = NotificationBus(())
         self.rule_withheld: Set[str] = frozenset()
         """Tools that rules have taken away; no tree gives them back."""
+        self.holding_rules: tuple[Rule, ...] = ()
+        """Those that let calls wait, for the run's subagents."""
         self.limits = TurnLimits(tools)
         self.holds = CallHolds()
         self.stragglers = Stragglers(lambda: self.inbox.wake())

@@ -29,6 +29,7 @@ def hold_calls(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]
             ctx.holds.calls.append(entry)
             yield emit_call(ctx, entry, "held")
         else:
+            ctx.holds.refuse_from_now_on(entry.name)
             yield emit_result(ctx, entry, refusal_outcome(CANNOT_ASK), batch.result_chars)
     for entry in batch.entries:
         if entry.same_as is not None and not batch.entries[entry.same_as].is_open:

@@ -41,6 +41,11 @@ class CallHolds:
         """Remember that a rule wants a call held. Of several rules, the first one is quoted."""
         self._rule_words.setdefault(call_id, words)
 
+    def refuse_from_now_on(self, name: str) -> None:
+        """Hold every further call of a tool, where nobody can be asked: trying again is no way
+        round a rule, which looks only so often."""
+        self.modes[name] = "always"
+
     def must_hold(self, entry: PlannedCall) -> bool:
         return entry.id in self._rule_words or entry.name in self.modes
 

@@ -7,6 +7,7 @@ the run.
 
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, assert_never
 
 from agents.core.chunks import Done, EventRecord, OracleStreamChunk
@@ -45,7 +46,9 @@ class LiveRules:
         self._is_over = False
         self._withheld = set(control.withheld)
         """Shared with the run's subagents: those that are at work obey too, at their next call."""
-        ctx.rule_withheld = self._withheld
+        if control.can_ask:  # what a subagent may not call is its parent's to say
+            ctx.rule_withheld = self._withheld
+        ctx.holding_rules = tuple(_keep_holds(rule) for rule in control.rules if rule.holds_calls)
 
     def react(self, events: Sequence[AgentEvent]) -> Iterator[OracleStreamChunk]:
         """Do what the rules want done about events. They look at the run's end once."""
@@ -180,6 +183,11 @@ class LiveRules:
                 metadata=metadata,
             )
         )
+
+
+def _keep_holds(rule: Rule) -> Rule:
+    """Return a rule that does nothing but hold calls: the rest is for the run itself."""
+    return replace(rule, actions=tuple(one for one in rule.actions if isinstance(one, Hold)))
 
 
 def _end_sentence(text: str) -> str:

@@ -194,6 +194,7 @@ async def _run_call(ctx: RunContext, batch: ToolBatch, entry: PlannedCall) -> No
         withheld_tools=ctx.withheld_tools,
         forbidden_tools=ctx.limits.forbid(ctx.rule_withheld),
         asking_tools=frozenset(ctx.holds.modes),
+        holding_rules=ctx.holding_rules,
         keep=lambda outcome: inbox.put_threadsafe(_ResultKept(entry, outcome)),
     )
     if ctx.cancellation.requested:  # between its start and its first step

@@ -39,7 +39,7 @@ MAX_RULES = 100
 MAX_FIRINGS = 20
 """Of one rule in one run."""
 MAX_EFFECTS = 100
-"""Of all rules in one run."""
+"""Of all rules in one run, but for those that hold calls: they have to be able to."""
 MAX_SHARES: Mapping[RuleLevel, int] = {"project": 40, "own": 40}
 """Of these levels: nobody's rules can use up what those above them may do."""
 MAX_CHAIN = 3
@@ -125,7 +125,7 @@ class RuleEngine:
         for each, rules_left in self._find_listeners(event.name):
             if each.firings >= each.max_firings or each.key in chain:
                 continue
-            if self._effects and self._is_spent(each.rule):
+            if self._effects and self._is_spent(each.rule) and not each.rule.holds_calls:
                 continue
             if moment is None:
                 context = facts.build_context(event)
@@ -165,8 +165,9 @@ class RuleEngine:
     def _fire(self, each: RuleInForce, moment: Moment, effects: tuple[Effect, ...]) -> Firing:
         rule = each.rule
         each.firings += 1
-        self._effects += len(effects)
-        self._shares[rule.level] += len(effects)
+        if not rule.holds_calls:
+            self._effects += len(effects)
+            self._shares[rule.level] += len(effects)
         self._has_asked_again |= any(isinstance(one.action, AskAgain) for one in effects)
         return Firing(
             rule=rule,

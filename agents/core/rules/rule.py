@@ -128,6 +128,11 @@ class Rule:
         return self.once or any(isinstance(each, StopRun) for each in self.actions)
 
     @property
+    def holds_calls(self) -> bool:
+        """Whether it lets calls wait for a person: no other rule's doing may keep it from that."""
+        return self.mode == "on" and any(isinstance(each, Hold) for each in self.actions)
+
+    @property
     def asks_again(self) -> bool:
         return self.mode == "on" and any(isinstance(each, AskAgain) for each in self.actions)
 

@@ -270,6 +270,26 @@ async def test_one_that_is_at_work_obeys_a_rule_at_its_next_call() -> None:
     assert looked[1].tool_result == "Refused: look is not available in this run."
 
 
+@virtual_time
+async def test_a_rule_that_holds_a_call_binds_it_however_often_it_tries() -> None:
+    rule = read_rule(
+        '[rule]\nid = "mine"\ntrigger = "on_tool_call"\n'
+        "[condition]\nexpression = \"event.payload.tool == 'look'\"\n"
+        '[[action]]\ntype = "hold"\nmessage = "May it look?"\n'
+        '[[action]]\ntype = "log"\nmessage = "It looks."'
+    )
+    tries = [calls(*(Call("look", {"n": (turn, n)}) for n in range(5))) for turn in range(5)]
+    with FakeTools(LOOK) as tools:
+        librarian = delegating(ScriptedModel([*tries, say("Nothing.")]), tools)
+        chunks = await play(
+            ScriptedModel([DELEGATE, say("Good.")]), librarian, control=Control(rules=(rule,))
+        )
+    looked = [one for one in of_subagents(chunks) if isinstance(one, ToolResult)]
+    assert len(looked) == 25
+    assert {one.cause for one in looked} == {"refused"}
+    assert reason(chunks) == "completed"
+
+
 # -- what the parent shows ------------------------------------------------------------------------
 
 

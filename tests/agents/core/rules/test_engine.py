@@ -335,6 +335,19 @@ def test_a_rule_never_hears_what_it_has_led_to() -> None:
     assert len(count_turns(RuleEngine([own, rules[0]]), 1)) == 2
 
 
+def test_what_other_rules_have_done_keeps_none_from_holding_calls() -> None:
+    hold = write(
+        "hold", head='trigger = "on_tool_call"', action='type = "hold"\nmessage = "May it?"'
+    )
+    noisy = [replace(write(f"rule-{n}"), level="own") for n in range(MAX_RULES - 1)]
+    engine = RuleEngine([*noisy, replace(hold, level="own")])
+    count_turns(engine, 5)
+    about = {"id": "c1", "tool": "look", "writes": False}
+    (held,) = engine.feed(Facts(RunBackground()), AgentEvent("tool.call.pending", 99, 0.0, about))
+    assert isinstance(held, Firing)
+    assert [one.words for one in held.effects] == ["May it?"]
+
+
 def test_a_chain_has_three_links() -> None:
     rules = [emit("x.a0", "turn.end", "rule-0")]
     rules += [emit(f"x.a{n}", f"x.a{n - 1}", f"rule-{n}") for n in range(1, 9)]
