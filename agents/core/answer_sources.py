@@ -47,7 +47,7 @@ class AnswerSources:
         """The calls of subagents; nothing stands for the model itself."""
         self._unfinished: set[str] = set()
         self._citations = Citations()
-        self._has_looked = self._has_text = False
+        self._has_looked = self._has_text = self._is_interim = False
 
     def __iter__(self) -> Iterator[SourceRef]:
         read, cited = self._collect_read_lines(), self._choose_cited()
@@ -75,10 +75,11 @@ class AnswerSources:
                 self._has_looked = self._has_looked or looks
             case ToolResult() if not chunk.has_finished:
                 return self._drop(qualify_call_id(chunk.parent, chunk.tool_call_id))
-            case Content(content=text, parent=""):
+            case Content(content=text, parent="") if not self._is_interim:
                 return self.read(text)
-            case Turn(phase="start", parent=""):
+            case Turn(phase="start", parent="", interim=label):
                 self.read("\n")
+                self._is_interim = bool(label)
             case Done(parent=""):
                 return True
             case _:

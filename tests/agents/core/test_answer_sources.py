@@ -170,6 +170,22 @@ def test_a_citation_does_not_go_on_in_the_next_turn() -> None:
     assert list(found) == []
 
 
+def test_what_only_a_draft_cites_does_not_count() -> None:
+    found = AnswerSources()
+    for chunk in (
+        Source(source=FOUND),
+        Turn(number=1, phase="start", interim="Draft"),
+        Content(content="[plan/b.md]"),
+        Turn(number=2, phase="start"),
+    ):
+        found.apply(chunk)
+    assert (list(found), found.note("completed")) == ([], "")
+    found.apply(Content(content="So it is."))
+    assert found.note("completed") == NOT_LOOKED
+    found.apply(Content(content=" [plan/b.md]"))
+    assert list(found) == [FOUND]
+
+
 def test_what_is_open_is_kept_no_longer_than_a_citation_can_be() -> None:
     cited = Citations()
     for _ in range(50):
