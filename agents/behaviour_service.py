@@ -21,6 +21,7 @@ from agents.runtime import (
     list_common_behaviours,
     list_texts,
     parse_behaviour,
+    read_typed_behaviour,
 )
 
 MAX_STORED_BEHAVIOURS = 30
@@ -143,7 +144,7 @@ def check_behaviour(user: User, text: str, level: str = Level.OWN) -> Behaviour:
         said = f"this is longer than {MAX_TEXT_LENGTH:,} characters"
         raise InvalidBehaviour([PlacedProblem(1, 1, said)])
     named = list_behaviours(None if level == Level.SITE else user)
-    behaviour = parse_behaviour(text, list_texts(named))
+    behaviour = read_typed_behaviour(text, list_texts(named))
     if is_reserved(behaviour.name):
         said = f"there is already a mode {behaviour.name!r}: give this one another name"
         raise InvalidBehaviour([PlacedProblem(1, 7, said)])

@@ -16,6 +16,7 @@ from agents.runtime.behaviours import (
     list_common_behaviours,
     list_texts,
     parse_behaviour,
+    read_typed_behaviour,
 )
 from agents.runtime.control import (
     REMINDERS,
@@ -113,6 +114,7 @@ __all__ = [
     "parse_rule",
     "parse_subscriber",
     "preview_subscriber",
+    "read_typed_behaviour",
     "start_from_thread",
     "switch_reminders",
     "switch_subscriber",

@@ -1,6 +1,7 @@
 """The behaviours that can drive somebody's runs: shipped, of packages, files of the operator, of
 staff, and their own. Rows are read whenever they are asked for; texts are parsed once."""
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +27,8 @@ from agents.tools import registry
 
 BehaviourLevel = Literal["shipped", "package", "file", "site", "own"]
 MAX_BYTES_PER_CHARACTER = 4
+MAX_PARSED = 256
+"""Texts that are kept as they were read: a large one takes half a megabyte."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,16 +78,21 @@ def is_reserved(name: str) -> bool:
 
 
 def parse_behaviour(text: str, others: Mapping[str, str]) -> Behaviour:
-    """Read a behaviour that may name those `others`. Raises InvalidBehaviour. What was read once
-    is kept."""
-    named = tuple(sorted(others.items())) if "subtree" in text else ()
-    return _parse(text, named)
+    """Read a stored behaviour that may name those `others`. Raises InvalidBehaviour. What was read
+    once is kept; of texts that several name, one copy."""
+    named = sorted(others.items()) if "subtree" in text else ()
+    return _parse(text, tuple((name, sys.intern(other)) for name, other in named))
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=MAX_PARSED)
 def _parse(text: str, others: tuple[tuple[str, str], ...]) -> Behaviour:
+    return read_typed_behaviour(text, dict(others))
+
+
+def read_typed_behaviour(text: str, others: Mapping[str, str]) -> Behaviour:
+    """Read a behaviour that is being written: there may be thousands, so none of them is kept."""
     vocabulary = BehaviourVocabulary(
-        tools=registry.names(), decision_trees=TREES.names(), behaviours=dict(others)
+        tools=registry.names(), decision_trees=TREES.names(), behaviours=others
     )
     return read_behaviour(text, vocabulary)
 

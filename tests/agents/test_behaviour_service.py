@@ -11,6 +11,7 @@ from agents.behaviour_service import (
     BehaviourNotFound,
     BehaviourRefused,
     change_behaviour,
+    check_behaviour,
     copy_text,
     create_behaviour,
     delete_behaviour,
@@ -19,7 +20,7 @@ from agents.behaviour_service import (
 )
 from agents.core.behaviours import InvalidBehaviour
 from agents.models import AuditEntry, SettingChange, StoredBehaviour
-from agents.runtime import get_mode
+from agents.runtime import behaviours, get_mode
 from tests.agents.models.factories import ada as make_ada
 
 pytestmark = pytest.mark.django_db
@@ -125,3 +126,13 @@ def test_one_may_name_another_and_is_kept_with_its_problem_when_that_goes(ada: U
     assert "there is no behaviour 'inner'" in str(listed.problems[0])
     with pytest.raises(InvalidBehaviour):
         change_behaviour(ada, listed, '(tree "outer" (subtree outer))', 1)
+
+
+def test_what_is_only_typed_takes_no_memory(ada: User) -> None:
+    create_behaviour(ada, write())
+    before = behaviours._parse.cache_info()
+    for number in range(20):
+        schema = f":blackboard-schema {{:number {number}}}"
+        check_behaviour(ada, f'(tree "new" {schema} (subtree mine))')
+    after = behaviours._parse.cache_info()
+    assert after.currsize <= before.currsize + 1
