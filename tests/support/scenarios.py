@@ -518,6 +518,8 @@ def _judge_tokens(
     if done.usage_source == "estimate":  # nobody but ourselves can be wrong then
         over = used - limits.token_budget
         verdict.expect(over <= MOST_UNREAD, f"{over} tokens over the budget")
+    answered = transport.answered("main")
+    verdict.expect(answered <= len(asked), f"{answered} answers in {len(asked)} turns that ask")
     tries = [r for r in transport.requests if r.key == "main"]
     for request in tries:
         most = request.body["max_tokens"]
@@ -634,9 +636,27 @@ def _judge_text(verdict: Verdict, chunks: list[OracleStreamChunk], transport: De
     shown = "".join(c.content for c in chunks if isinstance(c, Content) and not c.parent)
     sent = transport.text("main")
     verdict.expect(shown == sent, f"text lost or made up: {len(shown)} of {len(sent)} characters")
-    if not record.interims:
-        answer = record.answer.replace("\n\n", "")
-        verdict.expect(answer == shown.replace("\n\n", ""), "answer differs")
+    answer, before = _split_text(chunks)
+    verdict.expect(_squeeze(record.answer) == _squeeze(answer), "answer differs")
+    kept = "".join(text for _, text in record.list_interims())
+    verdict.expect(kept == before, "what was written before the answer differs")
+
+
+def _split_text(chunks: list[OracleStreamChunk]) -> tuple[str, str]:
+    """The text of the answer, and of the turns that only led to it."""
+    texts: dict[bool, list[str]] = {False: [], True: []}
+    is_interim = False
+    for chunk in chunks:
+        if isinstance(chunk, Turn) and not chunk.parent:
+            is_interim = bool(chunk.interim) if chunk.phase == "start" else is_interim
+        elif isinstance(chunk, Content) and not chunk.parent:
+            texts[is_interim].append(chunk.content)
+    return "".join(texts[False]), "".join(texts[True])
+
+
+def _squeeze(text: str) -> str:
+    """Without the empty lines that set turns apart."""
+    return text.replace("\n\n", "")
 
 
 def _judge_time(
@@ -692,4 +712,5 @@ def _notice_delay(chunks: list[OracleStreamChunk], system_type: str) -> float:
     """From the result that made the limit to its notice."""
     told = _last_notice(chunks, system_type)
     results = [c.at for c in chunks if isinstance(c, ToolResult) and not c.parent and c.at <= told]
-    return told - results[-1] if results else 0.0
+    ended = [c.at for c in chunks if isinstance(c, Turn) and not c.parent and c.at <= told]
+    return told - (results or ended)[-1]
