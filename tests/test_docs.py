@@ -9,6 +9,8 @@ import pytest
 from agents.behaviour_service import MAX_STORED_BEHAVIOURS, MAX_TEXT_LENGTH
 from agents.core.behaviours import sexp
 from agents.core.behaviours.blackboard import KIND_NAMES, MAX_BOARD_BYTES, MAX_VALUE_BYTES
+from agents.core.behaviours.leaves import MAX_NOTICES
+from agents.core.behaviours.own_calls import MAX_BATCHES
 from agents.core.behaviours.reader import MAX_KEYS, TREE_KEYWORDS
 from agents.core.behaviours.shipped import BEHAVIOUR_NAMES, load_shipped_texts
 from agents.core.behaviours.signatures import MAX_NODES, NODE_KINDS
@@ -252,6 +254,8 @@ def test_the_bounds_of_behaviours_are_documented() -> None:
         sexp.MAX_PROBLEMS,
         MAX_VALUE_BYTES,
         MAX_BOARD_BYTES,
+        MAX_BATCHES,
+        MAX_NOTICES,
     ]
     assert re.findall(r"\d[\d,]*\d", page) == [f"{bound:,}" for bound in bounds]
 
@@ -294,3 +298,13 @@ def test_every_requirement_names_tests_that_exist() -> None:
             assert re.search(
                 rf"^(?:async )?def {name}\(", (ROOT / path).read_text(), re.MULTILINE
             ), f"{path}::{name} is gone"
+
+
+def test_every_test_that_conformance_names_exists() -> None:
+    page = (DOCS / "conformance.md").read_text()
+    proven = page.split("## Where we differ")[0]
+    rows = re.findall(r"^\| 004, .*$", proven, re.MULTILINE)
+    assert [row for row in rows if "tests/" not in row] == []
+    for path, name in set(re.findall(r"`(tests/[\w/]+\.py)(?:::(test_\w+))?`", page)):
+        text = (ROOT / path).read_text()
+        assert not name or re.search(rf"^(?:async )?def {name}\(", text, re.MULTILINE), (path, name)

@@ -7,9 +7,11 @@ from agents.core.behaviours.builtin import RunUntil
 from agents.core.behaviours.composites import read_number
 from agents.core.behaviours.driven_run import PLAIN_TURN, TurnOrder
 from agents.core.behaviours.snapshot import take_snapshot
-from agents.core.behaviours.walk import Frame, Move, Walk
+from agents.core.behaviours.walk import BehaviourFailed, Frame, Move, Walk
 from agents.core.control.condition import Condition
 
+MAX_NOTICES = 100
+"""That a behaviour gives the user in one run: each is stored and shown."""
 _PHASES = frozenset({"repeater", "for-each"})
 
 
@@ -116,6 +118,9 @@ def visit_set(walk: Walk, frame: Frame) -> Move:
 def visit_notify(walk: Walk, frame: Frame) -> Move:
     if frame.stage:
         return True
+    walk.notices += 1
+    if walk.notices > MAX_NOTICES:
+        raise BehaviourFailed("it told the user too much")
     return (walk.run.notify(walk.render(frame.node.subject, frame.scope)),)
 
 

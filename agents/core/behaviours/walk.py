@@ -85,6 +85,8 @@ class Walk:
         """Until when it may go on, whatever becomes of the run: of what is done at its end."""
         self.batches = 0
         """How often it has called tools itself."""
+        self.notices = 0
+        """How often it has told the user something."""
         self._visits = visits
         self._on_enter = [visitor.enter for visitor in visitors]
         self._on_leave = [visitor.leave for visitor in visitors]

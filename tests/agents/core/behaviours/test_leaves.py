@@ -123,6 +123,12 @@ async def test_a_run_is_stopped_for_a_reason() -> None:
     assert run.stopped == "no_progress"
 
 
+async def test_a_behaviour_does_not_flood_the_user() -> None:
+    run = FakeRun()
+    await walk('(repeater :max-iterations 200 (notify "Hello"))', run)
+    assert run.log == ["told: Hello"] * 100 + ["failed: it told the user too much"]
+
+
 @dataclass
 class Decided:
     decision: str
