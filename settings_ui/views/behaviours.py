@@ -148,7 +148,7 @@ def attempt(request: HtmxRequest) -> HttpResponse:
 def _build_trial(request: HtmxRequest, text: str) -> tuple[dict[str, Any], int]:
     user = get_user(request)
     try:
-        tried = _check(request, text)
+        tried = _check(request, text.replace("\r\n", "\n"))
         trial = try_on_run(user, tried, request.POST.get("run", ""))
     except InvalidBehaviour as error:
         return {"problems": error.problems}, 422

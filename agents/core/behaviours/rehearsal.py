@@ -111,7 +111,9 @@ class _RehearsedRun:
 
     def open_turn(self, order: TurnOrder = PLAIN_TURN) -> Iterator[OracleStreamChunk]:
         self.steps_done += 1
-        if order.calls:
+        if self.taken == len(self.turns) and self._ends_with_answer():
+            self.stop("completed")  # as the checkpoint says that is passed here
+        elif order.calls:
             self.why_unknown = OWN_CALLS
         elif self.taken == len(self.turns):
             self.why_unknown = NOT_RECORDED
@@ -194,8 +196,10 @@ class _RehearsedRun:
         self.reason = reason
 
     def end_behaviour(self) -> None:
-        is_answer = self.has_answered() and not self._is_interim
-        self.stop("completed" if is_answer else "behaviour_ended")
+        self.stop("completed" if self._ends_with_answer() else "behaviour_ended")
+
+    def _ends_with_answer(self) -> bool:
+        return self.has_answered() and not self._is_interim
 
     def ask_approval(self, question: str, snapshot: Mapping[str, Any]) -> None:
         self.notices.append(question)

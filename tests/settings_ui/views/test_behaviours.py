@@ -129,6 +129,16 @@ def test_one_is_tried_on_a_run_of_the_past() -> None:
     assert "As far as is known, it goes along for 0 iterations." in told
 
 
+def test_a_shipped_one_is_tried_without_javascript_whose_lines_end_in_two_characters() -> None:
+    run = stored(FIVE_TURNS)
+    user, _ = people()
+    shipped = next(each for each in list_behaviours_for(user) if each.name == "oracle-agent")
+    given = {"text": shipped.text.replace("\n", "\r\n"), "behaviour": shipped.id}
+    told = text_of(post(user, "try/", run=str(run.pk), **given))
+    assert "It goes the whole way" in told
+    assert "give this one another name" not in told
+
+
 def test_what_cannot_be_tried_is_refused_in_words() -> None:
     run = stored(FIVE_TURNS)
     eve = User.objects.create_user("eve")

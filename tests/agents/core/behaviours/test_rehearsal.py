@@ -46,7 +46,8 @@ def play(text: str, *turns: RehearsedTurn) -> Rehearsal:
 
 def test_the_shipped_one_goes_the_whole_way_of_a_run_that_was_driven_by_it() -> None:
     found = play(SHIPPED["oracle-agent"], LOOKED, ANSWERED)
-    assert (found.turns, found.why_unknown) == (2, NOT_RECORDED)
+    assert (found.turns, found.reason, found.why_unknown) == (2, "completed", "")
+    assert play(SHIPPED["oracle-agent"], LOOKED).why_unknown == NOT_RECORDED
     paths = [way.path for way in found.trace.ways]
     assert paths[0] == "2+"
     assert paths[1].startswith("7+ 10+ 11+ 12+ 15+")
