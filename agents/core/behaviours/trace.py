@@ -77,7 +77,9 @@ class BehaviourTrace:
 
     @property
     def never_reached(self) -> int:
-        return sum(not traced.is_reached for traced in self.by_number.values())
+        """How many nodes; what is done at the end comes after the last path, so nobody knows."""
+        nodes = self.by_number.values()
+        return sum(not (traced.is_reached or traced.node.is_cleanup) for traced in nodes)
 
     @property
     def end(self) -> TracedNode | None:

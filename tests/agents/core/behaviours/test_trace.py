@@ -43,6 +43,13 @@ def test_what_was_never_reached_is_told_and_what_is_around_it_was() -> None:
     assert found.never_reached == 3
 
 
+def test_of_what_is_done_at_every_end_nobody_says_that_it_was_never_reached() -> None:
+    text = '(tree "ends" (sequence (turn) (succeed)) :finally (sequence (notify "End.")))'
+    found = build_trace(build_outline(read_behaviour(text)), [TurnWay(turn=1, path="2! 1!")])
+    assert len(found.by_number) == 5
+    assert found.never_reached == 1
+
+
 def test_the_way_of_one_turn_is_marked_with_all_that_is_around_it() -> None:
     found = trace("3+ 2+ 4+", "6+ 5+ 1+", chosen=1)
     assert [number for number, node in found.by_number.items() if node.is_taken] == [1, 2, 3, 4]
