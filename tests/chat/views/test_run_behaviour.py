@@ -38,6 +38,12 @@ def test_whoever_asked_sees_the_way_and_nobody_else() -> None:
     assert open_as(User.objects.create_user("eve"), run)[0] == 404
 
 
+def test_a_question_that_names_no_mode_is_driven_by_the_shipped_behaviour() -> None:
+    run = made(call("look", page=1), say("It is so."))
+    assert (run.tree, run.behaviour, run.outcome) == ("default", "oracle-agent", "completed")
+    assert run.behaviour_digest
+
+
 async def test_it_is_asked_for_again_while_the_run_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
