@@ -133,8 +133,8 @@ def test_a_shipped_one_is_tried_without_javascript_whose_lines_end_in_two_charac
     run = stored(FIVE_TURNS)
     user, _ = people()
     shipped = next(each for each in list_behaviours_for(user) if each.name == "oracle-agent")
-    given = {"text": shipped.text.replace("\n", "\r\n"), "behaviour": shipped.id}
-    told = text_of(post(user, "try/", run=str(run.pk), **given))
+    text = shipped.text.replace("\n", "\r\n")
+    told = text_of(post(user, "try/", run=str(run.pk), text=text, behaviour=shipped.id))
     assert "It goes the whole way" in told
     assert "give this one another name" not in told
 
