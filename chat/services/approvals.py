@@ -79,8 +79,9 @@ def decide(
     asking = follow_up(user, pending.row.run_id, describe_verdict(pending, verdict), options)
 
     def attach(run: AgentRun) -> None:
+        current = load_approval(pending.row.pk)  # it may have been erased meanwhile
         try:
-            record_verdict(pending, verdict, by=user, via=via, run=run)
+            record_verdict(current or pending, verdict, by=user, via=via, run=run)
         except ApprovalError as error:
             raise InvalidAction(str(error)) from None
         asking.attach(run)

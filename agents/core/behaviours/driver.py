@@ -16,6 +16,7 @@ from agents.core.behaviours.driven_run import (
     Resumption,
     StepChunks,
 )
+from agents.core.behaviours.own_calls import MADE
 from agents.core.behaviours.snapshot import InvalidSnapshot, restore_snapshot, take_snapshot
 from agents.core.behaviours.walk import BehaviourFailed, Visit, Walk
 
@@ -41,7 +42,6 @@ VISITS: Mapping[str, Visit] = {
     "succeed": leaves.visit_succeed,
     "turn": leaves.visit_turn,
 }
-OWN_CALLS = frozenset({"call", "parallel"})
 STARTS_ANEW = "The behaviour {name} has changed since it asked, so it starts anew."
 
 
@@ -90,13 +90,16 @@ class BehaviourDriver:
         self._walk.start(self._behaviour.root)
 
     def _go_on(self, resume: Resumption) -> None:
-        """Go on at the node that had asked, or after the one whose calls were held: those of a
-        behaviour have been made if they were approved, and a turn with calls is a failure."""
-        kind = self._walk.frames[-1].node.kind
-        if kind == "approve":
-            self._walk.decision = (resume.decision, resume.words)
-        else:
-            self._walk.pop(kind in OWN_CALLS and resume.decision == "approved")
+        """Go on at the node that had asked, or after the one whose calls were held: a call of the
+        behaviour has its result, and a turn with calls is a failure."""
+        last = self._walk.frames[-1]
+        match last.node.kind:
+            case "approve":
+                self._walk.decision = (resume.decision, resume.words)
+            case "call":
+                last.stage = MADE
+            case kind:
+                self._walk.pop(kind == "parallel" and resume.decision == "approved")
 
     def clean_up(self) -> Iterator[StepChunks]:
         """Yield what is done at the end of the run, which has little time for it."""

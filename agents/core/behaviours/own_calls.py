@@ -12,6 +12,8 @@ from agents.core.behaviours.walk import BehaviourFailed, Frame, Move, NodeScope,
 
 MAX_BATCHES = 50
 """Of own calls in one run: they are no iterations, so nothing else counts them."""
+MADE = 2
+"""The stage of a call that has its result."""
 _OWN_LIST = "tools.execute"
 """The action that runs the calls of the model's answer, which are side by side already."""
 
@@ -20,7 +22,7 @@ def visit_call(walk: Walk, frame: Frame) -> Move:
     run = walk.run
     if frame.stage == 0:
         return _open_batch(walk, [_build_call(walk, frame.node, frame.scope)])
-    if frame.stage == 1:
+    if frame.stage < MADE:
         return run.play("fold")
     (result,) = run.get_results() or (CallResult(False, ""),)
     if result.ok and (key := frame.node.options.get("into")):

@@ -31,7 +31,7 @@ from agents.core.loop.held_calls import emit_approval, refuse_held_calls
 from agents.core.loop.prompt import ConversationInput
 from agents.core.loop.tap import EventTap
 from agents.core.loop.tool_batch import ToolBatch
-from agents.core.loop.turn import abort_turn
+from agents.core.loop.turn import TurnInProgress, abort_turn
 from agents.core.notify.reminders import build_kept_notice
 from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.reasons import REASONS, Outcome
@@ -137,6 +137,7 @@ class _Loop(DrivenEngine):
         async with aclosing(run_decided_calls(self.ctx, batch, resume.calls)) as chunks:
             async for chunk in chunks:
                 yield chunk
+        self.last_turn = TurnInProgress(batch=batch)  # for the behaviour whose calls they are
         self.next_batch = ToolBatch(
             subagent_tokens=batch.subagent_tokens, subagent_source=batch.subagent_source
         )

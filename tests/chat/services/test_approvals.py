@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 from uuid import UUID
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.utils import timezone
 
 from agents.approvals import find_known_versions, load_approval
@@ -16,18 +18,22 @@ from agents.audit.erasure import erase
 from agents.audit.verify import verify_run
 from agents.core.chunks import OracleStreamChunk, ToolResult
 from agents.core.ports import ChatModel, ToolRunner
+from agents.core.replay.engine import replay
 from agents.ledger import load_chunks
 from agents.models import (
     AgentRun,
     ApprovalRequest,
     AuditEntry,
+    Membership,
     Note,
     Project,
     RunEvent,
     UserAgentConfig,
 )
+from agents.replay_source import load_recordings
 from agents.runtime import RunRequest, Runtime
 from agents.runtime.factory import build_world
+from agents.runtime.requests import ProjectClosed
 from agents.settings_service import update_settings
 from agents.tools.catalogue import TOOLS
 from agents.tools.executor import ToolExecutor
@@ -286,6 +292,45 @@ async def test_what_was_erased_cannot_be_done_any_more() -> None:
         asked = await chat.begin()
         await sync_to_async(erase)([asked.pk], why="test")
         await refuse(chat, asked, "can no longer be read")
+
+
+async def test_what_is_erased_at_the_moment_of_the_yes_is_not_done_either() -> None:
+    async with Asked(WRITE) as chat:
+        asked = await chat.begin()
+        ready = await chat.ready(prepared("approved"), asked.pk)
+        await sync_to_async(erase)([asked.pk], why="test")
+        with pytest.raises(InvalidAction, match="can no longer be read"):
+            await chat.start(ready)
+        assert (await ApprovalRequest.objects.aget(pk=asked.pk)).is_open
+
+
+async def test_who_has_left_the_project_decides_nothing() -> None:
+    async with Asked(WRITE) as chat:
+        asked = await chat.begin()
+        ready = await chat.ready(prepared("approved"), asked.pk)
+        await Membership.objects.filter(user=chat.user).adelete()
+        await refuse(chat, asked, "no such")
+        with pytest.raises(ProjectClosed):
+            await chat.start(ready)
+
+
+async def test_who_may_only_read_by_now_changes_nothing() -> None:
+    async with Asked(WRITE, say("Oh.")) as chat:
+        asked = await chat.begin()
+        await Membership.objects.filter(user=chat.user).aupdate(role="reader")
+        told = await results(await chat.decide(asked))
+        assert "may no longer change this project" in told.popitem()[1]
+        assert await read_note(chat.project) == "They are blue.\n"
+
+
+async def test_the_audit_holds_and_both_runs_replay_to_the_same_end() -> None:
+    async with Asked(WRITE, say("As you like.")) as chat:
+        asked = await chat.begin()
+        done = await chat.decide(asked, "differently", "Green.")
+    await sync_to_async(call_command)("audit_verify", stdout=StringIO())
+    ids = [asked.pk, done.pk]
+    found = await sync_to_async(lambda: [replay(one) for one in load_recordings(ids)])()
+    assert [(one.kind, one.why_unknown) for one in found] == [("same", "")] * 2
 
 
 @pytest.mark.parametrize("verdict", ["maybe", "differently"])

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -445,6 +446,23 @@ async def test_an_own_call_that_had_to_be_asked_for_is_not_made_twice() -> None:
         chunks = await play(ScriptedModel([say("So.")]), tools, control=control)
         assert reason(chunks) == answered
         assert [one.name for one in tools.calls] == ["save"] * (decision == "approved")
+
+
+@virtual_time
+async def test_a_behaviour_is_handed_what_its_own_call_came_to_when_it_was_approved() -> None:
+    behaviour = read_behaviour(
+        '(tree "mine" :blackboard-schema {:found ""} '
+        '(sequence (call save :into :found) (turn :say "It said: {found}.")))'
+    )
+    control = driven(behaviour, asks={"save": "always"})
+    (asked,) = own(await play(ScriptedModel([]), toolbox(), control=control), Approval)
+    held = HeldCall(id=asked.calls[0], name="save", arguments={}, decision="approved")
+    resume = Resume(decision="approved", calls=(held,), snapshot=asked.snapshot)
+    chunks = await play(
+        ScriptedModel([say("So.")]), toolbox(), control=replace(control, resume=resume)
+    )
+    assert "It said: saved." in hints(chunks)[0]
+    assert reason(chunks) == "completed"
 
 
 @virtual_time
