@@ -64,8 +64,7 @@ class RunContext:
         grace: float,
     ) -> None:
         self.guard, self.model, self.tools, self.clock = guard, model, tools, clock
-        self.cancellation = cancellation
-        self.grace = grace
+        self.cancellation, self.grace = cancellation, grace
         self.inbox: Inbox[Any] = Inbox(clock, cancellation)
         """Where the run waits at present; each request and each batch of calls has its own."""
         self.prompt = Prompt()
