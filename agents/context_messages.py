@@ -1,10 +1,12 @@
 """Earlier runs as the messages that a model is sent: always valid, one result for every call."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from agents.core.chunks import (
     OUTCOME_UNKNOWN,
+    CallView,
     Content,
     Done,
     OracleStreamChunk,
@@ -69,55 +71,68 @@ def messages_from_chunks(
 
     `later` are calls that were held in it and have their results in another run: there they are.
     """
-    messages: list[Message] = []
-    text: list[str] = []
-    entries: dict[str, PlannedCall] = {}
-    results: dict[str, str] = {}
-    held: set[str] = set()
-    explanation = ""
-
-    def close_turn() -> None:
-        if text or entries:
-            _append_assistant(messages, assistant_message("".join(text), entries.values()))
-            messages.extend(
-                {
-                    "role": "tool",
-                    "tool_call_id": i,
-                    "content": results.get(i, NOT_DECIDED if i in held else UNKNOWN_RESULT),
-                }
-                for i in entries
-            )
-        text.clear()
-        entries.clear()
-        results.clear()
-
+    fold = _MessageFold(later)
     for chunk in chunks:
-        if chunk.parent:
-            continue
+        if not chunk.parent:
+            fold.add(chunk)
+    fold.close_turn()
+    return _end_with_assistant(fold.messages, fold.explanation)
+
+
+@dataclass(slots=True)
+class _MessageFold:
+    """The messages of one run, from its chunks."""
+
+    later: Collection[str]
+    messages: list[Message] = field(default_factory=list)
+    explanation: str = ""
+    """Why it ended, where the model has to know that."""
+    _text: list[str] = field(default_factory=list)
+    _entries: dict[str, PlannedCall] = field(default_factory=dict)
+    _results: dict[str, str] = field(default_factory=dict)
+    _held: set[str] = field(default_factory=set)
+
+    def add(self, chunk: OracleStreamChunk) -> None:
         match chunk:
             case Turn(phase="start"):
-                close_turn()
+                self.close_turn()
             case Content(content=written):
-                text.append(written)
-            case ToolCalled(tool_call=call) if call.status == "held" and call.id in later:
-                entries.pop(call.id, None)
+                self._text.append(written)
             case ToolCalled(tool_call=call):
-                if call.status == "held":
-                    held.add(call.id)
-                key = action_signature(call.name, call.arguments)
-                entries[call.id] = PlannedCall(
-                    len(entries), call.id, call.name, call.arguments, key
-                )
+                self._add_call(call)
             case ToolResult(tool_call_id=call_id, tool_result=result, given=given):
-                results[call_id] = given or result
+                self._results[call_id] = given or result
             case Done(outcome="limited", termination_reason=reason):
-                explanation = f"[The answer above ended at a limit: {reason}.]"
+                self.explanation = f"[The answer above ended at a limit: {reason}.]"
             case Done(outcome="paused"):
-                explanation = "[The user was asked to decide.]"
+                self.explanation = "[The user was asked to decide.]"
             case _:
                 pass
-    close_turn()
-    return _end_with_assistant(messages, explanation)
+
+    def _add_call(self, call: CallView) -> None:
+        if call.status == "held":
+            if call.id in self.later:
+                self._entries.pop(call.id, None)
+                return
+            self._held.add(call.id)
+        key = action_signature(call.name, call.arguments)
+        at = len(self._entries)
+        self._entries[call.id] = PlannedCall(at, call.id, call.name, call.arguments, key)
+
+    def close_turn(self) -> None:
+        """Put what was said and called in a turn into the conversation, with its results."""
+        text, entries = "".join(self._text), self._entries
+        if self._text or entries:
+            _append_assistant(self.messages, assistant_message(text, entries.values()))
+            self.messages += [
+                {"role": "tool", "tool_call_id": call_id, "content": self._get_result(call_id)}
+                for call_id in entries
+            ]
+        self._text, self._entries, self._results = [], {}, {}
+
+    def _get_result(self, call_id: str) -> str:
+        missing = NOT_DECIDED if call_id in self._held else UNKNOWN_RESULT
+        return self._results.get(call_id, missing)
 
 
 def _append_assistant(messages: list[Message], message: Message) -> None:
