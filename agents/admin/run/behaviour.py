@@ -28,6 +28,7 @@ def load_run_trace(
         for traced in trace.by_number.values():
             label = _WRITTEN.sub('"…"', traced.node.label)
             traced.node = replace(traced.node, label=label)
+        trace = replace(trace, ways=[replace(way, interim="") for way in trace.ways])
     return trace
 
 

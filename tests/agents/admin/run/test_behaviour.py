@@ -33,6 +33,7 @@ def test_what_somebody_wrote_in_it_is_for_those_who_may_read() -> None:
     text = page_of(planned(), auditor()).text()
     assert "repeater :until-success" in text
     assert "Look around" not in text
+    assert "(Plan)" not in text
 
 
 def test_the_way_of_one_iteration_can_be_marked() -> None:
