@@ -16,7 +16,6 @@ from agents.core.behaviours.driven_run import (
     Resumption,
     StepChunks,
 )
-from agents.core.behaviours.own_calls import MADE
 from agents.core.behaviours.snapshot import InvalidSnapshot, restore_snapshot, take_snapshot
 from agents.core.behaviours.walk import BehaviourFailed, Visit, Walk
 
@@ -90,16 +89,17 @@ class BehaviourDriver:
         self._walk.start(self._behaviour.root)
 
     def _go_on(self, resume: Resumption) -> None:
-        """Go on at the node that had asked, or after the one whose calls were held: a call of the
-        behaviour has its result, and a turn with calls is a failure."""
+        """Go on at the node that had asked, or after the one whose calls were held: those of the
+        behaviour have their results, and a turn with calls is a failure."""
         last = self._walk.frames[-1]
         match last.node.kind:
             case "approve":
                 self._walk.decision = (resume.decision, resume.words)
-            case "call":
-                last.stage = MADE
-            case kind:
-                self._walk.pop(kind == "parallel" and resume.decision == "approved")
+            case "call" | "parallel":
+                is_approved = resume.decision == "approved"
+                own_calls.resume_calls(self._walk, last, is_approved=is_approved)
+            case _:
+                self._walk.pop(False)
 
     def clean_up(self) -> Iterator[StepChunks]:
         """Yield what is done at the end of the run, which has little time for it."""

@@ -49,6 +49,23 @@ def visit_parallel(walk: Walk, frame: Frame) -> Move:
     return _open_batch(walk, calls, _get_max(walk, frame), is_first_enough=_wants_first(frame))
 
 
+def resume_calls(walk: Walk, frame: Frame, *, is_approved: bool) -> None:
+    """Go on after calls that had to be asked for, with what they have come to. A no is one to
+    those that were still to be made, too."""
+    if frame.node.kind == "call":
+        frame.stage = MADE
+        return
+    if _runs_own_list(frame.node):
+        walk.pop(is_approved)
+        return
+    items, found = list(_list_parts(walk, frame)), list(walk.run.get_results())
+    made = max(len(found), min(frame.index, len(items)))
+    results = [CallResult(True, "")] * (made - len(found)) + found
+    if not is_approved:
+        results += [CallResult(False, "")] * (len(items) - made)
+    frame.items, frame.index, frame.results = items, len(results), results
+
+
 def _runs_own_list(node: BehaviourNode) -> bool:
     inner = node.children[0]
     word = inner.children[0].word if inner.kind == "for-each" else inner.word

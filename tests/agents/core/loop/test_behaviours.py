@@ -466,6 +466,34 @@ async def test_a_behaviour_is_handed_what_its_own_call_came_to_when_it_was_appro
 
 
 @virtual_time
+@pytest.mark.parametrize(("decision", "made"), [("approved", 5), ("refused", 0)])
+async def test_own_calls_side_by_side_go_on_with_those_that_are_still_to_be_made(
+    decision: ApprovalDecision, made: int
+) -> None:
+    calls_of_all = (
+        '(parallel (for-each (blackboard :list) (call save :args {:n "{item}"} :into :found)))'
+    )
+    behaviour = read_behaviour(
+        '(tree "mine" :blackboard-schema {:found [] :list ["a" "b" "c" "d" "e"]} '
+        f"(selector (sequence {calls_of_all} (turn)) "
+        '(turn :interim "no") (turn)))'
+    )
+    control = driven(behaviour, asks={"save": "once"})
+    config, tools = limits(max_tool_calls_per_turn=3), toolbox()
+    chunks = await play(ScriptedModel([]), tools, control=control, config=config)
+    (asked,) = own(chunks, Approval)
+    held = tuple(
+        HeldCall(id=one, name="save", arguments={}, decision=decision) for one in asked.calls
+    )
+    assert len(held) == 3
+    resume = Resume(decision=decision, calls=held, snapshot=asked.snapshot)
+    control = replace(control, resume=resume, has_consent=True)
+    chunks = await play(ScriptedModel([], then=say("So.")), tools, control=control, config=config)
+    assert len(tools.calls) == made
+    assert ("no" in labels(chunks)) is (decision == "refused")
+
+
+@virtual_time
 async def test_a_plan_alone_is_no_answer() -> None:
     node = '(turn :interim "Plan")'
     with ScriptedModel([say("1. Look."), say("It is so.")]) as model:
