@@ -1,8 +1,10 @@
 """What a paused run asks, as its card shows it: each call with what it would change."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
+
+from django.http import QueryDict
 
 from agents.approvals import CallChange, PendingApproval, find_note_version, preview_change
 from agents.approvals.requests import PendingCall
@@ -17,6 +19,14 @@ class WaitingCall:
     arguments: list[tuple[str, str]]
     has_conflict: bool
     """Whether the note has changed since the run asked: a yes would be refused."""
+    is_ticked: bool = True
+    words: str = ""
+    """How it should be done differently, as it was typed."""
+
+    @property
+    def order(self) -> str:
+        """What its fields are called by."""
+        return str(self.pending.row.order)
 
     @property
     def target(self) -> str:
@@ -31,16 +41,27 @@ class ApprovalCard:
 
     pending: PendingApproval
     calls: list[WaitingCall]
+    words: str = ""
+    """What was typed about all of it."""
 
     @property
     def has_conflict(self) -> bool:
         return any(call.has_conflict for call in self.calls)
 
 
-def build_card(pending: PendingApproval) -> ApprovalCard:
+def build_card(pending: PendingApproval, typed: QueryDict | None = None) -> ApprovalCard:
+    """Return what is shown; with `typed`, a decision that was refused, all of which is kept."""
     project_id = pending.row.run.project_id
     is_open = pending.row.is_open and not pending.row.is_expired
-    return ApprovalCard(pending, [_build_call(project_id, one, is_open) for one in pending.calls])
+    calls = [_build_call(project_id, one, is_open) for one in pending.calls]
+    if typed is None:
+        return ApprovalCard(pending, calls)
+    ticked = typed.getlist("do")
+    kept = [
+        replace(call, is_ticked=call.order in ticked, words=typed.get(f"words-{call.order}", ""))
+        for call in calls
+    ]
+    return ApprovalCard(pending, kept, typed.get("words", ""))
 
 
 def _build_call(project_id: UUID, call: PendingCall, is_open: bool) -> WaitingCall:

@@ -52,16 +52,19 @@ def decide(request: HtmxRequest, run_id: UUID) -> HttpResponse:
 
 
 def _read_form(form: QueryDict, pending: PendingApproval) -> ApprovalVerdict:
-    """Read the buttons and the ticks: a yes is for the calls that are ticked."""
+    """Read the buttons and the ticks: a yes is for the calls that are ticked, but for those with
+    words of their own, which are done differently."""
     verdict, words = form.get("verdict", ""), form.get("words", "")
-    calls: dict[str, tuple[str, str]] = {}
-    if verdict == ApprovalState.APPROVED and pending.calls:
+    rows = [one.row for one in pending.calls]
+    said = {row.call_id: form.get(f"words-{row.order}", "").strip() for row in rows}
+    calls = {key: (ApprovalState.DIFFERENTLY.value, own) for key, own in said.items() if own}
+    if verdict == ApprovalState.APPROVED and rows:
         chosen = set(form.getlist("do"))
-        left = [one.row for one in pending.calls if str(one.row.order) not in chosen]
-        if len(left) == len(pending.calls):
+        left = [row for row in rows if not said[row.call_id] and str(row.order) not in chosen]
+        if len(left) + len(calls) == len(rows):
             verdict = ApprovalState.REFUSED.value
         else:
-            calls = {row.call_id: (ApprovalState.REFUSED.value, "") for row in left}
+            calls |= {row.call_id: (ApprovalState.REFUSED.value, "") for row in left}
     return approvals.build_verdict(verdict, words, form.get("digest", ""), calls)
 
 
@@ -73,7 +76,7 @@ def _get_pending(request: HtmxRequest, run_id: UUID) -> PendingApproval:
 
 
 def _render_card(request: HtmxRequest, pending: PendingApproval, message: str) -> HttpResponse:
-    card = build_card(pending)
+    card = build_card(pending, request.POST if message else None)
     page = "chat/fragments/_approval.html" if request.htmx else "chat/pages/approval.html"
     context = {"card": card, "run": pending.row.run, "approval": pending.row, "message": message}
     return render(request, page, context)

@@ -85,6 +85,30 @@ async def test_only_what_is_ticked_is_done() -> None:
         assert await Note.objects.filter(path="B.md").aexists()
 
 
+async def test_one_call_is_done_differently_and_the_other_as_it_was_asked() -> None:
+    async with Asked(BOTH, say("One, and the other anew.")) as chat:
+        asked = await chat.begin()
+        assert 'name="words-0"' in (await get(chat, asked)).content.decode()
+        said = {"do": ["0", "1"], "words-0": "Shorter."}
+        page = (await post(chat, asked, verdict="approved", **said)).content.decode()
+        assert "To be done differently “Shorter.”" in page
+        await last_answer(chat)
+        assert not await Note.objects.filter(path="A.md").aexists()
+        assert await Note.objects.filter(path="B.md").aexists()
+
+
+async def test_what_was_typed_and_ticked_outlives_a_refusal() -> None:
+    async with Asked(BOTH) as chat:
+        asked = await chat.begin()
+        typed = {"verdict": "differently", "do": ["1"], "words-1": "In <b>red</b>."}
+        page = (await post(chat, asked, **typed)).content.decode()
+        assert 'name="do" value="0">' in page
+        assert 'name="do" value="1" checked>' in page
+        assert 'value="In &lt;b&gt;red&lt;/b&gt;."' in page
+        typed = {"verdict": "approved", "do": ["0", "1"], "digest": "other", "words": "Go on."}
+        assert ">Go on.</textarea>" in (await post(chat, asked, **typed)).content.decode()
+
+
 async def test_a_yes_to_nothing_is_a_no() -> None:
     async with Asked(WRITE, say("As you like.")) as chat:
         asked = await chat.begin()
