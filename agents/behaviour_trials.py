@@ -128,6 +128,8 @@ class _TurnFold:
 def _describe(found: Rehearsal, recorded: int) -> tuple[str, str]:
     """Return a sentence, and what it means."""
     iterations = f"{found.turns} iteration{'' if found.turns == 1 else 's'}"
+    if found.why_unknown and not found.turns:
+        return "It parts from that run before the first answer.", found.why_unknown
     if found.why_unknown:
         return f"As far as is known, it goes along for {iterations}.", found.why_unknown
     label = get_reason(found.reason).label

@@ -4,6 +4,9 @@ from collections.abc import Iterator
 
 from agents.core.behaviours.behaviour import Behaviour, BehaviourNode
 
+MAX_WIDTH = 100
+"""Of what is drawn of a node: it stands on one line."""
+
 
 def draw_behaviour(behaviour: Behaviour) -> Iterator[str]:
     """Yield the lines of a drawing."""
@@ -20,7 +23,8 @@ def draw_behaviour(behaviour: Behaviour) -> Iterator[str]:
 
 
 def _draw_node(node: BehaviourNode, branch: str, indent: str) -> Iterator[str]:
-    yield f"{node.number:>4}  {branch}{node.label}"
+    label = node.label if len(node.label) <= MAX_WIDTH else f"{node.label[: MAX_WIDTH - 1]}…"
+    yield f"{node.number:>4}  {branch}{label}"
     for child in node.children:
         is_last = child is node.children[-1]
         corner, line = ("└─ ", "   ") if is_last else ("├─ ", "│  ")

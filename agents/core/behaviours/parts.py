@@ -18,7 +18,7 @@ _WANTED: Mapping[SubjectType, tuple[tuple[str, ...], str]] = {
 }
 """What may stand after the name of a node: the types of its form, and its words."""
 _TAKES_KEYWORD = frozenset({"choice", "item", "key", "read", "tools", "value"})
-MAX_LABEL = 100
+MAX_LABEL = 2_000
 
 
 @dataclass(slots=True)

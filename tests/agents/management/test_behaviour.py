@@ -23,6 +23,7 @@ def test_a_good_file_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     code, lines = run(path, capsys)
     assert code == 0
     assert lines[0].startswith("plan-then-do: Plans first")
+    assert lines[5].endswith("Then write a number…")
     assert lines[3:5] == ["   1  sequence", "   2  ├─ repeater :until-success :max-iterations 4"]
 
 

@@ -126,7 +126,9 @@ def test_one_is_tried_on_a_run_of_the_past() -> None:
     strict = TEXT.replace("(turn)", "(turn :tools :none)")
     told = text_of(post(user, "try/", text=strict, run=str(run.pk)))
     assert "would not have been offered" in told
-    assert "As far as is known, it goes along for 0 iterations." in told
+    assert "It parts from that run before the first answer." in told
+    assert "The recording goes no further." in told
+    assert "The run ended here." not in told
 
 
 def test_a_shipped_one_is_tried_without_javascript_whose_lines_end_in_two_characters() -> None:
