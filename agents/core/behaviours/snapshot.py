@@ -82,8 +82,10 @@ def _check_size(snapshot: Mapping[str, Any]) -> None:
 
 
 def _fill_board(board: Blackboard, values: Mapping[str, Any]) -> None:
+    """Write what was written; what a key begins with is there, and takes no room."""
     for key, value in values.items():
-        board.write(key, value)
+        if value != board.read(key):
+            board.write(key, value)
 
 
 def _restore_frames(walk: Walk, frames: list[Mapping[str, Any]]) -> None:

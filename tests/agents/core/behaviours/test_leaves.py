@@ -193,6 +193,17 @@ async def test_a_snapshot_that_does_not_fit_starts_anew_and_says_so(change: Any)
     assert run.stopped == "needs_approval"
 
 
+async def test_a_blackboard_that_begins_nearly_full_goes_on_as_it_was() -> None:
+    keys = " ".join(f':k{number} "{"x" * 15_000}"' for number in range(5))
+    schema, run = f'{{:word "" {keys}}}', FakeRun()
+    node = '(sequence (set :word "Yes") (approve "May I?") (notify "{word}"))'
+    await walk(node, run, schema=schema)
+    ((_, snapshot),) = run.asked
+    again = FakeRun()
+    await walk(node, again, schema=schema, resume=Decided("approved", snapshot))
+    assert again.log == ["told: Yes"]
+
+
 async def test_loops_and_parts_go_on_where_they_stood() -> None:
     node = (
         "(for-each (blackboard :topics) (decorator retry :times 2 (subtree helper "
