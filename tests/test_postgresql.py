@@ -37,6 +37,11 @@ GROUPS = {
         "agents/runtime/test_modes.py",
         "agents/runtime/test_control.py",
     ),
+    "behaviours": (
+        "agents/test_behaviour_service.py",
+        "agents/admin/run/test_behaviour.py",
+        "settings_ui/views/test_behaviours.py",
+    ),
     "earlier databases": ("agents/migrations/test_from_a11961e.py",),
     "notes": (
         *(
