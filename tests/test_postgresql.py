@@ -33,9 +33,11 @@ GROUPS = {
     "approvals": (
         "chat/services/test_approvals.py",
         *(f"agents/approvals/test_{name}.py" for name in ("changes", "requests", "resuming")),
-        "agents/runtime/test_behaviours.py",
-        "agents/runtime/test_modes.py",
-        "agents/runtime/test_control.py",
+        *(f"chat/{name}/test_approvals.py" for name in ("api", "views")),
+        *(
+            f"agents/runtime/test_{name}.py"
+            for name in ("behaviours", "modes", "control", "control_rows")
+        ),
     ),
     "behaviours": (
         "agents/test_behaviour_service.py",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
@@ -41,8 +42,14 @@ async def post(chat: Asked, run: AgentRun, **form: Any) -> Any:
     client = await sync_to_async(browser)(chat.user)
     address = reverse("run-decide", args=[run.pk])
     form = {"digest": digest, "do": ["0"], **form}
-    headers = {"HX-Request": "true"}
-    return await asyncio.to_thread(client.post, address, form, headers=headers)
+
+    def press() -> Any:
+        try:
+            return client.post(address, form, headers={"HX-Request": "true"})
+        finally:
+            connection.close()  # the thread's own
+
+    return await asyncio.to_thread(press)
 
 
 async def last_answer(chat: Asked) -> AgentRun:
