@@ -31,7 +31,7 @@ _OWN_WORDS = re.compile(r"(?:`[^`]*`|[^`\n])*?(?:[.:!?](?=\s)|(?=\n))")
 _ENDINGS = {
     "cancelled": "Stopped",
     "failed": "The run failed",
-    "paused": "Waiting for your decision",
+    "paused": "Waiting for you",
 }
 ARGUMENT_CHARS = 80
 FOLD_ABOVE = 3
