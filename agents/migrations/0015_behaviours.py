@@ -27,6 +27,18 @@ class AddTextColumn(migrations.AddField):
             "NOT NULL DEFAULT ''"
         )
 
+    def database_backwards(
+        self,
+        app_label: str,
+        schema_editor: BaseDatabaseSchemaEditor,
+        from_state: ProjectState,
+        to_state: ProjectState,
+    ) -> None:
+        """Drop the trigger that names the column; it is made anew when all is migrated."""
+        place = " ON agents_agentrun" if schema_editor.connection.vendor == "postgresql" else ""
+        schema_editor.execute(f"DROP TRIGGER IF EXISTS agents_agentrun_changed{place}")
+        super().database_backwards(app_label, schema_editor, from_state, to_state)
+
 
 class Migration(migrations.Migration):
     dependencies = [

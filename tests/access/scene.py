@@ -48,6 +48,8 @@ from tests.support.notes import add_note
 Role = Membership.Role
 HARBOUR, QUARRY = "qxharbour", "qxquarry"
 """Words that stand in everything of a project, besides the names in its addresses."""
+OWN_BEHAVIOUR = "qxbehaviour"
+"""A word in what the owner wrote, of no project."""
 NAMES = {HARBOUR: "nmharbour", QUARRY: "nmquarry"}
 """What the projects are called: owners may still read it when theirs is deleted."""
 PLACES = ("owner", "member", "reader")
@@ -116,7 +118,7 @@ class Scene:
             for name, user in self.users.items()
         }
         own = BEHAVIOUR.replace("by-them", "of-owner").replace(
-            "(turn)", '(turn :say "private-owner")'
+            "(turn)", f'(turn :say "{OWN_BEHAVIOUR}")'
         )
         self.behaviour = create_behaviour(self.users["owner"], own)
         self._sign_in()
@@ -132,6 +134,8 @@ class Scene:
     def forbidden(self, who: str, state: str) -> list[str]:
         """Words that somebody may not be shown."""
         words = [f"private-{name}" for name in PEOPLE if name != who or name == "former"]
+        if who != "owner":
+            words.append(OWN_BEHAVIOUR)
         if who != "outsider":
             words += [QUARRY, NAMES[QUARRY]]
         if who not in PLACES or state == "deleted":

@@ -206,6 +206,15 @@ PACKAGE = {
             message = "There was an echo."
         ''')
     """,
+    "behaviours": """
+        from agents.core.behaviours.packaged import register_behaviour
+
+        register_behaviour('''
+            (tree "twice"
+              :description "Answers twice."
+              (sequence (turn :interim "First") (turn)))
+        ''')
+    """,
 }
 
 
@@ -232,3 +241,5 @@ async def test_a_package_from_elsewhere_may_extend_every_point(site: Site, tmp_p
     observed = re.findall(r"^observed (\S+) of \d+$", asked.stderr, re.M)
     assert observed[0] == "query.start"
     assert observed[-1] == "session.end"
+    refused = await asyncio.to_thread(site.manage, "ask", "--tree", "thrice", "Why?")
+    assert "twice" in refused.stderr

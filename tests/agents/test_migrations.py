@@ -63,10 +63,8 @@ def test_runs_from_before_are_counted_and_signed(tmp_path: Path) -> None:
 
 
 DELEGATED = """
-call_command("migrate", "agents", "0003", verbosity=0)
 from dataclasses import replace
 from datetime import timedelta
-from uuid import UUID
 from django.contrib.auth.models import User
 from django.db import connection
 from agents.core.chunks import Content, Done, ToolResult
@@ -74,15 +72,11 @@ from agents.core.config import AgentConfig
 from agents.core.run_record import RunRecord
 from agents.audit import signing
 from agents import ledger
-from agents.models import AgentRun
+from agents.models import AgentRun, Project
 from agents.runtime.endings import final_values
 
-user, project = User.objects.create_user("ada"), UUID(int=2)
-with connection.cursor() as cursor:
-    cursor.execute(
-        "INSERT INTO agents_project (id, name, created_at) VALUES (%s, 'p', '2026-01-01')",
-        [project.hex],
-    )
+user = User.objects.create_user("ada")
+project = Project.objects.create(name="p", slug="p").pk
 def result(call, ok):
     return ToolResult(tool_call_id=call, tool_result="x", ok=ok, duration_ms=1, order=0)
 done = Done(termination_reason="completed", outcome="completed", turns_used=1, tokens_used=0,
@@ -101,6 +95,7 @@ for chunks in ([*said, done], said):
     final = final_values(record) if record.done else None
     commit = ledger.Commit(ledger.Lease(run.pk, run.fence), numbered, final)
     ledger.write([commit], timedelta(days=1))
+call_command("migrate", "agents", "0003", verbosity=0)
 with connection.cursor() as cursor:  # the triggers of then knew no such erasure
     cursor.execute("DROP TRIGGER agents_runevent_changed")
     cursor.execute("CREATE TRIGGER agents_runevent_changed BEFORE UPDATE ON agents_runevent "
@@ -108,9 +103,9 @@ with connection.cursor() as cursor:  # the triggers of then knew no such erasure
 """
 WORDS = """
 from agents.models import AgentRun, RunEvent
-for run in AgentRun.objects.order_by("outcome"):
+for run, outcome in AgentRun.objects.order_by("outcome").values_list("pk", "outcome"):
     words = RunEvent.objects.filter(run=run, kind="content").order_by("seq")
-    print(run.outcome, ",".join(words.values_list("content", flat=True)))
+    print(outcome, ",".join(words.values_list("content", flat=True)))
 """
 
 
