@@ -111,9 +111,13 @@ def load_control(user: User, project: Project, conversation_key: UUID | None = N
 
 
 def _find_asking_tools(wishes: Iterable[AskMode]) -> dict[str, AskMode]:
-    """Return when tools that write ask: as tool, person and owners want it, the strictest holds."""
+    """Return when tools ask: as the tool says and, of those that write, as person and owners want
+    it. The strictest holds."""
     wanted = choose_strictest("never", *wishes)
-    modes = {name: choose_strictest(tool.asks, wanted) for name, tool in TOOLS if tool.writes}
+    modes = {
+        name: choose_strictest(tool.asks, wanted) if tool.writes else tool.asks
+        for name, tool in TOOLS
+    }
     return {name: mode for name, mode in modes.items() if mode != "never"}
 
 

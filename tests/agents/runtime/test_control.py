@@ -20,7 +20,15 @@ from agents.models import (
     StoredRule,
     StoredSubscriber,
 )
-from agents.runtime import find_file_problems, list_rules, list_subscribers, load_control
+from agents.runtime import (
+    control,
+    find_file_problems,
+    list_rules,
+    list_subscribers,
+    load_control,
+)
+from agents.tools.catalogue import TOOLS
+from agents.tools.definition import define
 from tests.agents.models.factories import ada, engine
 from tests.support.notes import add_note
 
@@ -153,6 +161,22 @@ def test_what_rules_remember_is_of_one_person_and_one_project(user: User, projec
         RuleState.objects.create(user=who, project=where, rule="own:mine", key="n", value=value)
     RuleState.objects.create(user=user, project=project, rule="own:gone", key="n", value=4)
     assert load_control(user, project).states == {"own:mine": {"n": 1}}
+
+
+def test_a_tool_that_asks_does_so_also_if_it_writes_nothing(
+    user: User, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def send() -> str:
+        """Send it."""
+        return "Sent."
+
+    tools = [("send", define(send, asks="always")), ("look", define(send)), *TOOLS]
+    monkeypatch.setattr(control, "TOOLS", tools)
+    assert load_control(user, project).asks == {"send": "always"}
+    Project.objects.filter(pk=project.pk).update(ask_before_writing="once")
+    asks = load_control(user, project).asks
+    assert (asks["send"], asks["vault_write"]) == ("always", "once")
+    assert "look" not in asks
 
 
 def test_notes_are_counted_only_if_a_rule_asks(user: User, project: Project) -> None:
