@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agents.core.behaviours.behaviour import BoundValue, ValueScope
-from agents.core.behaviours.sexp import SourceForm
+from agents.core.behaviours.sexp import MAX_PROBLEMS, SourceForm
 from agents.core.config import LIMITS, AgentConfig
 from agents.core.control import InvalidExpression, Language, parse_expression
 from agents.core.control.condition import Condition, parse_condition
@@ -221,7 +221,7 @@ class ValueReader:
         return Language(names=self._names)
 
     def _refuse_in_text(self, form: SourceForm, problems: tuple[PlacedProblem, ...]) -> None:
-        for problem in problems:
+        for problem in problems[:MAX_PROBLEMS]:  # a place is looked for from the beginning on
             place = form.find_place(problem.line, problem.column)
             self.problems.append(PlacedProblem(*place, problem.message))
 

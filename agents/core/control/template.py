@@ -6,12 +6,15 @@ Python's own `str.format` gives access to all of these, so it is not used on wha
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from agents.core.control.kinds import NUMBER, ValueKind, fits
 from agents.core.control.problems import PlacedProblem, suggest_name
 
 MAX_FIELD_LENGTH = 120
+MAX_PROBLEMS = 50
+"""Of each sort in one template: more would help nobody, and each is looked for from the start."""
 FORMATS = (",", "g", ".1f")
 _FIELD = re.compile(r"\{([^{}]*)\}")
 _STRAY = re.compile(r"[{}]")
@@ -53,13 +56,13 @@ def parse_template(text: str, fields: Mapping[str, ValueKind] | None = None) -> 
     for found in _FIELD.finditer(text):
         parts.append(text[at : found.start()])
         name, _, how = found[1].partition(":")
-        if problem := _check_field(name, how, fields):
+        if len(problems) < MAX_PROBLEMS and (problem := _check_field(name, how, fields)):
             problems.append(_place_problem(text, found.start(), problem))
         parts.append((name, how))
         at = found.end()
     parts.append(text[at:])
     plain = _FIELD.sub(lambda found: "_" * len(found[0]), text)
-    for stray in _STRAY.finditer(plain):
+    for stray in islice(_STRAY.finditer(plain), MAX_PROBLEMS):
         problems.append(_place_problem(text, stray.start(), "this bracket has no partner"))
     if problems:
         raise InvalidTemplate(problems)
