@@ -191,7 +191,7 @@ def _refuse_unknown_mode(user: User, name: str | None) -> None:
     try:
         get_mode(name, user)
     except NotRegistered as error:
-        raise api_error(404, ("body", "tree"), str(error), "not_found") from None
+        raise api_error(422, ("body", "tree"), str(error), "value_error") from None
 
 
 def _refuse_other_location(user: User, body: Ask) -> None:

@@ -19,8 +19,10 @@ from pydantic import (
 
 from agents.core.chunks import SourceRef
 from agents.core.config import LIMITS, AgentConfigBounds
+from agents.core.decisions import TREES
 from agents.core.reasons import Outcome, Severity
 from agents.core.sanitize import replace_unstorable
+from agents.runtime import list_common_behaviours
 from chat.models import MAX_NAME_LENGTH
 from chat.services.ask import MAX_MESSAGE_ID_LENGTH, MAX_QUESTION_LENGTH
 
@@ -139,6 +141,10 @@ def _validate_not_blank(question: str) -> str:
     return question
 
 
+def _list_modes(schema: dict[str, Any]) -> None:
+    schema["enum"] = [*TREES.names(), *(each.name for each in list_common_behaviours())]
+
+
 MessageId = Annotated[
     str, Field(min_length=1, max_length=MAX_MESSAGE_ID_LENGTH, pattern=r"^[ -~]+$")
 ]
@@ -163,8 +169,10 @@ class Ask(Schema):
     continued_from: UUID | None = Field(
         None, description="Go on from this run, which ended early; its tool calls are replayed."
     )
-    tree: Annotated[str, Field(max_length=64, examples=["default", "plan-then-do"])] | None = Field(
-        None, description="The mode of this run: one of those that `GET /api/modes` lists."
+    tree: Annotated[str, Field(max_length=64, json_schema_extra=_list_modes)] | None = Field(
+        None,
+        description="The mode of this run: one that everybody has, as listed here, or another one "
+        "that `GET /api/modes` lists for you.",
     )
     model: Annotated[str, Field(max_length=200)] | None = Field(
         None, description="One of the models that your settings let you choose from."

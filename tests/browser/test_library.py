@@ -27,6 +27,7 @@ def test_files_are_uploaded_found_and_changed_in_two_tabs(
     page = tab.page
     page.goto(f"{tab.address}/library/")
     page.get_by_role("link", name="Upload", exact=True).click()
+    page.wait_for_url("**/upload/")  # loaded: its script listens
     page.locator("#folder").set_input_files(vault)
     expect(page.locator("#report")).to_contain_text("1 new note, 0 changed, 1 other file")
 
@@ -80,6 +81,7 @@ def test_code_is_uploaded_looked_through_and_cited(
     page.goto(f"{tab.address}/library/")
     page.get_by_role("link", name="Code", exact=True).click()
     page.get_by_role("link", name="Upload code").click()
+    page.wait_for_url("**/upload/")
     page.locator("#folder").set_input_files(repo)
     expect(page.locator("main")).to_contain_text("3 new files, 0 changed", timeout=30_000)
 

@@ -50,7 +50,7 @@ async def test_a_stored_one_is_a_mode_of_its_writer_and_a_question_can_have_it(a
 
 async def test_an_unknown_mode_is_refused_with_those_there_are(ada: Caller) -> None:
     (problem,) = refusal(
-        await ada("POST", "oracle", json={"question": "Is it so?", "tree": "nonsense"}), 404
+        await ada("POST", "oracle", json={"question": "Is it so?", "tree": "nonsense"}), 422
     )
     assert problem["loc"] == ["body", "tree"]
     assert "Known: default, quick" in problem["msg"]
