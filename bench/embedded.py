@@ -36,7 +36,7 @@ from tests.support.reader_questions import (
 )
 from tests.support.retrieval import import_vault
 
-HALVES = ("tuning", "held-out", "fresh", "unseen", "newcomer", "third")
+HALVES = ("tuning", "held-out", "fresh", "unseen", "newcomer", "third", "fourth", "fourth-django")
 
 
 def main() -> int:

@@ -1,10 +1,11 @@
 """The answer to a question: the passages that give it, and whether they are sure to."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
+from pathlib import PurePosixPath
 
-from agents.core.stemming import fold, stem, stems
+from agents.core.stemming import stems
 from agents.llm.embedded.answer_types import gives_reasons
 from agents.llm.embedded.evidence import Answer, Evidence
 from agents.llm.embedded.passages import Passage
@@ -13,17 +14,15 @@ from agents.llm.embedded.scoring import (
     PassageScorer,
     ScoredPassage,
     choose,
-    drop_repeated,
-    find_continuation,
+    continues,
     rate_note,
     rate_title,
 )
 
 CERTAIN, CERTAIN_FACT, CERTAIN_ENTRY, NEAR = 0.75, 0.65, 0.6, 0.25
 """The share of a question that a passage covers: to be its answer, to be worth showing."""
-_MAX_LISTED, _MAX_ENTRIES, _MAX_LISTS, _MAX_MENTIONS = 60, 20, 5, 12
+_MAX_ENTRIES, _MAX_LISTS, _MAX_MENTIONS = 20, 5, 12
 _MAX_SECTIONS, _SECTION_LENGTH, _CLOSE = 9, 5, 3
-_MIN_SECTION_RATE = 0.5
 
 
 def find_answer(question: Question, evidence: Evidence) -> Answer:
@@ -36,6 +35,8 @@ def find_answer(question: Question, evidence: Evidence) -> Answer:
 def _find_answer(question: Question, evidence: Evidence) -> Answer:
     if question.kind is Kind.CODE and evidence.code:
         return _find_code(question, evidence)
+    if question.kind is Kind.NOTES and evidence.listing:
+        return Answer(_list_notes(evidence), is_certain=True)
     passages = evidence.passages
     if not passages:
         return Answer()
@@ -68,28 +69,31 @@ def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer
     rated = scorer.sort(passages)
     best = rated[0]
     enough = CERTAIN_FACT if question.is_fact else CERTAIN
-    fits = best.shape >= 0.5 if question.is_fact else best.own > 0
-    if best.coverage >= enough and fits and scorer.is_whole(best.passage):
-        chosen = choose(question, rated, _CLOSE)
-        if not question.is_fact:
-            chosen[1:1] = [p for p in find_continuation(chosen[0], passages) if p not in chosen]
-        return Answer(chosen, is_certain=True)
-    return Answer(_list_closest(rated))
+    names = (best.passage.title, *best.passage.headings)  # must say it where it does not itself
+    says = best.own > 0 or any(rate_title(question, name) > 0.5 for name in names)
+    fits = says and best.shape >= 0.5 if question.is_fact else best.own > 0
+    if best.coverage < enough or not fits or not scorer.is_whole(best.passage):
+        return Answer(_list_closest(rated))
+    share = 0.7 if question.kind is Kind.YES_NO else 0.8
+    chosen = choose([r for r in rated if r.score >= share * best.score], _CLOSE)
+    if not question.is_fact:
+        told = [p for p in passages if continues(p, best.passage) and p not in chosen]
+        chosen[1:1] = told[:_SECTION_LENGTH]
+    return Answer(chosen, is_certain=True)
 
 
 def _list_closest(rated: Sequence[ScoredPassage]) -> list[Passage]:
-    near = (r.passage for r in rated if r.own > 0 and r.coverage >= NEAR)
-    return drop_repeated(near, _CLOSE)
+    return choose([r for r in rated if r.own > 0 and r.coverage >= NEAR], _CLOSE)
 
 
 # -- whole notes ----------------------------------------------------------------------------------
 
 
 def _find_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
-    """Return the note that a question names by its title or its path."""
+    """Return the note that a question names by its title or its path; with no words, the first."""
     best, found = 0.0, list[Passage]()
     for path, note in evidence.notes.items():
-        if path in scorer.question.text:
+        if path in scorer.question.text or not scorer.weights:
             return note
         rate = rate_note(scorer.question, note[0])
         asked = scorer.cover((note[0].named, 1.0))
@@ -99,11 +103,8 @@ def _find_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 
 
 def _summarise_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
-    return outline(_find_note(scorer, evidence))
-
-
-def outline(note: Sequence[Passage]) -> list[Passage]:
     """Return the first sentence of each section of a note; of one without any, its properties."""
+    note = _find_note(scorer, evidence)
     properties = [p for p in note if p.kind == "property"]
     sections = [list(below) for _, below in groupby(_list_prose(note), lambda p: p.headings)]
     kept = [section[: 2 if number == 0 else 1] for number, section in enumerate(sections)]
@@ -112,10 +113,13 @@ def outline(note: Sequence[Passage]) -> list[Passage]:
 
 
 def _introduce_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
-    """Return how a note begins that a question asks about."""
-    read = next(iter(evidence.notes.values()), [])
-    note = _find_note(scorer, evidence) if scorer.weights else read
-    return _list_prose(note)[:3] or note[:8]
+    note = _find_note(scorer, evidence)
+    return _list_prose(note)[:3] or note[:_MAX_SECTIONS]
+
+
+def _list_recent(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
+    """Return how the newest notes begin: they were read in that order."""
+    return [p for note in evidence.notes.values() for p in (_list_prose(note) or note)[:3]]
 
 
 def _list_prose(note: Iterable[Passage]) -> list[Passage]:
@@ -125,66 +129,67 @@ def _list_prose(note: Iterable[Passage]) -> list[Passage]:
 
 def _summarise_folder(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return a line about each note of the folder that a question names, if it says the rest."""
-    folder, word = evidence.find_folder(scorer.question)
+    folder = evidence.find_folder(scorer.question)
     inside = {p: note for p, note in evidence.notes.items() if p.startswith(f"{folder}/")}
     if not folder or not inside:
         return []
-    asked = stem(fold(word))
-    rest = {w for w, weight in scorer.question.weights.items() if weight == 1.0} - {asked}
+    asked = frozenset(stems(PurePosixPath(folder).name))
+    telling = (w for w, weight in scorer.question.weights.items() if weight == 1.0)
+    rest = [word for word in telling if not scorer.match(word, asked)]
     lines = []
     for note in inside.values():
-        known = note[0].named.union(*(p.stems for p in note))
-        if all(scorer.match(word, known) for word in rest):
-            gist = _find_gist(note, asked)
+        if all(scorer.match(word, _know(note)) for word in rest):
+            prose = _list_prose(note) or note
+            gist = next((p for p in prose if asked & {*stems(p.heading)}), prose[0])
             lines.append(replace(gist, kind="entry", text=f"{gist.title}: {gist.text}"))
-    unread = [e for e in evidence.listing if e[0].startswith(f"{folder}/") and e[0] not in inside]
-    if not rest:
-        lines += [Passage(path, 1, title, "entry", title) for path, title in unread]
-    return lines[:_MAX_LISTED]
+    unread = [e for e in _list_notes(evidence, f"{folder}/") if e.path not in inside]
+    return [*lines, *(unread if not rest else ())]
 
 
-def _find_gist(note: Sequence[Passage], asked: str) -> Passage:
-    """Return the sentence that says what a note is about: below a heading so named, or first."""
-    prose = _list_prose(note) or list(note)
-    named = (p for p in prose if asked in stems(p.heading))
-    return next(named, prose[0])
+def _list_notes(evidence: Evidence, folder: str = "") -> list[Passage]:
+    listed = (entry for entry in evidence.listing if entry[0].startswith(folder))
+    return [Passage(path, 1, title, "entry", title) for path, title in listed]
 
 
-def _list_recent(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
-    """Return how the newest notes begin: they were read in that order."""
-    return [passage for note in evidence.notes.values() for passage in outline(note)[:3]]
+def _know(passages: Sequence[Passage]) -> frozenset[str]:
+    """Return the stems of passages, and of what stands around the first."""
+    return passages[0].named.union(passages[0].around, *(p.stems for p in passages))
 
 
 # -- sections, lists ------------------------------------------------------------------------------
 
 
-def _list_sections(evidence: Evidence) -> Iterator[list[Passage]]:
-    for note in evidence.notes.values():
-        for _, section in groupby(_list_prose(note), lambda p: p.headings):
-            yield list(section)
+def _find_best_section(
+    evidence: Evidence, rate: Callable[[list[Passage]], float], least: float
+) -> list[Passage]:
+    notes = evidence.notes.values()
+    grouped = (groupby(_list_prose(note), lambda p: p.headings) for note in notes)
+    sections = [list(below) for note in grouped for _, below in note]
+    rates = list(map(rate, sections))
+    top = max(rates, default=0.0)
+    return sections[rates.index(top)][:_SECTION_LENGTH] if top > least else []
 
 
 def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the section whose heading, with the name of its note, says what is asked."""
-    best, found = _MIN_SECTION_RATE, list[Passage]()
-    for section in _list_sections(evidence):
-        first = section[0]
-        whole = scorer.cover((first.around | first.named, 1.0))
-        rate = whole * rate_title(scorer.question, first.heading)
-        known = first.around.union(first.named, *(p.stems for p in section))
-        if rate > best and whole >= 0.7 and scorer.covers(known):
-            best, found = rate, section
-    return found[:_SECTION_LENGTH]
+
+    def rate(section: list[Passage]) -> float:
+        whole = scorer.cover((section[0].around | section[0].named, 1.0))
+        is_whole = whole >= 0.7 and scorer.covers(_know(section))
+        return whole * rate_title(scorer.question, section[0].heading) if is_whole else 0.0
+
+    return _find_best_section(evidence, rate, 0.5)
 
 
 def _find_headed(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the section whose heading asks the very question."""
-    for section in _list_sections(evidence):
+
+    def rate(section: list[Passage]) -> float:
         heading = section[0].heading
         is_same = heading.endswith("?") and scorer.covers(frozenset(stems(heading)))
-        if is_same and rate_title(scorer.question, heading) >= 0.6:
-            return section[:_SECTION_LENGTH]
-    return []
+        return rate_title(scorer.question, heading) if is_same else 0.0
+
+    return _find_best_section(evidence, rate, 0.6)
 
 
 def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
@@ -192,53 +197,42 @@ def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     best = scorer.sort(evidence.passages)[0]
     if best.own >= 0.8 and best.shape == 1.0:
         return []
-    rated: list[tuple[float, list[Passage]]] = []
-    for section in _list_sections(evidence):
-        if gives_reasons(section[0].heading):
-            first = section[0]
-            known = first.named.union(first.around, *(p.stems for p in section))
-            rate = scorer.cover((known, 1.0)) + 0.5 * (first.path in scorer.question.paths)
-            rated.append((rate, section))
-    rate, found = max(rated, key=lambda each: each[0], default=(0.0, []))
-    return found[:_SECTION_LENGTH] if rate >= 0.6 else []
+
+    def rate(section: list[Passage]) -> float:
+        told = scorer.cover((_know(section), 1.0)) + 0.5 * (
+            section[0].path in scorer.question.paths
+        )
+        return told if gives_reasons(section[0].heading) else 0.0
+
+    return _find_best_section(evidence, rate, 0.6)
 
 
 def _find_lists(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the lists and tables that answer, or the entries of them that fit."""
-    blocks = [(b, _rate_block(scorer, b)) for b in _list_blocks(evidence)]
-    top = max((rate for _, rate in blocks), default=0.0)
-    if not top:
-        return []
-    level = [block for block, rate in blocks if rate == top]
-    kept = [entry for block in level[:_MAX_LISTS] for entry in _list_entries(scorer, block)]
-    return kept[:_MAX_ENTRIES]
+    blocks = _find_best_blocks(scorer, evidence.blocks, 0.8)
+    return [entry for block in blocks for entry in _list_entries(scorer, block)][:_MAX_ENTRIES]
 
 
 def _find_steps(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the numbered steps that answer: all lists of them in one note."""
-    blocks = [b for b in _list_blocks(evidence) if len(b) > 1 and b[0].is_step]
-    rated = [(_rate_block(scorer, block, inside=0.6), block) for block in blocks]
-    top = max((rate for rate, _ in rated), default=0.0)
-    if top < 0.6:
-        return []
-    path = next(block[0].path for rate, block in rated if rate == top)
-    level = [b for rate, b in rated if rate >= 0.9 * top and b[0].path == path]
-    return [step for block in level for step in block]
+    steps = [block for block in evidence.blocks if len(block) > 1 and block[0].is_step]
+    blocks = _find_best_blocks(scorer, steps, 0.6)
+    return [step for block in blocks if block[0].path == blocks[0][0].path for step in block]
 
 
-def _list_blocks(evidence: Evidence) -> list[list[Passage]]:
-    found: dict[tuple[str, int], list[Passage]] = {}
-    for passage in evidence.passages:
-        if passage.read and passage.kind in ("item", "row") and passage.source == "vault":
-            found.setdefault((passage.path, passage.block), []).append(passage)
-    return list(found.values())
+def _find_best_blocks(
+    scorer: PassageScorer, blocks: Sequence[list[Passage]], inside: float
+) -> list[list[Passage]]:
+    """Return the blocks that say what is asked, or nearly as much of it as the best one does."""
 
+    def rate(block: list[Passage]) -> float:
+        first, known = block[0], _know(block)
+        places = (first.around, 1.0), (first.named, 0.9), (known, inside)
+        return scorer.cover(*places) if scorer.covers(known) else 0.0
 
-def _rate_block(scorer: PassageScorer, block: Sequence[Passage], inside: float = 0.8) -> float:
-    first, within = block[0], frozenset[str]().union(*(p.stems for p in block))
-    if not scorer.covers(first.around, first.named, within):
-        return 0.0
-    return scorer.cover((first.around, 1.0), (first.named, 0.9), (within, inside))
+    rated = [(rate(block), block) for block in blocks]
+    least = max(0.6, 0.9 * max((rate for rate, _ in rated), default=0.0))
+    return [block for rate, block in rated if rate >= least][:_MAX_LISTS]
 
 
 def _list_entries(scorer: PassageScorer, block: Sequence[Passage]) -> list[Passage]:
@@ -246,8 +240,7 @@ def _list_entries(scorer: PassageScorer, block: Sequence[Passage]) -> list[Passa
     around = block[0].around | block[0].named
     narrowing = [word for word in scorer.weights if not scorer.match(word, around)]
     fits = [sum(scorer.match(word, p.stems) > 0 for word in narrowing) for p in block]
-    most = max(fits)
-    return [entry for entry, fit in zip(block, fits, strict=True) if fit == most]
+    return [entry for entry, fit in zip(block, fits, strict=True) if fit == max(fits)]
 
 
 # -- others ---------------------------------------------------------------------------------------
@@ -283,7 +276,7 @@ def _name_subject(passage: Passage) -> frozenset[str]:
 
 _FINDERS = {
     Kind.MENTION: (_find_mentions,),
-    Kind.SUMMARY: (_summarise_note, _summarise_folder, _find_section),
+    Kind.SUMMARY: (_summarise_note, _summarise_folder),
     Kind.ABOUT: (_find_section, _introduce_note),
     Kind.LIST: (_summarise_folder, _find_lists, _find_section),
     Kind.HOW: (_find_steps, _find_section),

@@ -1,7 +1,7 @@
 """The whole answer as text: what was found under fixed phrases, as long as there is room."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from agents.llm.embedded.answers import find_answer
@@ -55,18 +55,11 @@ def _fit(blocks: list[str], end: str, room: int) -> str:
 def _answer(
     question: Question, evidence: Evidence, said: dict[str, str], can_search: bool
 ) -> list[str]:
-    match question.kind:
-        case Kind.TALK:
-            is_thanks = re.search(r"thank|thx|dank", question.folded)
-            return [said["welcome" if is_thanks else "talk"]]
-        case Kind.CALCULATE if result := evidence.get_result(
-            "calculate", expression=question.expression
-        ):
-            return [f"{said['about'].format(question.expression)} {result}"]
-        case Kind.TIME if result := evidence.get_result("current_time"):
-            return [f"{said['result']} {result}"]
-        case Kind.NOTES if evidence.request.get_steps("vault_list"):
-            return _render_listing(evidence, said)
+    if question.kind is Kind.TALK:
+        is_thanks = re.search(r"thank|thx|dank", question.folded)
+        return [said["welcome" if is_thanks else "talk"]]
+    if question.call and (result := evidence.request.get_result(*question.call)):
+        return [f"{said['result']} {result}"]
     answer = find_answer(question, evidence)
     if answer.passages or answer.sides:
         return _render(answer, said)
@@ -83,36 +76,26 @@ def _answer(
 
 
 def _render(answer: Answer, said: dict[str, str]) -> list[str]:
+    """Return a block for each note: its title as a heading, its passages below, by section."""
     blocks: list[str] = []
     for side, found in answer.sides:
-        label = said["about"].format(side[:_LABEL_CHARS])
-        blocks += (
-            [label, *_render(found, said)] if found.passages else [f"{label} {said['nothing']}"]
-        )
-    head = [] if answer.is_certain or not answer.passages else [said["nearest"]]
-    return [*blocks, *head, *_render_passages(answer.passages)]
-
-
-def _render_listing(evidence: Evidence, said: dict[str, str]) -> list[str]:
-    if not evidence.listing:
-        return [said["empty"]]
-    lines = [f"- {escape(title)} [{path}]" for path, title in evidence.listing[:_MAX_LISTED]]
-    more = [said["more"]] if len(evidence.listing) > _MAX_LISTED else []
-    return ["\n".join([said["notes"], "", *lines]), *more]
+        told = _render(found, said) or [said["nothing"]]
+        blocks += [said["about"].format(side[:_LABEL_CHARS]), *told]
+    if answer.passages and not answer.is_certain:
+        blocks.append(said["nearest"])
+    entries = [p for p in answer.passages if p.kind == "entry"]  # of a list of notes
+    if entries:
+        blocks.append("\n".join(_render_line(p, entries) for p in entries[:_MAX_LISTED]))
+    if len(entries) > _MAX_LISTED:
+        blocks.append(said["more"])
+    by_note: dict[str, list[Passage]] = {}
+    for passage in answer.passages:
+        if passage.kind != "entry":
+            by_note.setdefault(passage.path, []).append(passage)
+    return [*blocks, *map(_render_note, by_note.values())]
 
 
 # -- passages as Markdown -------------------------------------------------------------------------
-
-
-def _render_passages(passages: Iterable[Passage]) -> list[str]:
-    """Return a block for each note: its title as a heading, its passages below, by section."""
-    by_note: dict[str, list[Passage]] = {}
-    for passage in passages:
-        is_entry = passage.kind == "entry"  # of a list of notes
-        by_note.setdefault("" if is_entry else passage.path, []).append(passage)
-    entries = by_note.pop("", [])
-    listed = ["\n".join(_render_line(p, entries) for p in entries)] if entries else []
-    return [*listed, *(_render_note(found) for found in by_note.values())]
 
 
 def _render_note(passages: Sequence[Passage]) -> str:

@@ -1,24 +1,24 @@
 """Everything the tools have returned in this run, sorted by what it is good for."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 
 from agents.core.stemming import fold
-from agents.llm.embedded.passages import Passage
+from agents.llm.embedded.passages import Passage, PassageKind, PassageSource, parse_note
 from agents.llm.embedded.question import Kind, Question
-from agents.llm.embedded.request import (
-    NoteMatch,
-    ParsedRequest,
-    parse_code,
-    parse_entries,
-    parse_hits,
-    parse_listing,
-    parse_read,
-    parse_snippet,
+from agents.llm.embedded.request import ParsedRequest
+
+_PLACE = re.compile(
+    r"(?:\d+\.|-) (?P<path>.+?)[:#](?P<line>\d+)"
+    r" \((?:score (?P<score>[\d.]+)|\d+ lines?)\) ?(?P<within>.*)"
 )
-from agents.llm.embedded.scoring import rate_title
+_LINE = re.compile(r"\s*(\d+)\| ?(.*)")
+_LISTED = re.compile(r"- ([^:]+\.\w{1,8}) \((.*)\)$")
+_MAX_LINES = 8
+"""What is shown of a place in the code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,84 +36,115 @@ class Evidence:
         """What was found for each question so far."""
 
     @cached_property
-    def hits(self) -> list[NoteMatch]:
+    def hits(self) -> list[Passage]:
         """What searches found, best first, each note once."""
-        searches = self.request.get_steps("vault_search")
-        found = [hit for step in searches for hit in parse_hits(step.result) or ()]
-        first: dict[str, NoteMatch] = {}
-        for hit in sorted(found, key=lambda hit: (-hit.score, hit.path)):
-            first.setdefault(hit.path, hit)
-        return list(first.values())
+        found = sorted(self._find_places("vault_search"), key=lambda hit: (-hit.score, hit.path))
+        return list({hit.path: hit for hit in reversed(found)}.values())[::-1]
 
     @cached_property
     def notes(self) -> dict[str, list[Passage]]:
         """The notes that were read, as passages."""
-        titles = {h.path: h.heading.split(" > ")[0] for h in self.hits if not h.path.endswith("md")}
+        titles = {hit.path: hit.headings[:1] for hit in self.hits if not hit.path.endswith("md")}
         notes: dict[str, list[Passage]] = {}
         for step in self.request.get_steps("vault_read"):
             path = str(step.arguments.get("path", ""))
-            if found := parse_read(path, step.result, titles.get(path, "")):
+            if found := parse_read(path, step.result, "".join(titles.get(path, ()))):
                 notes.setdefault(path, found)
         return notes
 
     @cached_property
     def entries(self) -> list[Passage]:
-        steps = self.request.get_steps("thread_seek")
-        return list(dict.fromkeys(entry for s in steps for entry in parse_entries(s.result)))
+        return list(dict.fromkeys(self._find_places("thread_seek", "thread")))
 
     @cached_property
     def code(self) -> list[Passage]:
         """Places in the code: definitions first, then what a search found."""
-        steps = self.request.get_steps("find_definition") + self.request.get_steps("search_code")
-        found = [passage for step in steps for passage in parse_code(step.result)]
+        found = self._find_places("find_definition", "code")
+        found += self._find_places("search_code", "code")
         return list({passage.place: passage for passage in reversed(found)}.values())[::-1]
 
     @cached_property
     def passages(self) -> list[Passage]:
-        """All there is to quote; of a note that was not read, what a search showed of it."""
-        read = [passage for note in self.notes.values() for passage in note]
-        unread = [hit for hit in self.hits if hit.path not in self.notes]
-        return [*read, *(p for hit in unread for p in parse_snippet(hit)), *self.entries]
+        """All there is to quote; where no note was read, what searches showed."""
+        if self.notes:
+            found = [passage for note in self.notes.values() for passage in note]
+        else:
+            found = [
+                replace(passage, read=False, headings=hit.headings)
+                for hit in self.hits
+                for passage in parse_note(hit.path, [(hit.line, hit.text)], hit.title)
+            ]
+        return [*found, *self.entries]
+
+    @cached_property
+    def blocks(self) -> list[list[Passage]]:
+        """The lists and tables of the notes that were read."""
+        found: dict[tuple[str, int], list[Passage]] = {}
+        for passage in (p for note in self.notes.values() for p in note):
+            if passage.kind in ("item", "row"):
+                found.setdefault((passage.path, passage.block), []).append(passage)
+        return list(found.values())
 
     @cached_property
     def listing(self) -> list[tuple[str, str]]:
-        steps = self.request.get_steps("vault_list")
-        found = (entry for step in steps for entry in parse_listing(step.result))
-        return list(dict.fromkeys(found))
+        """Path and title of each note that was listed."""
+        lines = "\n".join(step.result for step in self.request.get_steps("vault_list"))
+        found = map(_LISTED.fullmatch, lines.split("\n"))
+        return list(dict.fromkeys((match[1], match[2]) for match in found if match))
 
     @property
     def failure(self) -> str:
         """What a search said that failed, when none succeeded."""
-        searches = self.request.get_steps("vault_search")
-        failed = [step.result for step in searches if parse_hits(step.result) is None]
-        return failed[0] if failed and len(failed) == len(searches) else ""
+        results = [step.result for step in self.request.get_steps("vault_search")]
+        worked = any(_PLACE.match(text) or text.startswith("No note matches") for text in results)
+        return "" if worked else next(iter(results), "")
 
     @property
     def queries(self) -> list[str]:
         searches = self.request.get_steps("vault_search")
         return [str(query) for step in searches for query in step.arguments.get("queries", ())]
 
-    def get_result(self, name: str, **arguments: str) -> str:
-        """Return what another tool returned for just these arguments."""
-        steps = self.request.get_steps(name)
-        return next((step.result for step in steps if step.arguments == arguments), "")
-
-    def find_folder(self, question: Question) -> tuple[str, str]:
-        """Return a folder whose list or summary is asked for, and the word that names it."""
-        if question.kind not in (Kind.LIST, Kind.SUMMARY) or any(
-            len(hit.title.split()) > 1 and rate_title(question, hit.title) == 1.0
-            for hit in self.hits  # then a note is meant
-        ):
-            return "", ""
+    def find_folder(self, question: Question) -> str:
+        """Return a folder whose list or summary is asked for."""
         paths = [*(hit.path for hit in self.hits), *self.request.newest]
-        for folder in (folder for path in paths for folder in PurePosixPath(path).parents):
-            for word in question.words:
-                if folder.name and _is_same_noun(fold(word), fold(folder.name)):
-                    return str(folder), word
-        return "", ""
+        parents = (folder for path in paths for folder in PurePosixPath(path).parents)
+        asked = question.words if question.kind in (Kind.LIST, Kind.SUMMARY) else ()
+        return next((str(f) for f in parents if any(_is_same_noun(f.name, w) for w in asked)), "")
+
+    def _find_places(self, tool: str, source: PassageSource = "vault") -> list[Passage]:
+        steps = self.request.get_steps(tool)
+        return [place for step in steps for place in parse_places(step.result, source)]
 
 
-def _is_same_noun(first: str, second: str) -> bool:
+def parse_places(result: str, source: PassageSource) -> list[Passage]:
+    """Return the places that a search or a look-up found, with what it shows of them."""
+    found: list[Passage] = []
+    for line in result.split("\n"):
+        if head := _PLACE.fullmatch(line):
+            path, names = head["path"], tuple(filter(None, head["within"].split(" > ")))
+            title, names = (names[0], names[1:]) if source == "vault" and names else (path, names)
+            kind: PassageKind = "code" if source == "code" else "item"
+            place = Passage(path, int(head["line"]), "", kind, title, names, source=source)
+            found.append(replace(place, score=float(head["score"] or 0)))
+        elif found and line[:1] == " " and found[-1].text.count("\n") < _MAX_LINES:
+            numbered = _LINE.fullmatch(line) if source == "code" else None
+            text = numbered[2] if numbered else line.strip()
+            found[-1] = replace(found[-1], text=f"{found[-1].text}\n{text}".removeprefix("\n"))
+    return found
+
+
+def _is_same_noun(name: str, word: str) -> bool:
     """Return whether two words are one, but for their number: `decisions` and `decision`."""
-    short, long = sorted((first, second), key=len)
-    return long.startswith(short) and long[len(short) :] in ("", "s", "es", "e", "n", "en", "er")
+    short, long = sorted((fold(name), fold(word)), key=len)
+    is_number = long.removeprefix(short) in ("", "s", "es", "e", "n", "en", "er")
+    return bool(short) and long.startswith(short) and is_number
+
+
+@lru_cache(maxsize=32)
+def parse_read(path: str, result: str, title: str) -> list[Passage]:
+    """Return the passages of a note that was read; none if it could not be.
+
+    The turns of a run look at the same notes again and again: the last ones are kept.
+    """
+    lines = map(_LINE.fullmatch, result.split("\n"))
+    return parse_note(path, [(int(line[1]), line[2]) for line in lines if line], title)

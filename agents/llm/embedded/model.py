@@ -13,9 +13,9 @@ from agents.core.messages import Finished, ModelEvent, ModelRequest, RawCall, Te
 from agents.llm.embedded.compose import compose
 from agents.llm.embedded.delegation import get_report, plan_delegation
 from agents.llm.embedded.evidence import Evidence
-from agents.llm.embedded.planner import Call, plan_calls
+from agents.llm.embedded.planner import plan_calls
 from agents.llm.embedded.question import analyse_all
-from agents.llm.embedded.request import parse_request
+from agents.llm.embedded.request import Call, parse_request
 
 PACE = 0.012
 """Seconds between two words, so that an answer is seen to be written."""

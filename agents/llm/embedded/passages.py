@@ -6,9 +6,10 @@ links, line breaks within a paragraph; the cells of a row stand beside the names
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 from operator import itemgetter
 from pathlib import PurePosixPath
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from agents.core.headings import Heading, find_headings
 from agents.core.stemming import stems
 
 PassageKind = Literal["sentence", "item", "row", "code", "property", "entry"]
+PassageSource = Literal["vault", "thread", "code"]
 Lines = list[tuple[int, str]]
 
 _BOLD_LINE = re.compile(r"(?:\*\*|__)[^*_]{3,}(?:\*\*|__):?\s*")
@@ -39,6 +41,10 @@ _NO_END_CHARS = 12
 _MAX_CODE_CHARS = 700
 """Longer code is not quoted."""
 _DATE_GOES_ON = re.compile(r"\s+\d{0,2}\s*(?:[A-Z][a-zäöü]+\b)")
+REFERS = re.compile(
+    r"(?:It|Its|This|They|Their|These|Those|That|He|She|His|Her|Such|Both|Therefore|However"
+    r"|Es|Sie|Er|Dies\w*|Deshalb|Otherwise|Then|Also)\b"
+)
 _SILENT_KEYS = frozenset({"cover", "cssclasses", "icon", "color", "banner", "id", "uid"})
 
 
@@ -56,7 +62,8 @@ class Passage:
     labels: str = ""  # tags and aliases of the note
     before: "Passage | None" = field(default=None, repr=False, compare=False)  # in its paragraph
     read: bool = True  # from a note that was read, not from a search
-    source: Literal["vault", "thread", "code"] = "vault"
+    source: PassageSource = "vault"
+    score: float = field(default=0.0, compare=False)  # of a search
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -69,6 +76,12 @@ class Passage:
     @cached_property
     def named(self) -> frozenset[str]:
         return frozenset(stems(f"{self.title} {self.path.rpartition('.')[0]} {self.labels}"))
+
+    @cached_property
+    def referred(self) -> frozenset[str]:
+        """The stems of the sentence before one that takes up what it says."""
+        is_before = self.before is not None and REFERS.match(self.text)
+        return self.before.stems if self.before is not None and is_before else frozenset()
 
     @property
     def heading(self) -> str:
@@ -119,6 +132,7 @@ class _NoteParser:
     def __init__(self, path: str, title: str) -> None:
         self.found: list[Passage] = []
         self.path, self.title, self.labels = path, title, ""
+        self.numbers, self.texts = list[int](), list[str]()  # of the lines
         self.headings: dict[int, Heading] = {}
         self.levels: list[tuple[int, str]] = []
         self.block = self.number = 0
@@ -129,20 +143,21 @@ class _NoteParser:
         for each in block.properties:
             self._add_property(each, lines[each.first][0])
         lines = [*lines[: block.end], *_strip_quotes(lines[block.end :])]
-        texts = [text for _, text in lines]
-        self.headings = {h.line - 1: h for h in find_headings(texts, len(texts) + 1)}
-        self.title = self.title or self._find_title(texts, block.end)
+        self.numbers, self.texts = [n for n, _ in lines], [text for _, text in lines]
+        self.headings = {h.line - 1: h for h in find_headings(self.texts, len(lines) + 1)}
+        at = self._skip(block.end, lambda text: not text.strip())
+        first = self.headings.get(at)
+        named = first.text if first and first.level <= 1 else PurePosixPath(self.path).stem
+        self.title = self.title or named
         self.found = [replace(p, title=self.title, labels=self.labels) for p in self.found]
-        at = block.end
         while at < len(lines):
-            at = self._parse_block(lines, at)
+            at = self._parse_block(at)
         return self.found
 
-    def _find_title(self, texts: list[str], start: int) -> str:
-        """Return the heading of the first level that a note begins with, or its name."""
-        first = next((at for at in range(start, len(texts)) if texts[at].strip()), 0)
-        heading = self.headings.get(first)
-        return heading.text if heading and heading.level <= 1 else PurePosixPath(self.path).stem
+    def _skip(self, at: int, is_inside: Callable[[str], object]) -> int:
+        """Return the first line from here that is not inside."""
+        rest = range(at, len(self.texts))
+        return next((line for line in rest if not is_inside(self.texts[line])), len(self.texts))
 
     def _add(self, line: int, text: str, kind: PassageKind, **more: Any) -> Passage:
         headings = tuple(name for _, name in self.levels if name != self.title)
@@ -165,9 +180,9 @@ class _NoteParser:
             if "[[" in "".join(found.values):  # what a note is linked with, it is about
                 self.labels = f"{self.labels} {value}".strip()
 
-    def _parse_block(self, lines: Lines, at: int) -> int:
+    def _parse_block(self, at: int) -> int:
         """Read one block and return the line after it."""
-        text = lines[at][1]
+        text = self.texts[at]
         self.block += 1
         if heading := self.headings.get(at):
             return self._begin_section(heading.level, heading.text, heading.last_line)
@@ -179,13 +194,13 @@ class _NoteParser:
             self.code_follows = bool(directive["code"])
             return at + 1
         if _FENCE.match(text) or (self.code_follows and text[0].isspace()):
-            return self._parse_code(lines, at)
+            return self._parse_code(at)
         self.code_follows = False
-        if text.lstrip().startswith("|"):
-            return self._parse_table(lines, at)
+        if _is_row(text):
+            return self._parse_table(at)
         if _ITEM.match(text):
-            return self._parse_list(lines, at)
-        return self._parse_paragraph(lines, at)
+            return self._parse_list(at)
+        return self._parse_paragraph(at)
 
     def _begin_section(self, level: int, heading: str, end: int) -> int:
         self.number = 0
@@ -193,46 +208,39 @@ class _NoteParser:
         self.levels.append((level, strip_links(heading).strip("*_: ")))
         return end
 
-    def _parse_code(self, lines: Lines, at: int) -> int:
-        fenced = bool(_FENCE.match(lines[at][1]))
-        end = at + 1
-        indent = " " * (len(lines[at][1]) - len(lines[at][1].lstrip()))
-        while end < len(lines) and not (
-            _FENCE.match(lines[end][1])
-            if fenced
-            else lines[end][1].strip() and not lines[end][1].startswith(indent)
-        ):
-            end += 1
-        body = "\n".join(text for _, text in lines[at + fenced : end])
+    def _parse_code(self, at: int) -> int:
+        first = self.texts[at]
+        indent = first[: len(first) - len(first.lstrip())]
+        if fenced := bool(_FENCE.match(first)):
+            end = self._skip(at + 1, lambda text: not _FENCE.match(text))
+        else:
+            end = self._skip(at, lambda text: not text.strip() or text.startswith(indent))
+        body = "\n".join(self.texts[at + fenced : end])
         if body.strip() and len(body) <= _MAX_CODE_CHARS:
-            self._add(lines[at][0], body.rstrip(), "code", lead=self._get_lead())
+            self._add(self.numbers[at], body.rstrip(), "code", lead=self._get_lead())
         return end + fenced
 
-    def _parse_table(self, lines: Lines, at: int) -> int:
-        end = at
-        while end < len(lines) and lines[end][1].lstrip().startswith("|"):
-            end += 1
-        rows, lead = lines[at:end], self._get_lead()
-        has_head = len(rows) > 1 and _is_rule(rows[1][1])
-        names = _split_cells(rows[0][1]) if has_head else []
-        for number, text in rows[2 if has_head else 0 :]:
-            if row := _join_cells(names, _split_cells(text)):
-                self._add(number, row, "row", lead=lead)
+    def _parse_table(self, at: int) -> int:
+        end = self._skip(at, _is_row)
+        has_head = end > at + 1 and _is_rule(self.texts[at + 1])
+        names = _split_cells(self.texts[at]) if has_head else []
+        lead = self._get_lead()
+        for line in range(at + 2 * has_head, end):
+            if row := _join_cells(names, _split_cells(self.texts[line])):
+                self._add(self.numbers[line], row, "row", lead=lead)
         return end
 
-    def _parse_list(self, lines: Lines, at: int) -> int:
+    def _parse_list(self, at: int) -> int:
         lead = self._get_lead()
-        while at < len(lines) and (item := _ITEM.match(lines[at][1])):
-            number, text = lines[at][0], item[2].rstrip()
-            at += 1
-            while at < len(lines) and lines[at][1][:1].isspace() and self._is_plain(lines, at):
-                text += " " + lines[at][1].strip()
-                at += 1
+        while at < len(self.texts) and (item := _ITEM.match(self.texts[at])):
+            end = self._skip(at + 1, lambda text: text[:1].isspace() and _is_plain(text))
+            text = " ".join([item[2].rstrip(), *map(str.strip, self.texts[at + 1 : end])])
             self.number = self.number + 1 if item[1][0] == "#" else 0
             mark = item[1].replace("#", str(self.number))
-            self._add(number, text, "item", mark=mark, lead=lead)
-            if at + 1 < len(lines) and not lines[at][1].strip() and _ITEM.match(lines[at + 1][1]):
-                at += 1  # items set apart by empty lines are still one list
+            self._add(self.numbers[at], text, "item", mark=mark, lead=lead)
+            after = self._skip(end, lambda text: not text.strip())
+            is_apart = after == end + 1 and after < len(self.texts)
+            at = after if is_apart and _ITEM.match(self.texts[after]) else end
         return at
 
     def _get_lead(self) -> str:
@@ -240,13 +248,13 @@ class _NoteParser:
         near = last and last.kind == "sentence" and last.block >= self.block - 2
         return last.text if last and near else ""
 
-    def _parse_paragraph(self, lines: Lines, at: int) -> int:
+    def _parse_paragraph(self, at: int) -> int:
         text, starts = "", []
-        while at < len(lines) and self._is_plain(lines, at):
-            starts.append((len(text), lines[at][0]))
-            text += lines[at][1].strip() + " "
+        while at < len(self.texts) and _is_plain(self.texts[at]) and at not in self.headings:
+            starts.append((len(text), self.numbers[at]))
+            text += self.texts[at].strip() + " "
             at += 1
-            if at < len(lines) and lines[at][0] != starts[-1][1] + 1:
+            if self.numbers[at : at + 1] != [starts[-1][1] + 1]:
                 break  # the middle of the note was cut out here
         self.code_follows = text.rstrip().endswith("::")
         before: Passage | None = None
@@ -255,13 +263,14 @@ class _NoteParser:
             before = self._add(line, sentence, "sentence", before=before)
         return at
 
-    def _is_plain(self, lines: Lines, at: int) -> bool:
-        text = lines[at][1]
-        is_marked = any(
-            is_mark(text) for is_mark in (_FENCE.match, _ITEM.match, _BOLD_LINE.fullmatch)
-        )
-        is_special = is_marked or at in self.headings or text.lstrip().startswith("|")
-        return bool(text.strip()) and not is_special
+
+def _is_row(text: str) -> bool:
+    return text.lstrip().startswith("|")
+
+
+def _is_plain(text: str) -> bool:
+    marks = (_is_row, _FENCE.match, _ITEM.match, _BOLD_LINE.fullmatch)
+    return bool(text.strip()) and not any(is_mark(text) for is_mark in marks)
 
 
 def _strip_quotes(lines: Lines) -> Iterator[tuple[int, str]]:
@@ -279,12 +288,8 @@ def _split_cells(row: str) -> list[str]:
 
 def _join_cells(names: list[str], cells: list[str]) -> str:
     """Return a row as text: its first cell, then each other one behind the name of its column."""
-    named = [*names, *[""] * len(cells)]
-    rest = (
-        f"{name}: {cell}" if name else cell
-        for name, cell in zip(named[1:], cells[1:], strict=False)
-        if cell
-    )
+    pairs = zip_longest(names[1:], cells[1:], fillvalue="")
+    rest = (f"{name}: {cell}" if name else cell for name, cell in pairs if cell)
     return " · ".join(filter(None, [cells[0], *rest]))
 
 

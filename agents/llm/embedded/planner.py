@@ -3,19 +3,17 @@
 import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import Any
 
 from agents.llm.embedded.answers import find_answer
 from agents.llm.embedded.evidence import Evidence
+from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Kind, Question
-from agents.llm.embedded.request import NoteMatch, ParsedRequest
+from agents.llm.embedded.request import Call
 from agents.llm.embedded.scoring import rate_title
 from agents.llm.embedded.vocabulary import list_content_words, list_synonyms
 
-Call = tuple[str, dict[str, Any]]
-
-READS, MAX_READS = 3, 5
-"""Notes that are read in one turn; of a folder that is asked for."""
+_READS, _FOLDER_READS, _MAX_READS, _CALLS = 3, 5, 6, 5
+"""Notes that are read at once, of a folder that is asked for, in all; calls of one turn."""
 _HITS = 8
 _QUERY_WORDS, _QUERY_CHARS, _SYNONYMS = 12, 400, 4
 _NOTE_PATH = re.compile(r"[\w./-]+\.(?:md|txt|rst)\b")
@@ -30,72 +28,68 @@ _ENTRANCES = ("index", "readme", "overview", "home", "start", "about", "ubersich
 """Names of notes that say what the others are about."""
 _WHOLE = (Kind.ABOUT, Kind.SUMMARY, Kind.COMPARE)
 """What is asked of a note as a whole, from its beginning."""
-_UNSOUGHT = (Kind.TALK, Kind.CALCULATE, Kind.TIME, Kind.NOTES, Kind.RECENT)
 
 
 def plan_calls(questions: Sequence[Question], evidence: Evidence) -> list[Call]:
     """Return the calls of the next turn, none made before; empty when it is time to answer."""
     request = evidence.request
-    first = [call for question in questions for call in _plan_first(question, request)]
-    calls = _keep_new(first, request)
-    return (calls or _keep_new(_plan_more(questions, evidence), request))[: request.cap]
+    for plan in (_plan_searches, _plan_again, _plan_listings, _plan_reads):
+        calls: list[Call] = []
+        for call in (call for question in questions for call in plan(question, evidence)):
+            if (
+                call not in calls
+                and call[0] in request.offered
+                and request.get_result(*call) is None
+            ):
+                calls.append(call)
+        if calls:
+            return calls[:_CALLS]
+    return []
 
 
-def _keep_new(calls: Sequence[Call], request: ParsedRequest) -> list[Call]:
-    """Return calls that can be made and were not, each once."""
-    found: list[Call] = []
-    for call in calls:
-        if call not in found and call[0] in request.offered and not request.has_made(*call):
-            found.append(call)
-    return found
-
-
-def _plan_first(question: Question, request: ParsedRequest) -> list[Call]:
+def _plan_searches(question: Question, evidence: Evidence) -> list[Call]:
     """Return what a question needs before anything else."""
+    request = evidence.request
+    if question.call and question.call[0] in request.offered:
+        return [question.call]
     match question.kind:
         case Kind.TALK:
             return []
-        case Kind.CALCULATE if "calculate" in request.offered:
-            return [("calculate", {"expression": question.expression})]
-        case Kind.TIME if "current_time" in request.offered:
-            return [("current_time", {})]
         case Kind.NOTES if "vault_list" in request.offered:
             folder = _FOLDER.search(question.text)
             return [("vault_list", {"folder": folder[1]} if folder else {})]
         case Kind.RECENT if request.newest:
-            return [_read(path) for path in request.newest[:READS]]
+            return [_read(path) for path in request.newest[:_READS]]
         case Kind.COMPARE if len(question.sides) == 2:
             sides = [list_content_words(side) for side in question.sides]
-            return [_search([_phrase(s), _phrase([*sides[0][:1], *s])]) for s in sides]
-    if not question.words and not question.context and "vault_list" in request.offered:
+            return [_search("vault_search", [s, [*sides[0][:1], *s]]) for s in sides]
+    if question.is_general and "vault_list" in request.offered:
         return [("vault_list", {})]
-    phrasings = list_phrasings(question)
-    search = _search(phrasings)
+    phrasings = _list_phrasings(question)
+    search = _search("vault_search", phrasings)
     if question.kind is Kind.CODE:
         symbols = _SYMBOL.findall(question.text)[:2]
         known: list[Call] = [("find_definition", {"symbol": symbol}) for symbol in symbols]
-        return [*known, ("search_code", {"queries": phrasings}), search]
-    named = [_read(path) for path in _NOTE_PATH.findall(question.text)[:READS]]
-    threads: list[Call] = [("thread_seek", {"queries": phrasings})] if request.has_threads else []
-    return [*named, search, *threads]
+        return [*known, _search("search_code", phrasings), search]
+    named = [_read(path) for path in _NOTE_PATH.findall(question.text)[:_READS]]
+    return [*named, search, *[_search("thread_seek", phrasings)] * request.has_threads]
 
 
-def list_phrasings(question: Question) -> list[str]:
+def _plan_again(question: Question, evidence: Evidence) -> list[Call]:
+    return evidence.request.put_off
+
+
+def _list_phrasings(question: Question) -> list[list[str]]:
     """Return what to look for: the words, and the same in other words."""
-    several = [[*question.words, *question.context]]
     others = list_synonyms(question.words)[:: -1 if question.german else 1]  # English comes first
-    if others:
-        several.append([*question.words[:6], *others[:_SYNONYMS]])
-    return list(dict.fromkeys(filter(None, map(_phrase, several)))) or ["overview"]
+    several = [[*question.words[:6], *others[:_SYNONYMS]]] if others else []
+    return [[*question.words, *question.context], *several]
 
 
-def _phrase(words: Sequence[str]) -> str:
-    return " ".join(words[:_QUERY_WORDS])[:_QUERY_CHARS]
-
-
-def _search(phrasings: Sequence[str]) -> Call:
-    queries = list(dict.fromkeys(filter(None, phrasings))) or ["overview"]
-    return "vault_search", {"queries": queries, "limit": _HITS}
+def _search(tool: str, phrasings: Sequence[Sequence[str]]) -> Call:
+    queries = [" ".join(dict.fromkeys(words[:_QUERY_WORDS]))[:_QUERY_CHARS] for words in phrasings]
+    some = list(dict.fromkeys(filter(None, queries))) or ["overview"]
+    return tool, {"queries": some} | ({"limit": _HITS} if tool == "vault_search" else {})
 
 
 def _read(path: str, line: int = 0) -> Call:
@@ -105,65 +99,42 @@ def _read(path: str, line: int = 0) -> Call:
     return "vault_read", {"path": path, "lines": f"{line - _LINES_BEFORE}-{line + _LINES_AFTER}"}
 
 
-def _plan_more(questions: Sequence[Question], evidence: Evidence) -> list[Call]:
-    """After the first searches: read, and if that does not do, read once more."""
-    request = evidence.request
-    pending = [
-        (s.name, s.arguments)
-        for s in request.steps
-        if s.over_cap and not request.has_made(s.name, s.arguments)
-    ]
-    if pending:
-        return pending
-    asked = [question for question in questions if question.kind not in _UNSOUGHT]
-    if any(q.kind is Kind.NOTES for q in questions) and not evidence.listing:
+def _plan_listings(question: Question, evidence: Evidence) -> list[Call]:
+    if question.kind is Kind.NOTES and not evidence.listing:
         return [("vault_list", {})]
-    named = filter(None, (evidence.find_folder(question)[0] for question in asked))
-    folders: list[Call] = [("vault_list", {"folder": folder}) for folder in named]
-    if any(not request.has_made(*call) for call in folders):
-        return folders
-    rounds = len({step.turn for step in request.get_steps("vault_read")})
-    is_done = request.warned or not evidence.notes or _is_answered(asked, evidence)
-    if rounds >= 2 or (rounds and is_done):
+    folder = evidence.find_folder(question)
+    return [("vault_list", {"folder": folder})] if folder else []
+
+
+def _plan_reads(question: Question, evidence: Evidence) -> list[Call]:
+    """Return the notes most worth reading; once more, if the first ones do not answer."""
+    request, reads = evidence.request, evidence.request.get_steps("vault_read")
+    has_enough = len(reads) >= _MAX_READS or request.warned or not evidence.notes
+    if question.stands_alone:
         return []
-    return _plan_reads(asked, evidence)
-
-
-def _plan_reads(questions: Sequence[Question], evidence: Evidence) -> list[Call]:
-    """Return the notes most worth reading, for each question in turn."""
-    paths: dict[str, None] = {}
-    tried = {str(step.arguments.get("path")) for step in evidence.request.get_steps("vault_read")}
-    unread = [hit for hit in evidence.hits if hit.path not in tried]
-    for question in questions:
-        paths.update(dict.fromkeys(_list_folder_notes(question, evidence)[:MAX_READS]))
-        share = READS if len(questions) == 1 else 2
-        share += question.kind is Kind.LIST
-        paths.update(dict.fromkeys(hit.path for hit in _sort_hits(question, unread)[:share]))
-    is_whole = any(question.kind in _WHOLE for question in questions)
-    lines = {} if is_whole else {hit.path: hit.line for hit in evidence.hits}
+    if reads and (has_enough or find_answer(question, evidence).is_certain):
+        return []
+    tried = {str(step.arguments.get("path")) for step in reads}
+    hits = [hit for hit in evidence.hits if hit.path not in tried]
+    share = _READS + (question.kind is Kind.LIST)
+    paths = _list_folder_notes(question, evidence)[:_FOLDER_READS]
+    paths += [hit.path for hit in _sort_hits(question, hits)[:share]]
+    lines = {} if question.kind in _WHOLE else {hit.path: hit.line for hit in hits}
     return [_read(path, lines.get(path, 0)) for path in paths if path not in tried]
 
 
 def _list_folder_notes(question: Question, evidence: Evidence) -> list[str]:
     """Return the notes of the folder that is asked for, or those that lead into a project."""
-    if not question.words and not question.context:
-        paths = [path for path, _ in evidence.listing]
+    paths = [path for path, _ in evidence.listing]
+    if question.is_general:
         names = {path: PurePosixPath(path).stem.casefold() for path in paths if "/" not in path}
         first = sorted((p for p in names if names[p] in _ENTRANCES), key=lambda p: names[p])
-        return (first or evidence.request.newest or paths)[:READS]
-    folder, _ = evidence.find_folder(question)
-    return [path for path, _ in evidence.listing if folder and path.startswith(f"{folder}/")]
+        return (first or evidence.request.newest or paths)[:_READS]
+    folder = evidence.find_folder(question)
+    return [path for path in paths if folder and path.startswith(f"{folder}/")]
 
 
-def _sort_hits(question: Question, unread: Sequence[NoteMatch]) -> list[NoteMatch]:
+def _sort_hits(question: Question, hits: Sequence[Passage]) -> list[Passage]:
     """Sort hits by what the search says of them and by what their titles say."""
-    top = max((hit.score for hit in unread), default=0.0) or 1.0
-
-    def rate(hit: NoteMatch) -> float:
-        return hit.score / top + rate_title(question, hit.title)
-
-    return sorted(unread, key=lambda hit: (-rate(hit), hit.path))
-
-
-def _is_answered(questions: Sequence[Question], evidence: Evidence) -> bool:
-    return all(find_answer(question, evidence).is_certain for question in questions)
+    top = max((hit.score for hit in hits), default=0.0) or 1.0
+    return sorted(hits, key=lambda h: (-h.score / top - rate_title(question, h.title), h.path))

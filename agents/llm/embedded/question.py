@@ -92,16 +92,15 @@ _BETWEEN = re.compile(
 )
 _ASKS = r"(?:who|when|where|how|what|why|which|wer|wann|wo|wie|was|warum|welche[rs]?)\b"
 _PARTS = re.compile(rf"(?<=\?)\s+(?=\S)|[,;]?\s+(?:and|und)\s+(?={_ASKS})", re.IGNORECASE)
-_IN_ORDER = re.compile(r"\bin order to\b", re.IGNORECASE)
 _EVERYTHING = ("project", "projekt", "vault")
 """Words that ask about all notes, where no other word is."""
 _MAX_PARTS = 3
 _MAX_CHARS = 2_000
 _KIND_CHARS = 400
 """What is asked is seen from the beginning; a long text must not take long to look at."""
-_CONTEXT_WEIGHT, _SOFT_WEIGHT, _COUNTED_WEIGHT = 0.35, 0.4, 1.5
-_COUNTED = re.compile(r"\b(?:(how many|wie ?viele?)|which|what|welche[rsnm]?) (\w+)")
-"""What is counted or listed: the word that matters most."""
+_CONTEXT_WEIGHT, _SOFT_WEIGHT = 0.35, 0.4
+_COUNTED = re.compile(r"\b(?:how many|wie ?viele?|which|what|welche[rsnm]?) (\w+)")
+"""What is counted or listed."""
 _FACTS = (Kind.WHO, Kind.WHEN, Kind.NUMBER, Kind.WHERE)
 _ALONE = (Kind.TALK, Kind.CALCULATE, Kind.TIME, Kind.NOTES, Kind.RECENT)
 
@@ -115,7 +114,6 @@ class Question:
     context: tuple[str, ...] = ()  # words of what was said before, that it refers to
     paths: tuple[str, ...] = ()  # notes that the answer before it cited
     sides: tuple[str, ...] = ()  # what is compared
-    said: tuple[str, ...] = ()  # what the answer before it quoted
     folded: str = field(default="", compare=False)
 
     @cached_property
@@ -126,20 +124,35 @@ class Question:
 
     def _weigh(self, word: str) -> float:
         """Weigh a word: answers put verbs in other words, and German writes only nouns large."""
-        if (head := _COUNTED.search(self.folded)) and head[2] == fold(word):
-            return _COUNTED_WEIGHT if head[1] else 1.0
+        if (head := _COUNTED.search(self.folded)) and head[1] == fold(word):
+            return 1.0
         is_noun = self.german and word[0].isupper() and not self.text.startswith(word)
-        is_measure = f"how {fold(word)} " in self.folded or f"wie {fold(word)} " in self.folded
+        is_measure = re.search(rf"\b(how|wie) {re.escape(fold(word))}\b", self.folded)
         is_soft = self.german or is_measure or is_generic(stem(fold(word)))
         return _SOFT_WEIGHT if is_soft and not is_noun else 1.0
 
     @property
-    def expression(self) -> str:
-        return _find_sum(self.text)
+    def call(self) -> tuple[str, dict[str, str]] | None:
+        """The call of another tool that answers by itself."""
+        calls = {
+            Kind.CALCULATE: ("calculate", {"expression": _find_sum(self.text)}),
+            Kind.TIME: ("current_time", dict[str, str]()),
+        }
+        return calls.get(self.kind)
 
     @property
     def is_fact(self) -> bool:
         return self.kind in _FACTS
+
+    @property
+    def is_general(self) -> bool:
+        """Whether it asks about all notes, with no word of its own."""
+        return not self.words and not self.context
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether no note is looked for, nor what was said before."""
+        return self.kind in _ALONE
 
 
 def analyse_all(text: str, earlier: Sequence[Exchange] = ()) -> list[Question]:
@@ -157,7 +170,7 @@ def analyse(text: str, earlier: Sequence[Exchange] = ()) -> Question:
     """Understand a question, with the exchanges before it if it leans on them."""
     text = " ".join(text.split())[:_MAX_CHARS]
     folded = fold(text)
-    words = list_content_words(_IN_ORDER.sub(" ", text))
+    words = list_content_words(text)
     if all(fold(word) in _EVERYTHING for word in words):
         words = []
     question = Question(
@@ -195,7 +208,7 @@ def _find_sides(text: str) -> tuple[str, ...]:
 
 def _leans_back(question: Question) -> bool:
     """Return whether it can only be understood with what was said before."""
-    if question.kind in _ALONE:
+    if question.stands_alone:
         return False
     if not question.words:
         return not re.search(r"\b(project|projekt)", question.folded)
@@ -232,7 +245,6 @@ def _resolve(question: Question, earlier: Sequence[Exchange]) -> Question:
         words=words,
         context=tuple(dict.fromkeys(w for w in context if w not in words))[:12],
         paths=list_cited(last.answer),
-        said=tuple(quotes) if kind is Kind.WHY else (),
     )
 
 

@@ -46,11 +46,6 @@ class PassageScorer:
         self.total = sum(self.weights.values()) or 1.0
         self.named_paths = {note.path for note in notes if rate_note(question, note) == 1.0}
         """The notes whose whole title the question has."""
-        self.common = (
-            {w for p in passages for w in WORD_PATTERN.findall(p.text) if w.islower()}
-            if question.kind is Kind.WHO
-            else frozenset()
-        )
 
     def _weigh(self, word: str, passages: Sequence[Passage]) -> float:
         forms = self.matches[word].keys()
@@ -77,33 +72,20 @@ class PassageScorer:
         return all(self.match(word, known) for word in telling)
 
     def rate(self, passage: Passage) -> ScoredPassage:
-        before = passage.before.stems if passage.before is not None else frozenset()
-        refers = _REFERS.match(passage.text) is not None
-        inside = (passage.stems, 1.0), (before, REFERRED if refers else 0.0)
-        named = WHOLLY_NAMED if passage.path in self.named_paths else NAMED
-        if passage.source == "thread":  # its name is the heading of every entry
-            named = max(named, AROUND)
-        outside = (passage.around, AROUND), (passage.named, named)
+        is_named = passage.path in self.named_paths or passage.source == "thread"
+        inside = (passage.stems, 1.0), (passage.referred, REFERRED)
+        outside = (passage.around, AROUND), (passage.named, WHOLLY_NAMED if is_named else NAMED)
         own, coverage = self.cover(*inside), self.cover(*inside, *outside)
-        shape = rate_shape(passage, self.question, self.common) if coverage else 0.0
+        shape = rate_shape(passage.text, self.question) if coverage else 0.0
         has_shape = self.question.is_fact or self.question.kind is Kind.WHY
-        fit = 0.4 + 0.6 * shape if has_shape else 1.0
-        score = (0.6 * coverage + 0.4 * own) * fit * self._get_prior(passage)
+        score = (0.6 * coverage + 0.4 * own) * (0.4 + 0.6 * shape if has_shape else 1.0)
+        score *= 1.1 if passage.path in self.question.paths else 1.0
         return ScoredPassage(passage, coverage, own, shape, score)
 
     def is_whole(self, passage: Passage) -> bool:
         """Return whether a passage lacks no telling word of the question, and its note was read."""
-        refers = passage.before if _REFERS.match(passage.text) else None
-        before = refers.stems if refers else frozenset()
-        return passage.read and self.covers(passage.stems, passage.around, passage.named, before)
-
-    def _get_prior(self, passage: Passage) -> float:
-        prior = 1.0 if passage.read else 0.9
-        if any(passage.text in quote for quote in self.question.said):
-            prior *= 0.4  # it was said already
-        if passage.path in self.question.paths:
-            prior *= 1.1
-        return prior
+        known = passage.stems, passage.around, passage.named, passage.referred
+        return passage.read and self.covers(*known)
 
     def sort(self, passages: Iterable[Passage]) -> list[ScoredPassage]:
         rated = [self.rate(passage) for passage in passages]
@@ -125,40 +107,25 @@ def rate_title(question: Question, title: str) -> float:
     return named / len(telling) if telling else 0.0
 
 
-_REFERS = re.compile(
-    r"(?:It|Its|This|They|Their|These|Those|That|He|She|His|Her|Such|Both|Therefore|However"
-    r"|Es|Sie|Er|Dies\w*|Deshalb|Otherwise|Then|Also)\b"
-)
 _REFERS_BACK = re.compile(r"\b(?:it|them|they|he|she|her|him|es|sie|er|ihn|ihm)\b", re.IGNORECASE)
 
 
 def needs_sentence_before(passage: Passage) -> bool:
     """Return whether a passage cannot be understood without the sentence before it."""
-    short = len(passage.text) < 60 and bool(_REFERS_BACK.search(passage.text))
-    return passage.before is not None and (short or bool(_REFERS.match(passage.text)))
+    short = len(passage.text) < 60 and _REFERS_BACK.search(passage.text)
+    return bool(passage.referred or (passage.before is not None and short))
 
 
-def choose(question: Question, rated: Sequence[ScoredPassage], limit: int) -> list[Passage]:
-    """Return the best, and what comes close to it and is not said yet."""
-    share = 0.7 if question.kind is Kind.YES_NO else 0.8
-    near = (r.passage for r in rated if r.score >= share * rated[0].score)
-    return drop_repeated(near, limit)
+def continues(passage: Passage, first: Passage) -> bool:
+    """Return whether a passage goes on about what another says, or is what that leads to."""
+    if first.text.endswith(":"):
+        return passage.lead == first.text and passage.path == first.path
+    return passage.before == first and bool(_REFERS_BACK.search(passage.text))
 
 
-def drop_repeated(passages: Iterable[Passage], limit: int) -> list[Passage]:
-    """Return the first passages that say what none before them says."""
-    kept: list[Passage] = []
-    for passage in passages:
-        if len(kept) < limit and not any(passage.text == other.text for other in kept):
-            kept.append(passage)
-    return kept
-
-
-def find_continuation(first: Passage, passages: Iterable[Passage]) -> list[Passage]:
-    """Return the sentences after a passage that go on about what it says: two at most."""
-    found: list[Passage] = []
-    for passage in passages:
-        follows = passage.before == (found[-1] if found else first)
-        if follows and passage.before is not None and _REFERS_BACK.search(passage.text):
-            found.append(passage)
-    return found[:2]
+def choose(rated: Iterable[ScoredPassage], limit: int) -> list[Passage]:
+    """Return the first passages, each text once."""
+    first: dict[str, Passage] = {}
+    for each in rated:
+        first.setdefault(each.passage.text, each.passage)
+    return list(first.values())[:limit]

@@ -73,28 +73,19 @@ def list_content_words(text: str) -> list[str]:
     """Return the words of a text that carry it, as they are written, once each."""
     found: dict[str, str] = {}
     for match in WORD_PATTERN.finditer(text):
-        word, folded = match[0], _CONTRACTION.sub("", fold(match[0]))
-        joined = "-" in (
-            text[match.start() - 1 : match.start()],
-            text[match.end() : match.end() + 1],
-        )
+        folded = _CONTRACTION.sub("", fold(match[0]))
+        joined = "-" in (text[match.start() - 1 : match.start()], text[match.end() :][:1])
         if (joined or folded not in STOP) and (len(folded) > 1 or folded.isdigit()):
-            found.setdefault(stem(folded), word)
+            found.setdefault(stem(folded), match[0])
     return list(found.values())
 
 
-def _group_words(lines: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return for each stem the other ones of its line, as they are written."""
-    groups: dict[str, dict[str, str]] = {}
-    for line in lines:
-        group = {stem(word): word for word in reversed(line.split())}
-        for own in group:
-            others = {each: group[each] for each in reversed(group) if each != own}
-            groups.setdefault(own, {}).update(others)
-    return groups
-
-
-_GROUPS = _group_words(_SAME)
+_GROUPS: dict[str, dict[str, str]] = {}
+"""For each stem the stems of its lines, with a word that has it."""
+for _line in _SAME:
+    _words = {stem(word): word for word in reversed(_line.split())}
+    for _own in _words:
+        _GROUPS.setdefault(_own, {}).update(reversed(_words.items()))
 
 
 def is_generic(word: str) -> bool:
@@ -104,8 +95,9 @@ def is_generic(word: str) -> bool:
 
 def list_synonyms(words: Iterable[str]) -> list[str]:
     """Return written words that may stand for these ones in a note."""
-    groups = (_GROUPS.get(stem(fold(word)), {}) for word in words)
-    return list(dict.fromkeys(form for group in groups for form in group.values()))
+    own = [stem(fold(word)) for word in words]
+    found = {form: word for each in own for form, word in _GROUPS.get(each, {}).items()}
+    return [word for form, word in found.items() if form not in own]
 
 
 @lru_cache(maxsize=20_000)
@@ -117,9 +109,11 @@ def compare_words(asked: str, other: str) -> float:
         return 0.0
     if other in _GROUPS.get(asked, ()):
         return 0.8
-    if asked in _strip_marks(other) or other in _strip_marks(asked):
-        return 0.9
     short, long = sorted((asked, other), key=len)
+    if short not in long:
+        return 0.0
+    if short in _strip_marks(long):
+        return 0.9
     if len(short) >= 3 and long.startswith(short) and long[len(short) :] in _ENDINGS:
         return 0.9
     if len(short) < _MIN_SHARED or not short.isalpha():

@@ -232,3 +232,24 @@ async def test_headings_that_ask_and_steps_without_numbers_answer(
     ran = await ask(question, runner=tools(await vault(**LONG_VAULT)))
     assert "Nothing in the notes answers this directly" not in ran.answer
     assert all(line in ran.answer for line in lines)
+
+
+async def test_a_sentence_that_leads_to_a_list_brings_it(transactional_db: None) -> None:
+    notes = await vault(shop="# Shop\n\nThe shop closes early:\n\n- on Sundays\n- before storms\n")
+    ran = await ask("Does the shop close early?", runner=tools(notes))
+    assert "The shop closes early:" in ran.answer
+    assert "- before storms [shop.md:6]" in ran.answer
+
+
+async def test_a_heading_that_says_half_of_another_thing_is_not_the_answer() -> None:
+    ran = await ask("Wer ist im Team?")  # the notes have a section `Outside the team`
+    assert not ran.answer.startswith("### People · Outside the team")
+
+
+async def test_what_is_compared_is_not_searched_for_twice() -> None:
+    ran = await ask("Compare Port Ellary and Kesh Bay")
+    asked = [c.arguments for c in ran.record.calls.values() if c.name == "vault_search"]
+    assert asked == [
+        {"queries": ["Port Ellary"], "limit": 8},
+        {"queries": ["Kesh Bay", "Port Kesh Bay"], "limit": 8},
+    ]

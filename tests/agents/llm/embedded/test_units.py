@@ -8,9 +8,10 @@ import pytest
 from agents.core.messages import ModelRequest
 from agents.core.stemming import stem
 from agents.llm.embedded.compose import escape
+from agents.llm.embedded.evidence import Evidence, parse_places
 from agents.llm.embedded.passages import Passage, parse_note, split_sentences
 from agents.llm.embedded.question import Kind, analyse, analyse_all
-from agents.llm.embedded.request import Exchange, list_quotes, parse_hits, parse_request
+from agents.llm.embedded.request import Exchange, ParsedRequest, Step, list_quotes, parse_request
 from agents.llm.embedded.vocabulary import compare_words, list_content_words
 
 
@@ -236,11 +237,21 @@ def test_calls_of_earlier_runs_are_not_of_this_one() -> None:
     assert talk.earlier == [Exchange("One?", "- x [a.md:1]")]
 
 
-def test_a_failed_search_is_told_from_an_empty_one() -> None:
-    assert parse_hits("No note matches 'x'. Try other words.") == []
-    assert parse_hits("vault_search failed (OSError).") is None
-    (hit,) = parse_hits("1. a b/c.md:3 (score 0.50) T > H\n   snippet") or []
-    assert (hit.path, hit.line, hit.title, hit.heading, hit.snippet) == (
+@pytest.mark.parametrize(
+    ("result", "failure"),
+    [
+        ("No note matches 'x'. Try other words.", ""),
+        ("vault_search failed (OSError).", "vault_search failed (OSError)."),
+    ],
+)
+def test_a_failed_search_is_told_from_an_empty_one(result: str, failure: str) -> None:
+    evidence = Evidence(ParsedRequest("x", steps=[Step("vault_search", {}, result)]))
+    assert (evidence.hits, evidence.failure) == ([], failure)
+
+
+def test_a_hit_has_its_place_title_and_heading() -> None:
+    (hit,) = parse_places("1. a b/c.md:3 (score 0.50) T > H\n   snippet", "vault")
+    assert (hit.path, hit.line, hit.title, hit.heading, hit.text) == (
         "a b/c.md", 3, "T", "H", "snippet",
     )  # fmt: skip
 
