@@ -1,8 +1,10 @@
-"""A whole run as users have it: runtime, ledger on SQLite, and a reader who follows the rows.
+"""A whole run as users have it: runtime, ledger on SQLite, a reader who follows the rows, and what
+is in memory at the start frozen, as `serve` does.
 
 Started by `bench/__main__.py` with the yardstick's `floor` folder on PYTHONPATH.
 """
 
+import gc
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -23,6 +25,8 @@ async def setup(base_url: str) -> Callable[..., Awaitable[None]]:
     http = build_http_client()
     world = BenchRunFactory(http, base_url)
     runtime = await Runtime(world).__aenter__()
+    gc.collect()
+    gc.freeze()
 
     async def one(
         prompt: str, on_token: Callable[[str], None], echo_text: Callable[[str], str]

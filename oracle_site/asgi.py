@@ -21,7 +21,9 @@ from oracle_site.user_concurrency import UserConcurrencyLimiter  # noqa: E402  #
 sockets = OriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)), settings.ORIGINS)  # type: ignore[arg-type]  # as documented
 application = ProtocolTypeRouter(
     {
-        "http": PathDispatcher(ApiHandler(), PasswordQueue(UserConcurrencyLimiter(pages))),
+        "http": PathDispatcher(
+            ApiHandler(), PasswordQueue(UserConcurrencyLimiter(pages), hashing=pages)
+        ),
         "websocket": sockets,
     }
 )

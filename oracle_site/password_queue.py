@@ -107,10 +107,13 @@ class FairQueue:
 
 
 class PasswordQueue:
-    """In front of the pages, for what hashes a password."""
+    """In front of the pages, for what hashes a password.
 
-    def __init__(self, app: Any, queue: FairQueue | None = None) -> None:
-        self._app = app
+    That goes to `hashing`: whoever has their turn here must not wait for another line.
+    """
+
+    def __init__(self, app: Any, queue: FairQueue | None = None, hashing: Any = None) -> None:
+        self._app, self._hashing = app, hashing or app
         self._queue = queue or FairQueue()
         self._running: set[asyncio.Task[None]] = set()
 
@@ -138,7 +141,7 @@ class PasswordQueue:
         try:
             self._queue.make_ready_after(ticket, await _get_delay(scope, body, address))
             if await _wait_for_turn(ticket, receive):
-                inside = asyncio.ensure_future(self._app(scope, _replay_body(body), send))
+                inside = asyncio.ensure_future(self._hashing(scope, _replay_body(body), send))
         finally:
             if inside is None:
                 self._queue.leave(ticket)

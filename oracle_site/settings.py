@@ -74,6 +74,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "oracle_site.user_concurrency.name_user_middleware",
 ]
 
 ROOT_URLCONF = "oracle_site.urls"

@@ -2,19 +2,30 @@
 
 Each page takes a thread, and all threads take turns; sixteen of one person would be sixteen turns
 before the next one of somebody else. Those who wait here take no thread.
+
+Who somebody is, only the page finds out: it leaves that in the scope, and the next request of the
+same session is theirs. Until then it is one of its address, as that of anybody who has not signed
+in: whoever makes up sessions gets no lanes by it.
 """
 
-import asyncio
-from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
 
 from django.conf import settings
+from django.http import HttpRequest
 from django.http.cookie import parse_cookie
+from django.http.response import HttpResponseBase
+
+from agents.web.throttling import Lanes
 
 MAX_CONCURRENT = 2
-PATH_PREFIXES = ("/c/", "/library/", "/notes/", "/runs/")
-"""Pages that show what people and models wrote."""
+FREE_PREFIXES: tuple[str, ...] = ("/static/", "/healthz", "/readyz")
+"""What costs next to nothing."""
+WAITING_PREFIXES = ("/settings/models/",)
+"""Pages that wait for other servers have a lane beside that of the others."""
+MAX_KNOWN_SESSIONS = 10_000
+USER_KEY = "oracle.user"
+"""Where a page leaves in the scope who asked for it."""
 
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -22,27 +33,53 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 class UserConcurrencyLimiter:
-    """In front of the pages: a lane for each session that asks for something at the moment."""
+    """In front of the pages: a lane for each person who asks for something at the moment."""
 
     def __init__(self, app: Any, max_concurrent: int = MAX_CONCURRENT) -> None:
-        self._app, self._max_concurrent = app, max_concurrent
-        self._semaphores: dict[str, asyncio.Semaphore] = {}
-        self._counts = Counter[str]()
+        self._app, self._lanes = app, Lanes(max_concurrent)
+        self._users: dict[str, int] = {}
+        """By session, those seen last at the end."""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        key = _session_key(scope) if scope["path"].startswith(PATH_PREFIXES) else ""
-        if not key:
+        if scope["path"].startswith(FREE_PREFIXES):
             await self._app(scope, receive, send)
             return
-        lane = self._semaphores.setdefault(key, asyncio.Semaphore(self._max_concurrent))
-        self._counts[key] += 1
-        try:
-            async with lane:
-                await self._app(scope, receive, send)
-        finally:
-            self._counts[key] -= 1
-            if not self._counts[key]:
-                del self._counts[key], self._semaphores[key]
+        session = _session_key(scope)
+        async with self._lanes.enter(self._find_lane(scope, session)):
+            await self._app(scope, receive, send)
+        if session and USER_KEY in scope:
+            self._remember(session, scope[USER_KEY])
+
+    def _find_lane(self, scope: Message, session: str) -> Hashable:
+        who: Hashable = self._users.get(session) or _address(scope)
+        return who, scope["path"].startswith(WAITING_PREFIXES)
+
+    def _remember(self, session: str, user: int) -> None:
+        self._users.pop(session, None)
+        self._users[session] = user
+        if len(self._users) > MAX_KNOWN_SESSIONS:
+            del self._users[next(iter(self._users))]
+
+
+def name_user_middleware(
+    get_response: Callable[[HttpRequest], HttpResponseBase],
+) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Leave in the scope who has signed in, if the page has looked."""
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        user = getattr(request, "_cached_user", None)  # `request.user` would look
+        scope: Message | None = getattr(request, "scope", None)
+        if scope is not None and user is not None and user.is_authenticated:
+            scope[USER_KEY] = user.pk
+        return response
+
+    return answer
+
+
+def _address(scope: Message) -> str:
+    host, *_ = scope.get("client") or [""]
+    return str(host)
 
 
 def _session_key(scope: Message) -> str:

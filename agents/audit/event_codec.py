@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
@@ -174,7 +174,8 @@ def _restore_content(data: dict[str, Any], content: str) -> None:
     optional = data.pop(_WORDS, ())
     paths = (*_CONTENT_PATHS.get(kind, ()), *((name,) for name in optional))
     if len(paths) > 1:
-        values = json.loads(content) if content else {paths[0][-1]: ""}
+        erased = {paths[0][-1]: "", **list_stand_ins(kind, optional)}
+        values = json.loads(content) if content else erased
     elif paths and kind in _JSON_KINDS:
         values = {paths[0][-1]: json.loads(content) if content else {}}
     else:
@@ -182,6 +183,12 @@ def _restore_content(data: dict[str, Any], content: str) -> None:
     for path in paths:
         if path[-1] in values:
             _container_for(data, path).setdefault(path[-1], values[path[-1]])
+
+
+def list_stand_ins(kind: str, words: Sequence[str]) -> dict[str, str]:
+    """Return what stands for the optional words of a row that nobody reads, or that was erased."""
+    known = CHUNK_TYPES[kind].traits.stand_ins.items() if kind in CHUNK_TYPES else ()
+    return {name: value for name, value in known if name in words}
 
 
 def _container_for(data: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:

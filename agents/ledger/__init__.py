@@ -1,22 +1,16 @@
 """Store the chunks of runs as rows, and read them back: only rows are ever shown.
 
-`writer` commits the new events of all runs of a process together, `reader` follows runs by cursor,
-`queries` is the SQL of both; `stored_events` reads whole runs back, `hints` tells other processes
-that there is something to read, `subagents` finds whose words are not kept.
+`writer` commits the new events of all runs of a process together (`queries`), `reader` follows runs
+by cursor (`pages`; `recent` has what was stored a moment ago); `stored_events` reads whole runs
+back, `hints` tells other processes that there is something to read, `subagents` finds whose words
+are not kept.
 """
 
 from agents.ledger.db_errors import LOCKED, NO_ANSWER, describe_database_error
 from agents.ledger.db_executor import DatabaseExecutor
 from agents.ledger.hints import HintBroadcaster
-from agents.ledger.queries import (
-    ChunkPage,
-    Commit,
-    FinalValues,
-    Lease,
-    checkpoint_wal,
-    iter_pages,
-    write,
-)
+from agents.ledger.pages import ChunkPage, iter_pages
+from agents.ledger.queries import Commit, FinalValues, Lease, checkpoint_wal, write
 from agents.ledger.reader import Reader
 from agents.ledger.stored_events import (
     decode_row,

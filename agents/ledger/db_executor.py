@@ -10,8 +10,12 @@ from typing import TypeVar
 from django.db import InterfaceError, OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from agents.web.throttling import Lanes
+
 T = TypeVar("T")
 
+THREADS_PER_PERSON = 2
+"""So that what one person asks for leaves threads to the others, and to their runs."""
 IDLE_SECONDS = 2.0
 """After so long without use a connection is asked whether it still lives."""
 
@@ -26,9 +30,21 @@ class DatabaseExecutor:
     def __init__(self, threads: int, name: str) -> None:
         self._connections: list[BaseDatabaseWrapper] = []
         self._pool = ThreadPoolExecutor(threads, name, initializer=self._register_connection)
+        self._lanes = Lanes(THREADS_PER_PERSON)
 
-    async def run(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, _run_guarded, work)
+    async def run(self, work: Callable[[], T], person: int | None = None) -> T:
+        """Run it; that of a person, a little at a time.
+
+        A thread cannot be stopped: its place is free when it has ended, not when whoever asked has
+        gone.
+        """
+        if person is not None:
+            await self._lanes.acquire(person)
+        running = asyncio.get_running_loop().run_in_executor(self._pool, _run_guarded, work)
+        if person is None:
+            return await running
+        running.add_done_callback(lambda _: self._lanes.release(person))
+        return await asyncio.shield(running)
 
     async def close(self) -> None:
         """Wait for what is going on, then close every thread's connection."""

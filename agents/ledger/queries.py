@@ -1,14 +1,15 @@
-"""The ledger's SQL. Synchronous and short: it runs in the ledger's own thread.
+"""The SQL of the ledger's writer. Synchronous and short: it runs in the ledger's own thread.
 
 Every commit is one fenced UPDATE over all its runs: it renews their leases and returns whether
 somebody asked to cancel them. A run that is missing from the answer was taken over; nothing of it
 is written.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -17,9 +18,9 @@ from django.utils import timezone
 
 from agents.audit import signing
 from agents.audit.erasure import erase, erase_unfinished
-from agents.audit.event_codec import EncodedEvent, decode_event, encode_chunk
+from agents.audit.event_codec import EncodedEvent, encode_chunk
 from agents.audit.log import log_action
-from agents.core.chunks import Done, OracleStreamChunk
+from agents.core.chunks import OracleStreamChunk
 from agents.models import AgentRun, RuleState, RunTool
 
 
@@ -54,17 +55,9 @@ class Commit:
     """Calls whose subagents did not finish: with these events their words go."""
 
 
-class EventCursor(NamedTuple):
-    """What a reader has of a run: everything up to a number."""
-
-    run_id: UUID
-    after: int
-
-
-PAGE_SIZE = 500
-"""Events of one run that one read brings."""
-MAX_CURSORS = 300
-"""Runs that one statement reads; a database takes only so many values in one."""
+MAX_INSERTED = 64
+"""Events that one statement inserts: half as many as there are statements that a connection keeps
+ready, so that those for all numbers are."""
 
 
 class LeaseStatus(NamedTuple):
@@ -74,6 +67,8 @@ class LeaseStatus(NamedTuple):
     cancel_note: str
     link: str
     """The newest of its chain."""
+    stored: Sequence[EncodedEvent] = ()
+    """Its events that were stored just now; none where words were erased with them."""
 
 
 LeaseStatuses = dict[UUID, LeaseStatus]
@@ -95,25 +90,34 @@ def write(commits: Sequence[Commit], lease_duration: timedelta) -> LeaseStatuses
                 links = signing.next_links(standing.link, [row.signed for row in written])
                 inserted += _insert_values(commit.lease.run_id, written, links)
                 endings.append((commit, links[-1]))
+                held[commit.lease.run_id] = standing._replace(stored=written)
         _insert(inserted)
         for commit, link in endings:
-            if commit.unfinished:
-                erase_unfinished(commit.lease.run_id, commit.unfinished)
-            if commit.final is not None:
-                _close_run(commit.lease.run_id, commit.final, link)
+            if _finish_commit(commit, link):
+                run_id = commit.lease.run_id
+                held[run_id] = held[run_id]._replace(stored=())
     return held
+
+
+def _finish_commit(commit: Commit, link: str) -> bool:
+    """Write what comes after a commit's events; return whether words were erased."""
+    run_id = commit.lease.run_id
+    if commit.unfinished:
+        erase_unfinished(run_id, commit.unfinished)
+    is_erased = commit.final is not None and _close_run(run_id, commit.final, link)
+    return is_erased or bool(commit.unfinished)
 
 
 def _insert_values(
     run_id: UUID, rows: list[EncodedEvent], links: list[str]
 ) -> Iterator[tuple[Any, ...]]:
-    run, adapt = _prepare_id(run_id), connection.ops.adapt_datetimefield_value
+    run, adapt = prepare_id(run_id), connection.ops.adapt_datetimefield_value
     for row, link in zip(rows, links, strict=True):
         yield (run, row.seq, row.kind, row.data, row.content, row.sha256, link, adapt(row.at))
 
 
-def _close_run(run_id: UUID, final: FinalValues, link: str) -> None:
-    """Write a run's last words, count what it used, and seal it."""
+def _close_run(run_id: UUID, final: FinalValues, link: str) -> bool:
+    """Write a run's last words, count what it used, and seal it; return whether it was erased."""
     RunTool.objects.bulk_create(RunTool(run_id=run_id, **tool) for tool in final.tools)
     run = AgentRun.objects.get(pk=run_id)
     for name, value in final.values.items():
@@ -125,8 +129,10 @@ def _close_run(run_id: UUID, final: FinalValues, link: str) -> None:
     for store in final.also_store:
         store(run)
     _store_rule_states(run, final.rule_states)
-    if run.user_id is None:  # they were deleted while it went on
-        erase([run_id], why="user deleted")
+    if run.user_id is not None:
+        return False
+    erase([run_id], why="user deleted")  # they were deleted while it went on
+    return True
 
 
 def _store_rule_states(run: AgentRun, states: Mapping[str, Mapping[str, Any]]) -> None:
@@ -169,16 +175,27 @@ _TOTAL_FIELDS = (
 
 
 def _insert(rows: list[tuple[Any, ...]]) -> None:
-    """Insert by hand: nearly all that is stored passes here. One statement for any number of rows:
-    each number would be another to the database, which it would have to prepare."""
+    """Insert by hand: nearly all that is stored passes here.
+
+    To SQLite many rows go in one statement, because its thread gives way to others several times
+    for each. PostgreSQL would have to plan one for every number of rows.
+    """
     with connection.cursor() as cursor:
-        cursor.executemany(
-            """
-            INSERT INTO agents_runevent (run_id, seq, kind, data, content, sha256, link, at)
-            VALUES (%s, %s, %s, %s, %s, %s, %s, %s)
-            """,
-            rows,
-        )
+        if connection.vendor == "sqlite":
+            for start in range(0, len(rows), MAX_INSERTED):
+                some = rows[start : start + MAX_INSERTED]
+                cursor.execute(_insert_statement(len(some)), [*chain.from_iterable(some)])
+        else:
+            cursor.executemany(_insert_statement(1), rows)
+
+
+@cache
+def _insert_statement(count: int) -> str:
+    values = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s)"] * count)
+    return f"""
+        INSERT INTO agents_runevent (run_id, seq, kind, data, content, sha256, link, at)
+        VALUES {values}
+    """  # noqa: S608  # only placeholders are joined
 
 
 def renew(leases: Iterable[Lease], lease_duration: timedelta) -> LeaseStatuses:
@@ -194,75 +211,6 @@ def checkpoint_wal() -> None:
         cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
 
-class ChunkPage(NamedTuple):
-    """What one read brings of a run: chunks this version knows, up to a number."""
-
-    chunks: list[OracleStreamChunk]
-    last_seq: int
-    is_full: bool
-    """Whether there may be more than one read brings."""
-
-    @property
-    def is_last(self) -> bool:
-        """Whether the run ends here."""
-        last = self.chunks[-1] if self.chunks else None
-        return isinstance(last, Done) and not last.parent
-
-
-class _Event(NamedTuple):
-    seq: int
-    kind: str
-    data: Mapping[str, Any]
-    content: str
-    at: datetime
-
-
-def read(cursors: Sequence[EventCursor]) -> dict[EventCursor, ChunkPage]:
-    """Return what comes next after each cursor, if anything: one query for all of them.
-
-    Numbers have no gaps, so a range of them is as good as a limit, and bounded for each run.
-    """
-    found: dict[tuple[Any, int], list[_Event]] = {}
-    for start in range(0, len(cursors), MAX_CURSORS):
-        some = cursors[start : start + MAX_CURSORS]
-        values = [v for c in some for v in (_prepare_id(c.run_id), c.after, c.after + PAGE_SIZE)]
-        statement = f"""
-            WITH v(id, above, most) AS (VALUES {_placeholders(len(some))})
-            SELECT v.id, v.above, e.seq, e.kind, e.data, e.content, e.at
-            FROM v JOIN agents_runevent e
-              ON e.run_id = v.id AND e.seq > v.above AND e.seq <= v.most
-            ORDER BY v.id, v.above, e.seq
-        """  # noqa: S608  # only placeholders are joined
-        with connection.cursor() as cursor:
-            cursor.execute(statement, values)
-            for run_id, above, *event in cursor.fetchall():
-                found.setdefault((run_id, above), []).append(_parse_event(*event))
-    return {
-        EventCursor(_to_uuid(run_id), above): _build_page(events)
-        for (run_id, above), events in found.items()
-    }
-
-
-def iter_pages(run_id: UUID) -> Iterator[ChunkPage]:
-    """Yield everything that is stored of a run, piece by piece."""
-    cursor = EventCursor(run_id, 0)
-    while page := read([cursor]).get(cursor):
-        yield page
-        cursor = EventCursor(run_id, page.last_seq)
-
-
-def _parse_event(seq: int, kind: str, data: str, content: str, at: datetime) -> _Event:
-    values = {} if data == "{}" else json.loads(data)
-    return _Event(seq, kind, values, content, at if at.tzinfo else at.replace(tzinfo=UTC))
-
-
-def _build_page(events: list[_Event]) -> ChunkPage:
-    chunks = (decode_event(event) for event in events)
-    return ChunkPage(
-        [chunk for chunk in chunks if chunk is not None], events[-1].seq, len(events) == PAGE_SIZE
-    )
-
-
 def _renew(newest: Mapping[Lease, int], lease_until: datetime) -> LeaseStatuses:
     """Run the fenced UPDATE. `newest` is the highest number each run will have, 0: no change."""
     if not newest:
@@ -270,11 +218,11 @@ def _renew(newest: Mapping[Lease, int], lease_until: datetime) -> LeaseStatuses:
     values = [
         value
         for hold, seq in newest.items()
-        for value in (_prepare_id(hold.run_id), hold.fence, seq)
+        for value in (prepare_id(hold.run_id), hold.fence, seq)
     ]
     lease = connection.ops.adapt_datetimefield_value(lease_until)
     statement = f"""
-        WITH v(id, fence, seq) AS (VALUES {_placeholders(len(newest))})
+        WITH v(id, fence, seq) AS (VALUES {build_placeholders(len(newest))})
         UPDATE agents_agentrun
         SET lease_until = %s,
             last_seq = CASE WHEN v.seq > last_seq THEN v.seq ELSE last_seq END
@@ -294,7 +242,7 @@ def _renew(newest: Mapping[Lease, int], lease_until: datetime) -> LeaseStatuses:
     with connection.cursor() as cursor:
         cursor.execute(statement, [*values, lease])
         return {
-            _to_uuid(found): LeaseStatus(cancel is not None, note, link)
+            parse_id(found): LeaseStatus(cancel is not None, note, link)
             for found, cancel, note, link in cursor.fetchall()
         }
 
@@ -302,14 +250,16 @@ def _renew(newest: Mapping[Lease, int], lease_until: datetime) -> LeaseStatuses:
 _ROW_PLACEHOLDERS = {"sqlite": "(%s, %s, %s)", "postgresql": "(%s::uuid, %s::int, %s::int)"}
 
 
-def _prepare_id(run_id: UUID) -> Any:
+def prepare_id(run_id: UUID) -> Any:
     """Return a run's id as this database takes it."""
     return AgentRun._meta.pk.get_db_prep_value(run_id, connection)
 
 
-def _placeholders(rows: int) -> str:
+def build_placeholders(rows: int) -> str:
+    """Return the values of so many rows of a run's id and two numbers."""
     return ", ".join([_ROW_PLACEHOLDERS[connection.vendor]] * rows)
 
 
-def _to_uuid(value: Any) -> UUID:
+def parse_id(value: Any) -> UUID:
+    """Return a run's id as this database gives it."""
     return value if isinstance(value, UUID) else UUID(value)

@@ -4,17 +4,20 @@ import asyncio
 import logging
 import math
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from functools import partial
 from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 
+from agents.audit.event_codec import EncodedEvent
 from agents.core.chunks import OracleStreamChunk
 from agents.core.tasks import spawn
-from agents.ledger import queries
+from agents.ledger import pages
 from agents.ledger.db_executor import DatabaseExecutor
+from agents.ledger.pages import ChunkPage, EventCursor
+from agents.ledger.recent import RecentEvents
 
 logger = logging.getLogger(__name__)
 
@@ -29,10 +32,9 @@ class Reader:
 
     def __init__(self, database: DatabaseExecutor) -> None:
         self._database = database
+        self._recent = RecentEvents()
         self._watchers: defaultdict[UUID, list[Callable[[], None]]] = defaultdict(list)
-        self._pending_reads: dict[
-            queries.EventCursor, asyncio.Future[queries.ChunkPage | None]
-        ] = {}
+        self._pending_reads: dict[EventCursor, asyncio.Future[ChunkPage | None]] = {}
         self._read_task: asyncio.Task[None] | None = None
 
     def notify(self, newest: dict[UUID, int]) -> None:
@@ -41,9 +43,21 @@ class Reader:
             for call in self._watchers.get(run_id, ()):
                 call()
 
-    async def read(self, run_id: UUID, after: int) -> queries.ChunkPage | None:
-        """Return what is stored next of a run. Who asks during a query shares the next one."""
-        cursor = queries.EventCursor(run_id, after)
+    def keep(self, run_id: UUID, events: Sequence[EncodedEvent]) -> None:
+        """Keep what was just stored of a run for those who follow it. None: words were erased."""
+        if events and run_id in self._watchers:
+            self._recent.add(run_id, events)
+        else:
+            self._recent.drop(run_id)
+
+    async def read(self, run_id: UUID, after: int) -> ChunkPage | None:
+        """Return what is stored next of a run: as it was just stored, else from its rows.
+
+        Who asks during a query shares the next one.
+        """
+        cursor = EventCursor(run_id, after)
+        if (page := self._recent.read(cursor)) is not None:
+            return page
         if cursor not in self._pending_reads:
             self._pending_reads[cursor] = asyncio.get_running_loop().create_future()
         wanted = self._pending_reads[cursor]
@@ -61,6 +75,7 @@ class Reader:
             self._watchers[key].remove(callback)
             if not self._watchers[key]:
                 del self._watchers[key]
+                self._recent.drop(key)
 
     async def follow(self, run_id: UUID, after: int = 0) -> AsyncGenerator[OracleStreamChunk, None]:
         """Yield every chunk of a run after a cursor, until its end; resuming is opening."""
@@ -71,7 +86,7 @@ class Reader:
 
     async def follow_pages(
         self, run_id: UUID, after: int = 0, heartbeat: float = math.inf
-    ) -> AsyncGenerator[queries.ChunkPage | None, None]:
+    ) -> AsyncGenerator[ChunkPage | None, None]:
         """Yield what is stored of a run after a cursor, page by page, until its end.
 
         One comes after every look, every `heartbeat` seconds at least, if need be an empty one.
@@ -94,19 +109,19 @@ class Reader:
                 await hint.wait()
                 timer.cancel()
 
-    async def _read_page(self, run_id: UUID, after: int) -> queries.ChunkPage | None:
+    async def _read_page(self, run_id: UUID, after: int) -> ChunkPage | None:
         try:
             page = await self.read(run_id, after)
         except (OperationalError, InterfaceError) as error:
             logger.warning("the database cannot be read (%s); looking again", error)
             return None
-        return page if page is not None else queries.ChunkPage([], after, is_full=False)
+        return page if page is not None else ChunkPage([], after, is_full=False)
 
     async def _read_pending(self) -> None:
         while self._pending_reads:
             wanted, self._pending_reads = self._pending_reads, {}
             try:
-                found = await self._database.run(partial(queries.read, list(wanted)))
+                found = await self._database.run(partial(pages.read, list(wanted)))
             except Exception as error:
                 for waiting in wanted.values():
                     waiting.set_exception(error)

@@ -16,7 +16,7 @@ from pydantic_core import from_json
 from agents.audit.event_codec import decode_event
 from agents.core.chunks import PARSE_ERRORS, OracleStreamChunk
 from agents.core.run_record import RunRecord
-from agents.ledger.queries import iter_pages
+from agents.ledger.pages import iter_pages
 from agents.models import RunEvent
 
 

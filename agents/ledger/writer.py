@@ -1,8 +1,8 @@
 """The one writer of a process: new events of all runs are committed together, then told of.
 
 The first text of a run and everything urgent (tools, notices, the end) go at once, at most every
-14 ms; the rest waits up to 4 ms for company. What a reader can see has been committed, because
-readers read rows.
+18 ms; the rest waits up to 4 ms for company. What a reader can see has been committed: readers get
+rows, or what was just stored as one.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from uuid import UUID
 
 from django.db import InterfaceError, OperationalError
 
+from agents.audit.event_codec import EncodedEvent
 from agents.core.chunks import Content, Done, OracleStreamChunk
 from agents.core.tasks import spawn
 from agents.ledger import queries
@@ -29,9 +30,8 @@ T = TypeVar("T")
 GATHER_SECONDS = 0.004
 """How long text waits for other events. What is read of several runs at the same moment of the grid
 (agents/llm/transport/pacing.py) is here within it."""
-PACE_SECONDS = 0.014
-"""From the beginning of one commit to the next at least: what is urgent in between shares it. Each
-commit also costs every reader a read; from 18 ms on, readers are noticeably later."""
+PACE_SECONDS = 0.018
+"""From the beginning of one commit to the next at least: what is urgent in between shares it."""
 RENEW_SECONDS = 0.15
 RETRY_SECONDS = 0.1
 MAX_PENDING = 2_000
@@ -69,16 +69,19 @@ class OwnedRun:
 
 
 class Writer:
-    """Start it, append to it, close it. `notify` gets {run id: newest number} after each commit."""
+    """Start it, append to it, close it. After each commit `notify` gets {run id: newest number},
+    and before that `keep` what was stored of each run."""
 
     def __init__(
         self,
         lease_duration: timedelta,
         notify: Callable[[dict[UUID, int]], None],
         stall_seconds: float = 60.0,
+        keep: Callable[[UUID, Sequence[EncodedEvent]], None] | None = None,
     ) -> None:
         self._lease_duration = lease_duration
         self._notify = notify
+        self._keep = keep
         self._stall_seconds = stall_seconds
         self._runs: dict[UUID, OwnedRun] = {}
         self._pending = 0
@@ -175,6 +178,8 @@ class Writer:
         for run, new, final in writing:
             if run.lease.run_id in held:
                 run.committed_seq = new[-1].seq
+                if self._keep is not None:
+                    self._keep(run.lease.run_id, held[run.lease.run_id].stored)
                 if final is not None:
                     self._runs.pop(run.lease.run_id, None)
         await self._apply_lease_status([run for run, _, _ in writing], held)

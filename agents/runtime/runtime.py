@@ -51,7 +51,7 @@ LEASE_DURATIONS = {"sqlite": timedelta(seconds=90), "postgresql": timedelta(seco
 SWEEP_SECONDS = 10.0
 CHECKPOINT_SECONDS = 1.0
 DB_THREADS = 4
-"""For starting, cancelling and sweeping."""
+"""For starting, cancelling and sweeping; and for the work of sockets and the API."""
 
 
 class Runtime:
@@ -69,7 +69,7 @@ class Runtime:
         self._broadcaster = (
             HintBroadcaster(layer, self._reader.notify) if layer is not None else None
         )
-        self._writer = Writer(self._lease_duration, self._on_committed)
+        self._writer = Writer(self._lease_duration, self._on_committed, keep=self._reader.keep)
         self._start_tasks: set[asyncio.Task[AgentRun]] = set()
         self._starting_ids: set[UUID] = set()
         self._run_tasks: dict[UUID, RunTask] = {}
@@ -246,9 +246,9 @@ class Runtime:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._on_committed, {key: 0})
 
-    async def run_db(self, work: Callable[[], T]) -> T:
+    async def run_db(self, work: Callable[[], T], person: int | None = None) -> T:
         """Run database work for those who use this runtime, in its threads."""
-        return await self._database.run(work)
+        return await self._database.run(work, person)
 
     # -- tasks ------------------------------------------------------------------------------------
 

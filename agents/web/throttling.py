@@ -1,16 +1,21 @@
-"""Rate limits: a token bucket, and a fixed window per person for what is dear.
+"""Rate limits: a token bucket, a fixed window per person for what is dear, and lanes, in which
+one person's work waits for itself.
 
-The bucket counts in this process. The window counts in Django's cache: by default each process
+Bucket and lanes count in this process. The window counts in Django's cache: by default each process
 counts for itself, which is enough here.
 """
 
+import asyncio
 import time
+from collections import Counter
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
 
 from django.contrib.auth.models import User
 from django.core.cache import cache
 
 WINDOW_SECONDS = 60
-MAX_PER_MINUTE = {"test": 10, "list": 20, "resolve": 30, "try": 20}
+MAX_PER_MINUTE = {"test": 10, "list": 20, "resolve": 30, "check": 120, "try": 20}
 
 
 class TokenBucket:
@@ -57,6 +62,46 @@ class TokenBucket:
             self._capacity, self._remaining + (now - self._refilled_at) * self._per_second
         )
         self._refilled_at = now
+
+
+class Lanes:
+    """`async with lanes.enter(key)`: of each key a few are inside at once, the others wait."""
+
+    def __init__(self, max_concurrent: int) -> None:
+        self._max_concurrent = max_concurrent
+        self._semaphores: dict[Hashable, asyncio.Semaphore] = {}
+        self._counts = Counter[Hashable]()
+
+    def __len__(self) -> int:
+        """How many keys somebody is inside of, or waits for."""
+        return len(self._semaphores)
+
+    @asynccontextmanager
+    async def enter(self, key: Hashable) -> AsyncIterator[None]:
+        await self.acquire(key)
+        try:
+            yield
+        finally:
+            self.release(key)
+
+    async def acquire(self, key: Hashable) -> None:
+        """Wait for a place, and take it."""
+        lane = self._semaphores.setdefault(key, asyncio.Semaphore(self._max_concurrent))
+        self._counts[key] += 1
+        try:
+            await lane.acquire()
+        except BaseException:
+            self._leave(key)
+            raise
+
+    def release(self, key: Hashable) -> None:
+        self._semaphores[key].release()
+        self._leave(key)
+
+    def _leave(self, key: Hashable) -> None:
+        self._counts[key] -= 1
+        if not self._counts[key]:
+            del self._counts[key], self._semaphores[key]
 
 
 class Throttled(Exception):

@@ -165,6 +165,14 @@ async def test_no_more_than_so_many_are_inside_and_all_are_answered() -> None:
     assert pages.most == 2
 
 
+async def test_whoever_has_their_turn_waits_for_no_other_line() -> None:
+    pages, elsewhere = Pages(), Pages()
+    pages.goes_on.set()
+    app = PasswordQueue(elsewhere, hashing=pages)
+    assert await Visit(app).answer() == 200
+    assert elsewhere.bodies == []
+
+
 @pytest.mark.parametrize("method", ["post", "Post"])
 async def test_a_method_is_read_as_django_reads_it(method: str) -> None:
     pages = Pages()

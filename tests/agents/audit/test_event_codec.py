@@ -131,6 +131,15 @@ def test_a_chunk_whose_content_was_erased_can_still_be_read(chunk: OracleStreamC
     assert (found.type, found.seq) == (chunk.type, chunk.seq)
 
 
+def test_a_label_from_when_it_was_no_content_is_read_as_it_was() -> None:
+    chunk = Turn(number=1, phase="start", interim="Plan", seq=1, at=1.0)
+    row = stored(chunk)
+    assert row.data.pop("words") == ["interim"]
+    row.data["interim"], row.content = "Plan", ""
+    assert decode_event(row) == chunk
+    assert event_digest(row) == row.sha256
+
+
 @pytest.mark.django_db
 def test_arguments_survive_the_database() -> None:
     user = ada()

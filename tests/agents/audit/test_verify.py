@@ -159,7 +159,10 @@ KINDS: tuple[Tampering, ...] = (
 )
 
 
-@pytest.mark.parametrize("count", [90, pytest.param(TAMPERINGS, marks=pytest.mark.ci)])
+@pytest.mark.parametrize(
+    "count",
+    [90, pytest.param(300, marks=pytest.mark.ci), pytest.param(TAMPERINGS, marks=pytest.mark.long)],
+)
 def test_random_tamperings_are_all_found(count: int) -> None:
     """Each on a record that is whole before and after it."""
     first, dice = recorded("It is so."), random.Random(6)

@@ -13,6 +13,7 @@ from django.db import OperationalError
 from agents.core.chunks import Content, Done, OracleStreamChunk
 from agents.ledger import queries, reader
 from agents.ledger.db_executor import DatabaseExecutor
+from agents.ledger.pages import PAGE_SIZE
 from agents.ledger.reader import Reader
 from agents.models import AgentRun
 from tests.agents.models.factories import ada, engine, run_of
@@ -34,7 +35,7 @@ class GatedDatabase(DatabaseExecutor):
         self.gate.set()
         self.failures: list[Exception] = []
 
-    async def run(self, work: Callable[[], T]) -> T:
+    async def run(self, work: Callable[[], T], person: int | None = None) -> T:
         self.queries += 1
         self.asked.set()
         await self.gate.wait()
@@ -146,7 +147,7 @@ async def test_one_who_goes_away_does_not_disturb_those_who_share_the_query(
 
 async def test_a_run_longer_than_one_read_is_followed_to_its_end(database: GatedDatabase) -> None:
     (run,) = await made(1)
-    last = 2 * queries.PAGE_SIZE + 7
+    last = 2 * PAGE_SIZE + 7
     await stored(run, [*words(1, last - 1), end(last)])
     assert await soon(followed(Reader(database), run)) == list(range(1, last + 1))
     assert await soon(followed(Reader(database), run, after=last - 2)) == [last - 1, last]
