@@ -16,9 +16,10 @@ COMPILE := $(VENV)/bin/pip-compile --quiet --allow-unsafe --strip-extras --no-em
 # Three processes share the tests, which keeps two cores busy while some of them wait for a disk or a
 # browser (tests/support/processes.py).
 PARALLEL := --processes 3
-# Each run of pytest copies the migrated site that the first one made. It ends with 5 where ARGS
-# chose none of its tests.
-ONE_SITE := export TEST_RUN_FOLDER=$$(mktemp -d); trap 'rm -rf "$$TEST_RUN_FOLDER"' EXIT
+# Each run of pytest copies the migrated site that the first one made, if not one before in .ci/run.
+# It ends with 5 where ARGS chose none of its tests.
+ONE_SITE := if [ -z "$${TEST_RUN_FOLDER:-}" ]; then export TEST_RUN_FOLDER=$$(mktemp -d); \
+	trap 'rm -rf "$$TEST_RUN_FOLDER"' EXIT; fi
 # Files with a word in them: to collect all of the others takes ten seconds in every process.
 containing = $(shell grep -rlE '$(1)' tests --include='test_*.py')
 # A server that is attacked is measured, so nothing else runs beside it. Those that are broken mostly
@@ -66,7 +67,9 @@ test-ci: $(READY) ## run the tests that take many seconds each, which `make test
 	$(PY) -m pytest --processes 2 tests/faults -m ci -rs $(ARGS) || [ $$? -eq 5 ]
 
 test-long: $(READY) ## run the long tests, with their figures
-	$(PY) -m pytest -m long -s $(ARGS) || [ $$? -eq 5 ]
+	$(ONE_SITE); \
+	$(PY) -m pytest $(PARALLEL) -m "long and not timed" $(ARGS) || [ $$? -eq 5 ]; \
+	$(PY) -m pytest -m "long and timed" -s $(ARGS) || [ $$? -eq 5 ]
 	ORACLE_DRIVER=plain $(PY) -m pytest $(PARALLEL) $(DRIVEN) $(ARGS) || [ $$? -eq 5 ]
 
 test-scale: $(READY) ## run the tests on PostgreSQL and Redis, started for them if installed

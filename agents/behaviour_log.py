@@ -4,7 +4,7 @@ Whatever is stored, reading it never raises."""
 from collections.abc import Iterator
 from uuid import UUID
 
-from django.db.models import TextField
+from django.db.models import Case, TextField, Value, When
 from django.db.models.functions import Cast
 
 from agents.audit.event_codec import READ_ERRORS
@@ -17,6 +17,8 @@ from agents.models import AgentRun, BehaviourText
 
 MAX_EVENTS = 8_000
 _KINDS = ("turn", "decision", "tool_result")
+_LABEL = Case(When(kind="turn", then="content"), default=Value("", TextField()))
+"""What the text of a turn is called; no other words are needed."""
 
 
 def parse_turn(text: str) -> int | None:
@@ -115,18 +117,18 @@ class WayFold:
 def _load_chunks(run_id: UUID) -> Iterator[OracleStreamChunk]:
     rows = (
         query_events([run_id])
-        .annotate(data_text=Cast("data", TextField()))
+        .annotate(data_text=Cast("data", TextField()), label=_LABEL)
         .filter(kind__in=_KINDS)
         .order_by("seq")
-        .values_list("seq", "kind", "data_text", "at")
+        .values_list("seq", "kind", "data_text", "label", "at")
     )
     try:
         found = list(rows[:MAX_EVENTS])
     except READ_ERRORS:
         return
-    for seq, kind, data, at in found:
+    for seq, kind, data, label, at in found:
         try:
-            chunk = decode_row(seq, kind, data, "", at)  # no words are needed
+            chunk = decode_row(seq, kind, data, label, at)
         except PARSE_ERRORS:
             continue
         if chunk is not None and not chunk.parent:

@@ -5,15 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
-from django.db import IntegrityError, transaction
-from django.db.models import F, Q
-from django.utils import timezone
+from django.db.models import Q
 
-from agents.audit.log import log_action
 from agents.core.behaviours import Behaviour, InvalidBehaviour
 from agents.core.control.problems import PlacedProblem
-from agents.core.sanitize import replace_unstorable
-from agents.models import AuditEntry, SettingChange, StoredBehaviour
+from agents.models import StoredBehaviour
 from agents.runtime import (
     BehaviourLevel,
     is_reserved,
@@ -23,70 +19,30 @@ from agents.runtime import (
     parse_behaviour,
     read_typed_behaviour,
 )
+from agents.stored_texts import ListedText, TextKind, TextLocked, TextRefused, clean_text
 
-MAX_STORED_BEHAVIOURS = 30
-"""That one person, or the site, can have."""
 MAX_TEXT_LENGTH = 20_000
 MAX_COPIED_NAME = 56
 """A number has room behind it."""
-BEHAVIOUR_CHANGE = "behaviour"
-"""What the list of changed settings calls it."""
+BEHAVIOURS = TextKind("behaviour", "name", StoredBehaviour.objects.select_related("changed_by"))
 Level = StoredBehaviour.Level
 SITE_LOCK = "It is the site's: only staff can change it. Copy it to write one like it."
 FILE_LOCK = "It is a file of the operator's, which pages only show. Copy it to write one like it."
 SHIPPED_LOCK = "It comes with Oracle: it can be copied, not changed."
 
 
-class BehaviourError(Exception):
-    """The message is for the person who asked."""
-
-
-class BehaviourNotFound(BehaviourError):
-    """There is no such behaviour for this person."""
-
-
-class BehaviourLocked(BehaviourError):
-    """It is there, and they may not do this."""
-
-
-class BehaviourRefused(BehaviourError):
-    """Not so, or not now: the message says what to do."""
-
-
-class BehaviourConflict(BehaviourError):
-    """It was changed since it was read; `row` is what it is now."""
-
-    def __init__(self, row: StoredBehaviour) -> None:
-        super().__init__(
-            f"{row.name} was changed elsewhere: it is at version {row.version} now. "
-            "Nothing was stored."
-        )
-        self.row = row
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedBehaviour:
+class ListedBehaviour(ListedText):
     """A behaviour as somebody sees it. One that cannot be read has problems, and no `behaviour`."""
 
-    id: str
-    """The number of its row; `shipped:NAME`, `package:NAME` or `file:NAME`."""
-    name: str
     level: BehaviourLevel
-    text: str
     behaviour: Behaviour | None
-    problems: tuple[PlacedProblem, ...] = ()
     row: StoredBehaviour | None = None
-    file: str = ""
-    lock: str = ""
-    """Why this person cannot change it; empty if they can."""
+    problems: tuple[PlacedProblem, ...] = ()
 
     @property
     def description(self) -> str:
         return self.behaviour.description if self.behaviour else ""
-
-    @property
-    def can_edit(self) -> bool:
-        return not self.lock
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -110,9 +66,8 @@ def list_behaviours_for(user: User) -> list[ListedBehaviour]:
 
 
 def _list_rows(user: User) -> Iterator[ListedBehaviour]:
-    texts, is_site_author = list_texts(list_behaviours(user)), can_write_site_behaviours(user)
-    rows = StoredBehaviour.objects.filter(Q(level=Level.SITE) | Q(user=user))
-    for row in rows.select_related("changed_by"):
+    texts, is_site_author = list_texts(list_behaviours(user)), BEHAVIOURS.may_write_site(user)
+    for row in BEHAVIOURS.rows.filter(Q(level=Level.SITE) | Q(user=user)):
         is_site = row.level == Level.SITE
         behaviour, problems = None, tuple[PlacedProblem, ...]()
         try:
@@ -132,10 +87,7 @@ def _list_rows(user: User) -> Iterator[ListedBehaviour]:
 
 
 def get_behaviour(user: User, behaviour_id: str) -> ListedBehaviour:
-    for listed in list_behaviours_for(user):
-        if listed.id == behaviour_id:
-            return listed
-    raise BehaviourNotFound("There is no such behaviour, or it is not yours to see.")
+    return BEHAVIOURS.pick(list_behaviours_for(user), behaviour_id)
 
 
 def check_behaviour(user: User, text: str, level: str = Level.OWN) -> Behaviour:
@@ -149,10 +101,6 @@ def check_behaviour(user: User, text: str, level: str = Level.OWN) -> Behaviour:
         said = f"there is already a mode {behaviour.name!r}: give this one another name"
         raise InvalidBehaviour([PlacedProblem(1, 7, said)])
     return behaviour
-
-
-def can_write_site_behaviours(user: User) -> bool:
-    return user.is_staff and user.has_perm("agents.change_storedbehaviour")
 
 
 def copy_text(listed: ListedBehaviour, taken: set[str]) -> str:
@@ -169,22 +117,12 @@ def copy_text(listed: ListedBehaviour, taken: set[str]) -> str:
 
 def create_behaviour(user: User, text: str, *, level: str = Level.OWN) -> StoredBehaviour:
     """Store a new behaviour: a mode from the next question on. Raises InvalidBehaviour."""
-    owner = _find_owner(user, level)
-    text = _clean(text)
+    owner = BEHAVIOURS.get_owner(user, level)
+    if owner is None:
+        raise TextRefused("Say whether the behaviour is for yourself or for the site.")
+    text = clean_text(text)
     behaviour = check_behaviour(user, text, level)
-    if StoredBehaviour.objects.filter(**owner).count() >= MAX_STORED_BEHAVIOURS:
-        raise BehaviourRefused(
-            f"There are {MAX_STORED_BEHAVIOURS} behaviours here already. Delete one first."
-        )
-    try:
-        with transaction.atomic():
-            row = StoredBehaviour.objects.create(
-                **owner, name=behaviour.name, text=text, changed_by=user
-            )
-            _record(user, row, "", row.name)
-    except IntegrityError:
-        raise _taken(behaviour.name) from None
-    return row
+    return BEHAVIOURS.create(user, owner, behaviour.name, name=behaviour.name, text=text)
 
 
 def change_behaviour(
@@ -192,61 +130,20 @@ def change_behaviour(
 ) -> StoredBehaviour:
     """Store another text. `version` is the one that the person saw; None: whatever it is."""
     row = _require_row(listed)
-    text = _clean(text)
+    text = clean_text(text)
     behaviour = check_behaviour(user, text, row.level)
-    try:
-        with transaction.atomic():
-            found = StoredBehaviour.objects.filter(pk=row.pk)
-            same = found if version is None else found.filter(version=version)
-            values = {"name": behaviour.name, "text": text, "changed_by": user}
-            if not same.update(version=F("version") + 1, changed_at=timezone.now(), **values):
-                raise _explain_missing(found.first())
-            _record(user, row, row.name, f"{behaviour.name}: changed")
-            return found.select_related("changed_by").get()
-    except IntegrityError:
-        raise _taken(behaviour.name) from None
+    values = {"name": behaviour.name, "text": text, "changed_by": user}
+    said = row.name, f"{behaviour.name}: changed"
+    return BEHAVIOURS.update(user, row, version, said, **values)
 
 
 def delete_behaviour(user: User, listed: ListedBehaviour) -> None:
     """Delete it: it is no mode any more. Runs keep the text that they began with."""
     row = _require_row(listed)
-    with transaction.atomic():
-        _record(user, row, row.name, "")
-        StoredBehaviour.objects.filter(pk=row.pk).delete()
-
-
-def _find_owner(user: User, level: str) -> dict[str, object]:
-    """Return the columns that say whose a behaviour is, or refuse it."""
-    if level == Level.OWN:
-        return {"level": level, "user": user}
-    if level != Level.SITE:
-        raise BehaviourRefused("Say whether the behaviour is for yourself or for the site.")
-    if not can_write_site_behaviours(user):
-        raise BehaviourLocked("Only staff can write behaviours for the whole site.")
-    return {"level": level}
-
-
-def _clean(text: str) -> str:
-    return replace_unstorable(text.replace("\r\n", "\n"))
+    BEHAVIOURS.delete(user, row, row.name)
 
 
 def _require_row(listed: ListedBehaviour) -> StoredBehaviour:
     if listed.row is None or listed.lock:
-        raise BehaviourLocked(listed.lock)
+        raise TextLocked(listed.lock)
     return listed.row
-
-
-def _explain_missing(present: StoredBehaviour | None) -> BehaviourError:
-    return BehaviourConflict(present) if present else BehaviourNotFound("It has been deleted.")
-
-
-def _record(user: User, row: StoredBehaviour, old: str, new: str) -> None:
-    """Record who did what: one's own among one's settings, the site's in the audit."""
-    if row.level == Level.OWN:
-        SettingChange.objects.create(user=user, by=user, name=BEHAVIOUR_CHANGE, old=old, new=new)
-    else:
-        log_action(AuditEntry.Verb.SITE, by=user, did="behaviour", old=old, new=new)
-
-
-def _taken(name: str) -> BehaviourRefused:
-    return BehaviourRefused(f"There is already a behaviour {name} here. Give it another name.")

@@ -6,10 +6,11 @@ from uuid import UUID
 from django.contrib.auth.models import User
 
 from agents.audit.event_codec import READ_ERRORS
+from agents.behaviour_replay import fold_turns
 from agents.core.behaviours import Behaviour
 from agents.core.behaviours.rehearsal import Rehearsal, RehearsedTurn, rehearse
 from agents.core.behaviours.trace import BehaviourTrace
-from agents.core.chunks import PARSE_ERRORS, Content, Hint, OracleStreamChunk, ToolCalled, Turn
+from agents.core.chunks import PARSE_ERRORS
 from agents.core.config import AgentConfig, ConfigError
 from agents.core.reasons import get_reason
 from agents.core.replay.engine import replay
@@ -17,14 +18,15 @@ from agents.ledger import load_chunks
 from agents.models import AgentRun
 from agents.projects.queries import runs_for
 from agents.replay_source import load_recordings
+from agents.stored_texts import TextError
 from agents.tools import registry
 from agents.web.throttling import check_rate
 
 MAX_LISTED_RUNS = 20
 
 
-class TrialRefused(Exception):
-    """The message is for the person who asked."""
+class TrialRefused(TextError):
+    """There is no such run to try it on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def try_on_run(user: User, behaviour: Behaviour, run_id: str) -> BehaviourTrial:
         config = AgentConfig.build(run.config)
     except ConfigError:
         config = AgentConfig()
-    turns = _load_turns(run)
+    turns = _load_turns(run, behaviour)
     found = rehearse(
         behaviour, turns, question=run.question, config=config, writes=registry.tool_writes
     )
@@ -70,59 +72,15 @@ def _find_run(user: User, run_id: str) -> AgentRun:
         raise TrialRefused("Choose one of your runs to try it on.") from None
     run = runs_for(user).filter(pk=key, outcome__isnull=False).exclude(question="").first()
     if run is None:
-        raise TrialRefused("That run is not there any more. Choose another one.")
+        raise TrialRefused("That run no longer exists. Choose another one.")
     return run
 
 
-def _load_turns(run: AgentRun) -> list[RehearsedTurn]:
-    """Return the turns that a behaviour can have driven: the last answer of a limit is not one."""
-    fold = _TurnFold()
+def _load_turns(run: AgentRun, behaviour: Behaviour) -> list[RehearsedTurn]:
     try:
-        for chunk in load_chunks(run.pk):
-            if not chunk.parent:
-                fold.add(chunk)
+        return fold_turns(run, load_chunks(run.pk), behaviour)
     except (*READ_ERRORS, *PARSE_ERRORS):
         raise TrialRefused("That run is damaged. Choose another one.") from None
-    return fold.turns
-
-
-class _TurnFold:
-    def __init__(self) -> None:
-        self.turns: list[RehearsedTurn] = []
-        self._open: Turn | None = None
-        self._texts: list[str] = []
-        self._hints: list[str] = []
-        self._tools: dict[str, str] = {}
-
-    def add(self, chunk: OracleStreamChunk) -> None:
-        match chunk:
-            case Turn(phase="start"):
-                self._open, self._texts, self._hints, self._tools = chunk, [], [], {}
-            case Turn() if self._open is not None:
-                self._close(chunk)
-            case Content(content=text):
-                self._texts.append(text)
-            case Hint(text=text):
-                self._hints.append(text)
-            case ToolCalled(tool_call=call):
-                self._tools[call.id] = call.name
-            case _:
-                pass
-
-    def _close(self, end: Turn) -> None:
-        opened, self._open = self._open, None
-        if opened is None or opened.wrap_up or not end.answered:
-            return
-        self.turns.append(
-            RehearsedTurn(
-                number=end.number,
-                text="".join(self._texts),
-                hints=" ".join(self._hints),
-                tools=tuple(self._tools.values()),
-                interim=opened.interim,
-                seconds=end.model_ms / 1000,
-            )
-        )
 
 
 def _describe(found: Rehearsal, recorded: int) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 from pydantic_core import from_json
 
+from agents.audit.event_codec import list_stand_ins
 from agents.core.chunks import PARSE_ERRORS
 from agents.core.config import AgentConfig
 from agents.core.decisions import TREES, build_guard
@@ -102,7 +103,9 @@ def _to_wire(kind: str, data: str, content: str | None = None) -> dict[str, Any]
     """Return an event as `chunks.to_dict` does, without stamp and what was erased."""
     event: dict[str, Any] = from_json(data)
     event["type"] = kind
-    if kind == "tool_call" and content:
+    if kind == "turn":
+        event |= list_stand_ins(kind, event.get("words", ()))
+    elif kind == "tool_call" and content:
         event["tool_call"]["arguments"] = json.loads(content)
     elif kind == "tool_result" and content is not None:
         is_json = bool(event.get("words")) and bool(content)  # the model got a summary of it

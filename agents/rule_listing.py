@@ -12,31 +12,26 @@ from agents.core.control.toml import InvalidToml
 from agents.core.rules.rule import Rule, RuleLevel, RuleMode
 from agents.models import Project, StoredRule
 from agents.projects.queries import ARCHIVED_MESSAGE, managed_projects_for, projects_for
-from agents.rule_errors import RuleNotFound
 from agents.runtime import list_rules, parse_rule
+from agents.stored_texts import ListedText, TextKind
 
+RULES = TextKind("rule", "id", StoredRule.objects.select_related("project", "changed_by"))
 Level = StoredRule.Level
 SITE_LOCK = "It is the site's: only staff can change or switch it."
 FILE_LOCK = "It is a file of the operator's, which pages only show."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedRule:
-    """A rule as somebody sees it. One that can no longer be read has a text, and no `rule`."""
+class ListedRule(ListedText):
+    """A rule as somebody sees it. One that can no longer be read has a text, and no `rule`. Who
+    cannot change it cannot switch it either."""
 
-    id: str
-    """The number of its row, `shipped:NAME` or `file:NAME`."""
-    name: str
     level: RuleLevel
     mode: RuleMode
-    text: str
     rule: Rule | None
     row: StoredRule | None = None
-    file: str = ""
     package: bool = False
     """Whether a package has brought it."""
-    lock: str = ""
-    """Why this person cannot change or switch it; empty if they can."""
     note: str = ""
     """Why it is not in force, whatever its mode; empty if it is."""
 
@@ -53,10 +48,6 @@ class ListedRule:
     @property
     def title(self) -> str:
         return self.rule.name if self.rule else self.name
-
-    @property
-    def can_edit(self) -> bool:
-        return self.row is not None and not self.lock
 
     @property
     def can_switch(self) -> bool:
@@ -88,22 +79,15 @@ def list_rules_for(user: User) -> list[ListedRule]:
 
 
 def get_rule(user: User, rule_id: str) -> ListedRule:
-    for listed in list_rules_for(user):
-        if listed.id == rule_id:
-            return listed
-    raise RuleNotFound("There is no such rule, or it is not yours to see.")
-
-
-def can_write_site_rules(user: User) -> bool:
-    return user.is_staff and user.has_perm("agents.change_storedrule")
+    return RULES.pick(list_rules_for(user), rule_id)
 
 
 def _list_rows(user: User, files: Mapping[str, str]) -> Iterator[ListedRule]:
     """Yield the stored ones. Of the site's, `files` of the operator go before them, by id."""
     mine = managed_projects_for(user).values_list("pk", flat=True)
-    managed, is_site_author = set(mine), can_write_site_rules(user)
+    managed, is_site_author = set(mine), RULES.may_write_site(user)
     seen = Q(level=Level.SITE) | Q(user=user) | Q(project__in=projects_for(user).values("pk"))
-    for row in StoredRule.objects.filter(seen).select_related("project", "changed_by"):
+    for row in RULES.rows.filter(seen):
         try:
             rule = parse_rule(row.text)
         except InvalidToml:  # an earlier version of Oracle took it

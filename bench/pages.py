@@ -9,7 +9,6 @@ Not part of `make test`: both are packages of npm, and nothing else here needs i
 import argparse
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from urllib.parse import quote
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, sync_playwright
 
 from bench.screenshots import FIRST_QUESTION, LAST_QUESTION, LIMIT_TO_THREE_TURNS, ask
+from tests.support.chromium import SANDBOX, find_chromium
 from tests.support.server import Server, free_port, manage, prepare, serving
 
 PAGES = (
@@ -76,7 +76,8 @@ def main() -> int:
     options = parser.parse_args()
     with run_site() as (browser, server, state, talk, run, invitation):
         more = [talk, f"{talk}outline/", run, run.replace("change", "transcript")]
-        more.append(run.replace("/admin/agents/agentrun/", "/runs/").replace("change", "behaviour"))
+        own = run.replace("/admin/agents/agentrun/", "/runs/")
+        more += [own.replace("change", part) for part in ("behaviour", "rules", "changes", "keep")]
         mine = [*PAGES, *BUTTONS, invitation, *more, WHAT_IF, WHAT_IF_RULE]
         guests = [*FOR_GUESTS, invitation]
         found = count_violations(browser, server, state, mine, guests, options.modules)
@@ -90,14 +91,12 @@ def main() -> int:
 def run_site() -> Iterator[tuple[Browser, Server, StorageState, str, str, str]]:
     """A site with one conversation: an answer with tools and sources, and an amber notice. With
     the addresses of the conversation, of its last run in the audit, and of a project's link."""
-    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     with (
         tempfile.TemporaryDirectory(prefix="oracle-pages-") as name,
         sync_playwright() as driver,
     ):
         prepare(Path(name))
-        program = shutil.which("chromium")
-        browser = driver.chromium.launch(executable_path=program, args=sandbox)
+        browser = driver.chromium.launch(executable_path=find_chromium(), args=SANDBOX)
         with serving(Path(name), port=free_port()) as server:
             context = browser.new_context()
             page = context.new_page()
@@ -194,7 +193,7 @@ def _run_lighthouse(
         "--chrome-flags=--headless=new --no-sandbox",
         *("--extra-headers", json.dumps({"Cookie": cookies})),
     ]
-    env = {**os.environ, "CHROME_PATH": shutil.which("chromium") or ""}
+    env = {**os.environ, "CHROME_PATH": find_chromium() or ""}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     judged = json.loads(done.stdout)["categories"]
     return {name: 100 * judged[name]["score"] for name in CATEGORIES}

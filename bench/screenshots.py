@@ -4,8 +4,6 @@ A site of its own, the embedded model, the sample project: the same pictures on 
 for fonts and the seconds that runs took.
 """
 
-import os
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.support.chromium import MISSING, SANDBOX, find_chromium
 from tests.support.server import Server, free_port, manage, prepare, serving
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "images"
@@ -36,19 +35,18 @@ LIMIT_TO_THREE_TURNS = (
 
 
 def main() -> int:
-    program = shutil.which("chromium")
+    program = find_chromium()
     if program is None:
-        print("screenshots: no chromium on PATH. Debian: apt-get install chromium", file=sys.stderr)
+        print(f"screenshots: {MISSING}", file=sys.stderr)
         return 1
     FOLDER.mkdir(parents=True, exist_ok=True)
-    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     with (
         tempfile.TemporaryDirectory(prefix="oracle-pictures-") as name,
         sync_playwright() as driver,
     ):
         site = Path(name)
         prepare(site)
-        browser = driver.chromium.launch(executable_path=program, args=sandbox)
+        browser = driver.chromium.launch(executable_path=program, args=SANDBOX)
         with serving(site, port=free_port()) as server:
             take_pictures(browser, server, site)
         browser.close()

@@ -1,6 +1,8 @@
 """Addresses of the settings, below /settings/."""
 
-from django.urls import path
+from typing import Any
+
+from django.urls import URLPattern, path
 
 from settings_ui.views import (
     agent,
@@ -11,8 +13,22 @@ from settings_ui.views import (
     models,
     notifications,
     rules,
+    text_editor,
     tokens,
 )
+
+
+def list_editor_paths(editor: text_editor.TextEditor[Any]) -> list[URLPattern]:
+    """Return the addresses that every kind of text has, all with one editor behind them."""
+    here, noun, given = editor.section, editor.noun, {"editor": editor}
+    return [
+        path(f"{here}/new/", text_editor.new, given, name=f"{noun}-new"),
+        path(f"{here}/check/", text_editor.check, given, name=f"{noun}-check"),
+        path(f"{here}/try/", text_editor.attempt, given, name=f"{noun}-try"),
+        path(f"{here}/<str:text_id>/", text_editor.edit, given, name=noun),
+        path(f"{here}/<str:text_id>/delete/", text_editor.delete, given, name=f"{noun}-delete"),
+    ]
+
 
 urlpatterns = [
     path("", agent.agent, name="settings"),
@@ -29,18 +45,10 @@ urlpatterns = [
     path("tokens/<int:number>/revoke/", tokens.revoke, name="revoke-token"),
     path("changes/", changes.page, name="setting-changes"),
     path("rules/", rules.page, name="rules"),
-    path("rules/new/", rules.new, name="rule-new"),
-    path("rules/check/", rules.check, name="rule-check"),
-    path("rules/try/", rules.attempt, name="rule-try"),
-    path("rules/<str:rule_id>/", rules.rule, name="rule"),
+    *list_editor_paths(rules.EDITOR),
     path("rules/<str:rule_id>/switch/", rules.switch, name="rule-switch"),
-    path("rules/<str:rule_id>/delete/", rules.delete, name="rule-delete"),
     path("behaviours/", behaviours.page, name="behaviours"),
-    path("behaviours/new/", behaviours.new, name="behaviour-new"),
-    path("behaviours/check/", behaviours.check, name="behaviour-check"),
-    path("behaviours/try/", behaviours.attempt, name="behaviour-try"),
-    path("behaviours/<str:behaviour_id>/", behaviours.behaviour, name="behaviour"),
-    path("behaviours/<str:behaviour_id>/delete/", behaviours.delete, name="behaviour-delete"),
+    *list_editor_paths(behaviours.EDITOR),
     path("models/", models.page, name="settings-models"),
     path("models/key/", models.key, name="model-key"),
     path("models/list/", models.model_list, name="model-list"),

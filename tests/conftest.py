@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.template import Template
 from django.test import Client, TransactionTestCase
 from hypothesis import settings
 
 from agents.audit import db_triggers
 from tests.support.guarded import sitecustomize
+from tests.support.seeds import sum_up
 from tests.support.sign_in import sign_in
 from tests.support.template import DATABASE, SHARED, Tables, made_site
 
@@ -23,6 +25,8 @@ from tests.support.template import DATABASE, SHARED, Tables, made_site
 settings.register_profile("tests", deadline=None, max_examples=20)
 settings.register_profile("thorough", deadline=None, max_examples=300)
 settings.load_profile("tests")
+
+_render = vars(Template)["_render"]
 
 _shared = pytest.StashKey["tempfile.TemporaryDirectory[str]"]()
 
@@ -48,6 +52,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 100)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in sum_up(terminalreporter.getreports("passed")):
+        terminalreporter.write_line(line)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def nothing_reaches_another_machine() -> Iterator[None]:
     """Only loopback and sockets of files, here and in every Python process that a test starts."""
@@ -66,6 +75,24 @@ def signing_in_is_cheap() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Client, "force_login", sign_in)
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def rendering_is_not_recorded(django_test_environment: None) -> Iterator[None]:
+    """No test asks of which templates a page was made. Django would copy what each was given."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Template, "_render", _render)
+        yield
+
+
+@pytest.fixture(scope="session")
+def _nothing() -> None:
+    """Stands in for what pytest-django does around every test for those that use mail, sites, a
+    live server, models of their own, classes or other templates. None of ours does."""
+
+
+_dj_autoclear_mailbox = _django_clear_site_cache = _live_server_helper = _nothing
+_django_isolate_apps = _django_setup_unittest = _template_string_if_invalid_marker = _nothing
 
 
 @pytest.fixture(scope="session")

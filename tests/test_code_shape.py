@@ -15,13 +15,15 @@ MAX_P90_LINES = 20
 MIN_TESTED_SHARE = 0.95
 ACTIVITIES = re.compile(
     r"(asking|working|deciding|reading|going|settling|trying|erasing|cancelling|choosing"
-    r"|continuing|keeping|mending|told|asked|often|guests|world|home)\.py"
+    r"|continuing|resuming|keeping|mending|told|asked|often|guests|world|home)\.py"
 )
 """Names of modules that say what somebody does there, and not what is there."""
 PARTICIPLES = re.compile(
     r"_?(told|found|tested|shown|begun|understood|described|kept|sealed|opened|mended|refused)"
 )
 """Names of functions that say that something was done, and not what a call does."""
+HELPER_PARTICIPLES = re.compile(r"_?(told|found|tested|shown|begun|understood|described)")
+"""Those of them that no helper of a test has either."""
 TWO_MEANINGS = {
     "Command": "Django's name for every management command",
     "Exchange": "a row of the chat; what an embedded model was told and said",
@@ -33,15 +35,17 @@ TWO_MEANINGS = {
 
 
 @cache
-def modules() -> dict[Path, ast.Module]:
+def modules(packages: tuple[str, ...] = PACKAGES) -> dict[Path, ast.Module]:
     """Our own modules with code in them, parsed."""
-    found = (path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    found = (path for package in packages for path in (ROOT / package).rglob("*.py"))
     ours = (path for path in found if "migrations" not in path.parts)
     return {path.relative_to(ROOT): ast.parse(text) for path in ours if (text := path.read_text())}
 
 
-def functions() -> Iterator[tuple[Path, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    for path, module in modules().items():
+def functions(
+    packages: tuple[str, ...] = PACKAGES,
+) -> Iterator[tuple[Path, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for path, module in modules(packages).items():
         for node in ast.walk(module):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield path, node
@@ -80,6 +84,14 @@ def test_functions_are_named_for_what_a_call_does() -> None:
         f"{path}: {function.name}"
         for path, function in functions()
         if PARTICIPLES.fullmatch(function.name) and not is_property(function)
+    ]
+    assert named == []
+
+
+def test_helpers_of_tests_are_named_for_what_a_call_does() -> None:
+    helpers = functions(("bench", "tests"))
+    named = [
+        f"{path}: {one.name}" for path, one in helpers if HELPER_PARTICIPLES.fullmatch(one.name)
     ]
     assert named == []
 
@@ -135,3 +147,11 @@ def test_every_way_that_is_shown_to_readers_leads_somewhere() -> None:
     shown = re.findall(r"`([\w/.]+/[\w/.]*)`", (ROOT / "docs/finding-your-way.md").read_text())
     assert len(shown) >= 30
     assert [path for path in shown if not (ROOT / path).exists()] == []
+
+
+def test_the_architecture_shows_every_package() -> None:
+    tree = (ROOT / "docs/architecture.md").read_text().split("```")[1]
+    shown = set(re.findall(r"^ *([\w/]+)/", tree, re.MULTILINE))
+    packages = {path.parent for path in modules() if 2 <= len(path.parts) <= 3}
+    unseen = {"management", "server", "templatetags", "forms", "services", "views"}
+    assert {str(path) for path in packages if path.name not in shown | unseen} == set()

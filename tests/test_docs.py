@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from agents.behaviour_service import MAX_STORED_BEHAVIOURS, MAX_TEXT_LENGTH
+from agents.behaviour_service import MAX_TEXT_LENGTH
 from agents.core.behaviours import sexp
 from agents.core.behaviours.blackboard import KIND_NAMES, MAX_BOARD_BYTES, MAX_VALUE_BYTES
 from agents.core.behaviours.leaves import MAX_NOTICES
@@ -36,8 +36,10 @@ from agents.core.rules.rule import MAX_VALUE_LENGTH
 from agents.core.rules.shipped import load_shipped_rules
 from agents.core.rules.vocabulary import HOOKS, build_language
 from agents.llm import errors
+from agents.llm.providers import OWN_URL, PROVIDERS
 from agents.rule_trials import MAX_TRIAL_STEPS
 from agents.runtime.site_files import MAX_FILES
+from agents.stored_texts import MAX_STORED
 from agents.tools.reference import render_reference
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,6 +59,12 @@ def test_every_reason_is_documented_with_its_outcome_in_order_of_precedence() ->
     page = (DOCS / "limits.md").read_text()
     documented = re.findall(r"^\| `(\w+)` \| ([a-z]+) \|", page, re.MULTILINE)
     assert documented == [(code, reason.outcome.value) for code, reason in REASONS]
+
+
+def test_every_provider_that_can_be_chosen_is_documented() -> None:
+    page = (DOCS / "models.md").read_text()
+    named = [one.label for one in PROVIDERS.values() if one.name != OWN_URL]
+    assert [label for label in named if label not in page] == []
 
 
 def test_every_chunk_type_is_documented_with_its_fields_and_traits() -> None:
@@ -245,7 +253,7 @@ def test_the_bounds_of_behaviours_are_documented() -> None:
     page = (DOCS / "behaviours.md").read_text().split("## Bounds")[1]
     bounds = [
         MAX_TEXT_LENGTH,
-        MAX_STORED_BEHAVIOURS,
+        MAX_STORED,
         MAX_FILES,
         sexp.MAX_LENGTH,
         sexp.MAX_DEPTH,

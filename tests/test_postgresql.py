@@ -32,7 +32,7 @@ GROUPS = {
     "runs": ("agents/ledger/test_subagents.py", "agents/runtime/test_recovery.py"),
     "approvals": (
         "chat/services/test_approvals.py",
-        *(f"agents/approvals/test_{name}.py" for name in ("changes", "requests", "resuming")),
+        *(f"agents/approvals/test_{name}.py" for name in ("changes", "requests", "resume")),
         *(f"chat/{name}/test_approvals.py" for name in ("api", "views")),
         *(
             f"agents/runtime/test_{name}.py"

@@ -1,7 +1,7 @@
 """Runs that wait for a person: what they ask, what is decided, and what goes on from there.
 
 `requests` stores the question with the end of a run and reads it back, `verdicts` decides it once,
-`resuming` is what the run that goes on begins with, `changes` shows what a call would change.
+`resume` is what the run that goes on begins with, `changes` shows what a call would change.
 """
 
 from agents.approvals.changes import CallChange, find_note_version, preview_change
@@ -11,7 +11,7 @@ from agents.approvals.requests import (
     load_approval,
     store_approval,
 )
-from agents.approvals.resuming import find_known_versions, resume_decided
+from agents.approvals.resume import find_known_versions, resume_decided
 from agents.approvals.verdicts import (
     MAX_WORDS_LENGTH,
     ApprovalChanged,

@@ -64,7 +64,7 @@ def check_verdict(pending: PendingApproval, decision: ApprovalVerdict) -> None:
     if row.is_expired:
         raise ApprovalClosed(
             f"This question expired on {row.expires_at:%d %B %Y}, and nothing was done. "
-            "Ask again if it is still wanted."
+            "Ask again if you still want it."
         )
     if decision.digest != row.digest:
         raise ApprovalChanged("This is not what is waiting for you. Look at it again, then decide.")
@@ -86,7 +86,7 @@ def _check_unchanged(run: AgentRun, call: PendingCall) -> None:
         path = call.arguments.get("path") or call.arguments.get("old_path")
         raise ApprovalChanged(
             f"Conflict: {path} has changed since you were asked. Nothing was written. "
-            "Let it be done differently, and the new text is read first."
+            "Choose Differently to have the new text read first."
         )
 
 

@@ -57,7 +57,7 @@ def choose_files(project_id: UUID, language: str) -> QuerySet[CodeFile]:
         return files
     name = find_language(language)
     if name is None:
-        raise CodeRefused(f"{language!r} is no language that is known here; leave it out.")
+        raise CodeRefused(f"{language!r} is not a language that is known here; leave it out.")
     return files.filter(language=name)
 
 

@@ -7,9 +7,14 @@ from django.db.models import Q
 from agents.models import Project
 from agents.models.users import LOCAL_USER
 from agents.projects.errors import ProjectError
-from agents.projects.queries import projects_for
+from agents.projects.queries import can_write, projects_for
 from agents.projects.services import create_project
 from agents.sample import create_sample_project
+
+READ_ONLY_MESSAGE = (
+    "{user} cannot write in {project}: it is archived, or {user} is a reader. Name an owner or a "
+    "member with --user."
+)
 
 
 def find_user(name: str | None) -> User:
@@ -46,8 +51,10 @@ def _create_sample(user: User) -> Project:
 
 
 def find_or_create_project(name: str, user: User) -> Project:
-    """Return the user's project of that name; if there is none, a new one that they own."""
+    """Return the project of that name, which the user may change; else a new one of theirs."""
     found = projects_for(user).filter(Q(name=name) | Q(slug=name)).first()
+    if found is not None and not can_write(user, found):
+        raise CommandError(READ_ONLY_MESSAGE.format(user=user, project=found))
     if found is not None:
         return found
     try:

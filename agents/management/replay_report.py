@@ -41,7 +41,7 @@ def format_summary(found: Summary) -> Iterator[str]:
             before, after = replace_unprintable(old), replace_unprintable(new)
             yield f"{count:8,}  {before or 'running'} -> {after or 'not known'}"
     if found.unknown:
-        yield "\nWhat is not known"
+        yield "\nWhat is unknown"
         for why, count in found.unknown.items():
             yield f"{count:8,}  {replace_unprintable(why)}"
 

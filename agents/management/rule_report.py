@@ -31,7 +31,7 @@ def format_trial_summary(rule: Rule, found: TrialSummary) -> Iterator[str]:
     yield from _format_counts("What it would have done", found.words)
     yield from _format_counts("What did not hold when it last looked", found.why_not)
     yield from _format_counts("What is wrong with it", found.problems)
-    yield from _format_counts("What is not known", found.unknown)
+    yield from _format_counts("What is unknown", found.unknown)
 
 
 def format_fired_runs(trials: Sequence[RuleTrial]) -> Iterator[str]:

@@ -142,12 +142,17 @@ def visible_reminders(user: User) -> QuerySet[Reminder]:
     without those of projects that they cannot reach now."""
     now = timezone.now()
     listed = Q(used_at=None, expires_at__gt=now) | Q(used_at__gt=now - USED_LISTED_FOR)
-    here = Q(project=None) | Q(project__in=projects_for(user))
-    own = Reminder.objects.filter(listed, here, user=user)
-    return own.select_related("project", "source_run", "used_by")
+    return (
+        _reachable_reminders(user).filter(listed).select_related("project", "source_run", "used_by")
+    )
 
 
 def delete_reminder(user: User, number: int) -> bool:
     """Delete a reminder of somebody's; return whether there was one."""
-    deleted, _ = Reminder.objects.filter(user=user, pk=number).delete()
+    deleted, _ = _reachable_reminders(user).filter(pk=number).delete()
     return bool(deleted)
+
+
+def _reachable_reminders(user: User) -> QuerySet[Reminder]:
+    here = Q(project=None) | Q(project__in=projects_for(user))
+    return Reminder.objects.filter(here, user=user)

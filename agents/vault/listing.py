@@ -18,13 +18,16 @@ BATCH_SIZE = 500
 
 @dataclass(frozen=True, slots=True)
 class SubfolderEntry:
+    """A folder in a folder, with how many notes and other files are in it and below."""
+
     path: str
     note_count: int
+    file_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class FolderListing:
-    """One level of a project: its folders, with how many notes are below, notes and files."""
+    """One level of a project: its folders, notes and files."""
 
     folder: str
     folders: tuple[SubfolderEntry, ...]
@@ -57,12 +60,16 @@ def list_folder(project_id: UUID, folder: str = "") -> FolderListing:
     notes = _find_below(notes_for(project_id), prefix)
     live_files = Attachment.objects.filter(project=project_id, deleted_at__isnull=True)
     files = _find_below(live_files, prefix)
-    counts, names = _count_by_child(notes, prefix)
-    names = _count_by_child(files, prefix)[1] | names
+    note_counts, names = _count_by_child(notes, prefix)
+    file_counts, file_names = _count_by_child(files, prefix)
+    names = file_names | names
     direct = notes.filter(slash=0).order_by("key").values_list("path", "title")
     return FolderListing(
         folder.strip().strip("/"),
-        tuple(SubfolderEntry(names[child], counts.get(child, 0)) for child in sorted(names)),
+        tuple(
+            SubfolderEntry(names[child], note_counts.get(child, 0), file_counts.get(child, 0))
+            for child in sorted(names)
+        ),
         tuple(NoteEntry(path, title) for path, title in direct),
         tuple(files.filter(slash=0).order_by("key").values_list("path", flat=True)),
     )

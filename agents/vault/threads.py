@@ -108,10 +108,10 @@ def _lock_thread(project_id: UUID, name: str, at: datetime) -> Thread:
 def _validate_entry(entry: NewEntry) -> str:
     """Return the text as it is kept, or raise ThreadRefused."""
     if entry.kind not in Kind.values:
-        raise ThreadRefused(f"{entry.kind[:40]!r} is no type; pass {', '.join(Kind.values)}.")
+        raise ThreadRefused(f"{entry.kind[:40]!r} is not a type; pass {', '.join(Kind.values)}.")
     text = entry.text.replace("\r\n", "\n").strip("\n")
     if not text.strip():
-        raise ThreadRefused("The entry is empty; write what it shall say.")
+        raise ThreadRefused("The entry is empty; write what it should say.")
     try:
         size = len(text.encode())
     except UnicodeEncodeError:

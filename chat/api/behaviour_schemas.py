@@ -8,6 +8,7 @@ from pydantic import Field
 
 from agents.behaviour_service import MAX_TEXT_LENGTH
 from chat.api.schemas import Schema, Version
+from chat.api.stored_texts import TextProblem
 
 EXAMPLE = (
     '(tree "outline-first"\n  :description "Writes an outline, then the answer."\n  (sequence\n'
@@ -81,12 +82,6 @@ class BehaviourTrialView(Schema):
     ways: list[str] = Field(description="The nodes left from checkpoint to checkpoint: `3+ 2-`.")
 
 
-class BehaviourProblem(Schema):
-    line: int
-    column: int
-    message: str
-
-
 class BehaviourProblems(Schema):
-    problems: list[BehaviourProblem] = Field(description="None: it is a behaviour.")
+    problems: list[TextProblem] = Field(description="None: it is a behaviour.")
     drawing: list[str] = Field(description="Its nodes, a line each, if it is one.")

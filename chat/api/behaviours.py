@@ -18,14 +18,12 @@ from agents.core.behaviours.drawing import draw_behaviour
 from agents.models import UserAgentConfig
 from agents.models.api_tokens import Scope
 from agents.runtime import Mode, list_modes
-from agents.web.throttling import WINDOW_SECONDS, Throttled
-from chat.api.auth import require_scope
+from agents.web.throttling import check_rate
 from chat.api.behaviour_schemas import (
     BehaviourAttempt,
     BehaviourChange,
     BehaviourCheck,
     BehaviourList,
-    BehaviourProblem,
     BehaviourProblems,
     BehaviourTrialView,
     BehaviourView,
@@ -36,6 +34,7 @@ from chat.api.behaviour_schemas import (
 from chat.api.errors import api_error
 from chat.api.framework import ApiRequest, endpoint, json_response
 from chat.api.runtime import run_db
+from chat.api.stored_texts import list_problems, require_level, require_writable
 from chat.api.throttling import Rate
 
 BEHAVIOURS_PATH = "behaviours"
@@ -82,7 +81,7 @@ async def list_behaviours(request: ApiRequest) -> BehaviourList:
 )
 async def add_behaviour(request: ApiRequest, body: NewBehaviour) -> HttpResponseBase:
     """It is a mode from the next question on. One for the site needs the scope `projects` too."""
-    _require_level(request, body.level)
+    require_level(request, body.level)
 
     def create() -> BehaviourView:
         row = create_behaviour(request.user, body.text, level=body.level)
@@ -100,15 +99,15 @@ async def add_behaviour(request: ApiRequest, body: NewBehaviour) -> HttpResponse
     answers=BehaviourProblems,
 )
 async def find_behaviour_problems(request: ApiRequest, body: BehaviourCheck) -> BehaviourProblems:
-    try:
-        found = await run_db(lambda: check_behaviour(request.user, body.text))
-    except InvalidBehaviour as error:
-        problems = [
-            BehaviourProblem(line=p.line, column=p.column, message=p.message)
-            for p in error.problems
-        ]
-        return BehaviourProblems(problems=problems, drawing=[])
-    return BehaviourProblems(problems=[], drawing=list(draw_behaviour(found)))
+    def check() -> BehaviourProblems:
+        check_rate(request.user, "check")
+        try:
+            found = check_behaviour(request.user, body.text)
+        except InvalidBehaviour as error:
+            return BehaviourProblems(problems=list_problems(error), drawing=[])
+        return BehaviourProblems(problems=[], drawing=list(draw_behaviour(found)))
+
+    return await run_db(check)
 
 
 @endpoint(
@@ -132,9 +131,6 @@ async def try_behaviour(request: ApiRequest, body: BehaviourAttempt) -> Behaviou
         found = await run_db(attempt)
     except TrialRefused as refused:
         raise api_error(404, ("body", "run"), str(refused), "not_found") from None
-    except Throttled as too_often:
-        headers = {"Retry-After": str(WINDOW_SECONDS)}
-        raise api_error(429, ("body",), str(too_often), "rate_limit", headers=headers) from None
     return BehaviourTrialView(
         sentence=found.sentence,
         detail=found.detail,
@@ -164,7 +160,7 @@ async def replace_behaviour(
     """409: it was changed since that version (`ctx` has the text in force), or is no behaviour."""
 
     def change() -> BehaviourView:
-        listed = _get_writable(request, behaviour_id)
+        listed = require_writable(request, get_behaviour(request.user, behaviour_id))
         change_behaviour(request.user, listed, body.text, body.version)
         return _serialize(get_behaviour(request.user, behaviour_id))
 
@@ -181,20 +177,12 @@ async def replace_behaviour(
 )
 async def remove_behaviour(request: ApiRequest, behaviour_id: str) -> HttpResponseBase:
     """Runs keep the text that they began with."""
-    await run_db(lambda: delete_behaviour(request.user, _get_writable(request, behaviour_id)))
+    await run_db(
+        lambda: delete_behaviour(
+            request.user, require_writable(request, get_behaviour(request.user, behaviour_id))
+        )
+    )
     return HttpResponse(status=204)
-
-
-def _require_level(request: ApiRequest, level: str) -> None:
-    """Refuse a token that is for one's own settings, where others' questions would be driven."""
-    if level == "site":
-        require_scope(request.token, Scope.PROJECTS)
-
-
-def _get_writable(request: ApiRequest, behaviour_id: str) -> ListedBehaviour:
-    listed = get_behaviour(request.user, behaviour_id)
-    _require_level(request, listed.level)
-    return listed
 
 
 def _serialize_mode(mode: Mode, chosen: str) -> ModeView:

@@ -12,12 +12,6 @@ from django.core.exceptions import DisallowedHost, ValidationError
 from django.db import Error as DatabaseError
 from django.http import HttpResponse, JsonResponse
 
-from agents.behaviour_service import (
-    BehaviourConflict,
-    BehaviourLocked,
-    BehaviourNotFound,
-    BehaviourRefused,
-)
 from agents.code.service import CodeError
 from agents.core.behaviours import InvalidBehaviour
 from agents.core.config import LIMITS, ConfigError
@@ -30,19 +24,15 @@ from agents.projects.errors import (
     ProjectNotFound,
     ProjectRefused,
 )
-from agents.rule_errors import (
-    RuleConflict,
-    RuleLocked,
-    RuleNotFound,
-    RuleRefused,
-)
 from agents.runtime import ConversationBusy, ProjectClosed, RunRefused, TooManyRuns
+from agents.stored_texts import TextConflict, TextLocked, TextNotFound, TextRefused
 from agents.vault.errors import (
     ThreadArchived,
     ThreadNameRefused,
     ThreadRefused,
     ThreadUnavailable,
 )
+from agents.web.throttling import WINDOW_SECONDS, Throttled
 from chat.errors import InvalidAction, NotFoundForUser
 
 logger = logging.getLogger(__name__)
@@ -97,11 +87,11 @@ def error_for(error: Exception, loc: Location) -> ApiError:
     match error:
         case ApiError():
             return error
-        case NotFoundForUser() | ProjectNotFound() | RuleNotFound() | BehaviourNotFound():
+        case NotFoundForUser() | ProjectNotFound() | TextNotFound():
             return api_error(404, loc, str(error), "not_found")
         case CodeError():  # a file, folder, language or name that cannot be there
             return api_error(404, ("query",), str(error), "not_found")
-        case ProjectForbidden() | RuleLocked() | BehaviourLocked():
+        case ProjectForbidden() | TextLocked():
             return api_error(403, loc, str(error), "forbidden")
         case ThreadUnavailable() | ThreadNameRefused():
             return api_error(404, loc, str(error), "not_found")
@@ -113,15 +103,18 @@ def error_for(error: Exception, loc: Location) -> ApiError:
             return api_error(422, ("body", "name"), str(error), "value_error")
         case InvalidAction() | ConversationBusy() | ProjectClosed() | ProjectRefused():
             return api_error(409, loc, str(error), "conflict")
-        case RuleRefused() | BehaviourRefused():
+        case TextRefused():
             return api_error(409, ("body",), str(error), "conflict")
-        case RuleConflict(row=row) | BehaviourConflict(row=row):
+        case TextConflict(row=row):
             present = {"version": row.version, "text": row.text}
             return api_error(409, ("body", "version"), str(error), "conflict", context=present)
         case InvalidToml():
             return ApiError(409, list(_text_details(error, "not_a_rule")))
         case InvalidBehaviour():
             return ApiError(409, list(_text_details(error, "not_a_behaviour")))
+        case Throttled():
+            wait = {"Retry-After": str(WINDOW_SECONDS)}
+            return api_error(429, ("body",), str(error), "rate_limit", headers=wait)
         case TooManyRuns():
             return api_error(
                 429, ("body",), str(error), "too_many_runs", headers={"Retry-After": "5"}

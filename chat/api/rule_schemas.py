@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from agents.core.rules.reader import MAX_RULE_LENGTH
 from chat.api.schemas import Schema, Version, coerce_whole
+from chat.api.stored_texts import TextProblem
 
 EXAMPLE = (
     '[rule]\nid = "stop-after-five"\ntrigger = "on_turn_end"\n\n[condition]\n'
@@ -81,14 +82,8 @@ class RuleCheck(Schema):
     text: RuleText
 
 
-class RuleProblem(Schema):
-    line: int
-    column: int
-    message: str
-
-
 class RuleProblems(Schema):
-    problems: list[RuleProblem] = Field(description="None: it is a rule.")
+    problems: list[TextProblem] = Field(description="None: it is a rule.")
 
 
 class RuleAttempt(Schema):

@@ -18,10 +18,8 @@ from agents.rule_service import (
     delete_rule,
     switch_rule,
 )
-from agents.web.throttling import WINDOW_SECONDS, Throttled
+from agents.web.throttling import check_rate
 from agents.web.trial_report import TrialReport
-from chat.api.auth import require_scope
-from chat.api.errors import api_error
 from chat.api.framework import ApiRequest, endpoint, json_response
 from chat.api.rule_schemas import (
     NewRule,
@@ -31,7 +29,6 @@ from chat.api.rule_schemas import (
     RuleDetail,
     RuleFiringsView,
     RuleList,
-    RuleProblem,
     RuleProblems,
     RuleSwitch,
     RuleTrialView,
@@ -40,6 +37,7 @@ from chat.api.rule_schemas import (
     TriedRun,
 )
 from chat.api.runtime import run_db
+from chat.api.stored_texts import list_problems, require_level, require_writable
 from chat.api.throttling import Rate
 
 RULES_PATH = "rules"
@@ -74,7 +72,7 @@ async def add_rule(request: ApiRequest, body: NewRule) -> HttpResponseBase:
     One for others, of a project or the site, needs the scope `projects` too.
     """
 
-    _require_level(request, body.level)
+    require_level(request, body.level)
 
     def create() -> RuleView:
         row = create_rule(request.user, body.text, level=body.level, project_id=body.project)
@@ -92,14 +90,15 @@ async def add_rule(request: ApiRequest, body: NewRule) -> HttpResponseBase:
     answers=RuleProblems,
 )
 async def find_rule_problems(request: ApiRequest, body: RuleCheck) -> RuleProblems:
-    try:
-        await asyncio.to_thread(check_rule, body.text)  # the worst text takes a tenth of a second
-    except InvalidToml as error:
-        found = [
-            RuleProblem(line=p.line, column=p.column, message=p.message) for p in error.problems
-        ]
-        return RuleProblems(problems=found)
-    return RuleProblems(problems=[])
+    def check() -> RuleProblems:
+        check_rate(request.user, "check")
+        try:
+            check_rule(body.text)
+        except InvalidToml as error:
+            return RuleProblems(problems=list_problems(error))
+        return RuleProblems(problems=[])
+
+    return await asyncio.to_thread(check)  # the worst text takes a tenth of a second
 
 
 @endpoint(
@@ -118,11 +117,7 @@ async def try_rule(request: ApiRequest, body: RuleAttempt) -> RuleTrialView:
     def attempt() -> TrialReport:
         return try_on_own_runs(request.user, check_rule(body.text), body.days).report
 
-    try:
-        return _serialize_trial(await run_db(attempt))
-    except Throttled as too_often:
-        headers = {"Retry-After": str(WINDOW_SECONDS)}
-        raise api_error(429, ("body",), str(too_often), "rate_limit", headers=headers) from None
+    return _serialize_trial(await run_db(attempt))
 
 
 @endpoint("GET", RULE_PATH, "One rule", scopes=[Scope.SETTINGS], answers=RuleDetail)
@@ -155,7 +150,7 @@ async def replace_rule(request: ApiRequest, rule_id: str, body: RuleChange) -> R
     """409: it was changed since that version (`ctx` has the text in force), or is not a rule."""
 
     def change() -> RuleView:
-        listed = _get_writable(request, rule_id)
+        listed = require_writable(request, get_rule(request.user, rule_id))
         change_rule(request.user, listed, body.text, body.version)
         return _serialize(get_rule(request.user, rule_id))
 
@@ -175,7 +170,11 @@ async def set_rule_mode(request: ApiRequest, rule_id: str, body: RuleSwitch) -> 
     """403: `lock` of the rule says why you cannot."""
 
     def switch() -> RuleView:
-        return _serialize(switch_rule(request.user, _get_writable(request, rule_id), body.mode))
+        return _serialize(
+            switch_rule(
+                request.user, require_writable(request, get_rule(request.user, rule_id)), body.mode
+            )
+        )
 
     return await run_db(switch)
 
@@ -189,20 +188,12 @@ async def set_rule_mode(request: ApiRequest, rule_id: str, body: RuleSwitch) -> 
     answers={204: None},
 )
 async def remove_rule(request: ApiRequest, rule_id: str) -> HttpResponseBase:
-    await run_db(lambda: delete_rule(request.user, _get_writable(request, rule_id)))
+    await run_db(
+        lambda: delete_rule(
+            request.user, require_writable(request, get_rule(request.user, rule_id))
+        )
+    )
     return HttpResponse(status=204)
-
-
-def _require_level(request: ApiRequest, level: str) -> None:
-    """Refuse a token that is for one's own settings, where others' runs would be held to it."""
-    if level in ("project", "site"):
-        require_scope(request.token, Scope.PROJECTS)
-
-
-def _get_writable(request: ApiRequest, rule_id: str) -> ListedRule:
-    listed = get_rule(request.user, rule_id)
-    _require_level(request, listed.level)
-    return listed
 
 
 def _serialize(listed: ListedRule) -> RuleView:

@@ -1,12 +1,16 @@
 """The runtime of this process, for requests: database work goes through its threads."""
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TypeVar
 
 from agents.runtime import Runtime, get_runtime
 from chat.api.errors import unavailable_error
 
 T = TypeVar("T")
+
+asking_person: ContextVar[int | None] = ContextVar("asking_person", default=None)
+"""Whose request this is, once their token is known."""
 
 
 def require_runtime() -> Runtime:
@@ -19,4 +23,5 @@ def require_runtime() -> Runtime:
 
 
 async def run_db(function: Callable[[], T]) -> T:
-    return await require_runtime().run_db(function)
+    """Run database work of a request; what one person asks for, a little at a time."""
+    return await require_runtime().run_db(function, asking_person.get())

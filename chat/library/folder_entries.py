@@ -16,6 +16,7 @@ class FolderEntry:
     path: str
     title: str
     note_count: int = 0
+    file_count: int = 0
 
     @property
     def name(self) -> str:
@@ -34,8 +35,8 @@ def list_entries(project_id: UUID, folder: str) -> list[FolderEntry]:
     """Return what lies directly in a folder."""
     listed = list_folder(project_id, folder)
     folders = [
-        FolderEntry("folder", entry.path, entry.path.rpartition("/")[2], entry.note_count)
-        for entry in listed.folders
+        FolderEntry("folder", e.path, e.path.rpartition("/")[2], e.note_count, e.file_count)
+        for e in listed.folders
     ]
     notes = [FolderEntry("note", e.path, e.title or get_name(e.path)) for e in listed.notes]
     files = [FolderEntry("file", path, path.rpartition("/")[2]) for path in listed.attachments]

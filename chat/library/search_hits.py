@@ -46,6 +46,11 @@ class LibraryHits:
     hits: Sequence[LibraryHit]
     missing_words: Sequence[str]
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether there may be more."""
+        return len(self.hits) >= MAX_HITS
+
 
 @dataclass(frozen=True, slots=True)
 class LibrarySearch:

@@ -148,7 +148,7 @@ def set_asking(request: HttpRequest, project: Project) -> HttpResponse:
         services.set_asking(project, request.POST.get("mode", ""), by=get_user(request))
     except ProjectRefused as error:
         return HttpResponse(str(error), status=422, content_type="text/plain")
-    messages.success(request, "Saved; it holds from the next run on.")
+    messages.success(request, "Saved. It applies from the next run on.")
     return redirect("project", project.slug)
 
 

@@ -125,4 +125,4 @@ def run_behaviour(request: HtmxRequest, run_id: UUID) -> HttpResponse:
     if not request.htmx:
         return render(request, "chat/pages/run_behaviour.html", context)
     status = 200 if found.outcome is None else HTMX_STOP_POLLING
-    return render(request, "chat/partials/_run_way.html", context, status=status)
+    return render(request, "chat/partials/_run_path.html", context, status=status)

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from agents.core.rules.vocabulary import HOOKS
 from agents.rule_firings import FIRING_DAYS, RuleFirings, find_firings
-from agents.rule_listing import ListedRule, can_write_site_rules, list_rules_for
+from agents.rule_listing import RULES, ListedRule, list_rules_for
 from agents.runtime import find_file_problems
 
 HOOK_LABELS = {
@@ -51,7 +51,7 @@ def build_rule_list(user: User) -> dict[str, Any]:
     listed = list_rules_for(user)
     found = find_firings(user)
     rows = [RuleRow(each, found.get(each.firing_key, RuleFirings())) for each in listed]
-    problems = find_file_problems() if can_write_site_rules(user) else []
+    problems = find_file_problems() if RULES.may_write_site(user) else []
     return {
         "groups": _group_by_hook(rows),
         "firing_days": FIRING_DAYS,

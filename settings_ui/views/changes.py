@@ -9,7 +9,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from agents.models import SettingChange
-from agents.rule_service import RULE_CHANGE
 from agents.web.requests import get_user, sign_in_required
 from settings_ui.forms.agent import AGENT_FIELDS, APPEARANCE_FIELDS
 from settings_ui.forms.base import NumberSetting
@@ -21,7 +20,6 @@ TOKEN_CHANGE = "api_token"  # noqa: S105  # what the log calls it, not one
 OTHER_LABELS = {
     TOKEN_CHANGE: "API token",
     "sealed_key": "API key",
-    RULE_CHANGE: "Rule",
     "keeps_reminders": "Reminders",
 }
 

@@ -89,11 +89,30 @@ on("htmx:beforeRequest", ({ target, detail }) => {
   if (target.dataset.asking) detail.target.textContent = target.dataset.asking;
 });
 
-// A rule that was refused and has no problems any more is not marked as wrong.
+// A text that was refused and has no problems any more is not marked as wrong.
 on("htmx:afterSwap", ({ target }) => {
-  if (target.id !== "rule-check") return;
+  if (!target.matches(".rule-check")) return;
   document.getElementById("text").setAttribute("aria-invalid", Boolean(target.querySelector(".bad")));
 });
+
+// Problems name lines, so these are numbered. Without JavaScript there are no numbers.
+const numberLines = (area) => {
+  const numbers = document.createElement("div");
+  numbers.className = "line-numbers";
+  numbers.ariaHidden = true;
+  area.before(numbers);
+  let shown = 0;
+  const update = () => {
+    const count = area.value.split("\n").length;
+    if (count !== shown) numbers.textContent = Array.from({ length: count }, (_, i) => i + 1).join("\n");
+    shown = count;
+    numbers.scrollTop = area.scrollTop;
+  };
+  area.addEventListener("input", update);
+  area.addEventListener("scroll", update);
+  update();
+};
+findAll(".numbered > textarea").forEach(numberLines);
 
 // Another tab may have changed something meanwhile: take over what nobody is changing here.
 const takeOver = (form, page) => {

@@ -1,5 +1,5 @@
 // Uploads of notes: many files a few at a time, large ones in pieces, with progress.
-import { byId, drop, dropRoot, files, folder, form, isHidden, MAX_BATCH_BYTES, post, readDropped, say, sendPieces } from "./upload_files.js";
+import { byId, dropRoot, files, folder, form, isHidden, MAX_BATCH_BYTES, onDropped, post, say, sendPieces } from "./upload_files.js";
 
 const MAX_BATCH_FILES = 50;
 
@@ -24,7 +24,8 @@ const cut = (pairs) => {
 
 // -- progress and report
 
-const total = { created: 0, updated: 0, unchanged: 0, attachments: 0, threads: 0, conflicts: [], kept_as_files: [], skipped: [] };
+const NOTHING = { created: 0, updated: 0, unchanged: 0, attachments: 0, threads: 0, conflicts: [], kept_as_files: [], skipped: [] };
+let total;
 const add = (report) => {
   for (const key in total) total[key] = Array.isArray(total[key]) ? total[key].concat(report[key]) : total[key] + report[key];
 };
@@ -56,6 +57,7 @@ const upload = async (pairs) => {
   let sent = 0, done = 0;
   const show = (words) => say(words, all ? sent / all : 1);
   const onSent = (bytes) => { sent += bytes; show(`${done} of ${count(shown.length, "file")}`); };
+  total = { ...NOTHING };
   form.inert = true;
   try {
     for (const batch of cut(shown)) {
@@ -78,4 +80,4 @@ const upload = async (pairs) => {
 
 files.addEventListener("change", () => upload([...files.files].map((file) => [file.name, file])));
 folder.addEventListener("change", () => upload(dropRoot([...folder.files].map((file) => [file.webkitRelativePath, file]))));
-drop.addEventListener("drop", async (event) => upload(await readDropped(event.dataTransfer)));
+onDropped(upload);

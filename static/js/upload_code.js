@@ -1,5 +1,5 @@
 // Uploads of code: a zip, or a folder that is put into one here, so that the server gets all of it.
-import { byId, drop, dropRoot, files, folder, form, isHidden, makeId, readDropped, say, sendPieces } from "./upload_files.js";
+import { byId, dropRoot, files, folder, form, isHidden, makeId, onDropped, say, sendPieces } from "./upload_files.js";
 
 const MAX_FILES = 65_535; // of a zip without extensions
 const POLL_MS = 1000;
@@ -96,7 +96,4 @@ folder.addEventListener("change", () => {
   const pairs = [...folder.files].map((file) => [file.webkitRelativePath, file]);
   upload(pairs[0]?.[0].split("/")[0], dropRoot(pairs));
 });
-drop.addEventListener("drop", async (event) => {
-  const name = event.dataTransfer.items[0]?.webkitGetAsEntry?.()?.name;
-  upload(name, await readDropped(event.dataTransfer));
-});
+onDropped((pairs, name) => upload(name, pairs));

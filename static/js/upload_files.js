@@ -1,7 +1,7 @@
 // What both uploads of the library share: what was chosen or dropped, and sending it in pieces.
 
 export const byId = (id) => document.getElementById(id);
-export const form = byId("upload"), drop = byId("drop"), files = byId("files"), folder = byId("folder");
+export const form = byId("upload"), files = byId("files"), folder = byId("folder");
 export const MAX_BATCH_BYTES = 700_000; // the server takes no request of more than 1 MB
 
 // -- what was chosen: [path, file] pairs. One folder that was chosen is the root.
@@ -28,11 +28,13 @@ export const dropRoot = (pairs) => {
   return isOne ? pairs.map(([path, file]) => [path.slice(root.length), file]) : pairs;
 };
 
-export const readDropped = async (transfer) => {
-  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+// Wherever on the page: the browser would leave it for a file that is dropped beside the place.
+export const onDropped = (use) => document.addEventListener("drop", async ({ dataTransfer }) => {
+  const entries = [...dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
+  if (form.inert || !entries.length) return;
   const pairs = (await Promise.all(entries.map((entry) => readEntries(entry)))).flat();
-  return entries.length === 1 && entries[0].isDirectory ? dropRoot(pairs) : pairs;
-};
+  use(entries.length === 1 && entries[0].isDirectory ? dropRoot(pairs) : pairs, entries[0].name);
+});
 
 // -- sending
 
@@ -73,8 +75,8 @@ export const say = (words, share) => {
 
 byId("folder-choice").hidden = false;
 for (const name of ["dragover", "dragleave", "drop"]) {
-  drop.addEventListener(name, (event) => {
+  document.addEventListener(name, (event) => {
     event.preventDefault();
-    drop.classList.toggle("over", name === "dragover");
+    byId("drop").classList.toggle("over", name === "dragover");
   });
 }

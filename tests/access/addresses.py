@@ -13,6 +13,7 @@ from tests.access.scene import BEHAVIOUR, PEOPLE, PLACES, RULE, Scene
 class Access(StrEnum):
     PUBLIC = "whoever comes, and it shows nobody's"
     OWN = "the signed-in, who see their own"
+    WRITER = "the one whose it is, in no project"
     AUTHOR = "the one who asked, while in the project"
     READ = "readers, members and owners"
     WRITE = "members and owners, of a project that is not archived"
@@ -68,25 +69,25 @@ ADDRESSES: dict[str, Address] = {
     "settings/notifications/": _get(Access.OWN),
     "settings/notifications/<slug:name>/switch/": _post(Access.OWN, on="0"),
     "settings/reminders/": _post(Access.OWN, on="1"),
-    "settings/reminders/<int:number>/delete/": _post(Access.OWN),
+    "settings/reminders/<int:number>/delete/": _post(Access.AUTHOR),
     "settings/data/": _get(Access.OWN),
     "settings/data/export.json": _get(Access.OWN),
     "settings/tokens/": _get(Access.OWN),
-    "settings/tokens/<int:number>/revoke/": _post(Access.OWN),
+    "settings/tokens/<int:number>/revoke/": _post(Access.WRITER),
     "settings/changes/": _get(Access.OWN),
     "settings/behaviours/": _get(Access.OWN),
     "settings/behaviours/new/": _post(Access.OWN, text=BEHAVIOUR),
     "settings/behaviours/check/": _post(Access.OWN, text=BEHAVIOUR),
     "settings/behaviours/try/": _post(Access.OWN, text=BEHAVIOUR, run="{run}"),
-    "settings/behaviours/<str:behaviour_id>/": _get(Access.OWN),
-    "settings/behaviours/<str:behaviour_id>/delete/": _post(Access.OWN),
+    "settings/behaviours/<str:text_id>/": _get(Access.WRITER),
+    "settings/behaviours/<str:text_id>/delete/": _post(Access.WRITER),
     "settings/rules/": _get(Access.OWN),
     "settings/rules/new/": _post(Access.MANAGE, text=RULE, **{"for": "project:harbour"}),
     "settings/rules/check/": _post(Access.OWN, text="x"),
     "settings/rules/try/": _post(Access.OWN, text="x"),
-    "settings/rules/<str:rule_id>/": _get(Access.READ),
+    "settings/rules/<str:text_id>/": _get(Access.READ),
     "settings/rules/<str:rule_id>/switch/": _post(Access.MANAGE, mode="off"),
-    "settings/rules/<str:rule_id>/delete/": _post(Access.MANAGE),
+    "settings/rules/<str:text_id>/delete/": _post(Access.MANAGE),
     "settings/models/": _get(Access.OWN),
     "settings/models/key/": _get(Access.OWN),
     "settings/models/list/": _get(Access.OWN),
@@ -106,7 +107,7 @@ ADDRESSES: dict[str, Address] = {
     "runs/<uuid:run_id>/calls/<int:number>/": _get(Access.AUTHOR),
     "runs/<uuid:run_id>/changes/": _get(Access.AUTHOR),
     "runs/<uuid:run_id>/approval/": _get(Access.AUTHOR),
-    "runs/<uuid:run_id>/decide/": _post(Access.AUTHOR, digest="x", verdict="refused"),
+    "runs/<uuid:run_id>/decide/": _post(Access.AUTHOR, digest="d", verdict="refused"),
     "runs/<uuid:run_id>/rules/": _get(Access.AUTHOR),
     "runs/<uuid:run_id>/behaviour/": _get(Access.AUTHOR),
     "runs/<uuid:run_id>/undo/": _post(Access.AUTHOR),
@@ -209,13 +210,14 @@ def get_values(scene: Scene, who: str, route: str) -> dict[str, str]:
     path = _get_path(scene, route)
     names = {
         "str:uidb64": "MQ", "str:token": scene.secret, "slug:name": "max_iterations",
-        "int:number": "0", "int:part": "0", "int:block": "0", "str:form": "md",
-        "path:path": path, "slug:slug": scene.project.slug, "str:name": "power",
+        "int:number": _get_number(scene, who, route), "int:part": "0", "int:block": "0",
+        "str:form": "md", "path:path": path, "slug:slug": scene.project.slug, "str:name": "power",
     }  # fmt: skip
     rows = {
         "uuid:conversation_id": talk.conversation_id,
         "uuid:exchange_id": talk.pk,
         "uuid:run_id": talk.run_id,
+        "str:text_id": (scene.behaviour if "behaviours" in route else scene.rule).pk,
         "str:rule_id": scene.rule.pk,
         "str:behaviour_id": scene.behaviour.pk,
         "uuid:project_id": scene.project.pk,
@@ -231,6 +233,12 @@ def get_values(scene: Scene, who: str, route: str) -> dict[str, str]:
         "invitation": scene.invitation.pk,
     }
     return {**names, **{name: str(value) for name, value in rows.items()}}
+
+
+def _get_number(scene: Scene, who: str, route: str) -> str:
+    if "reminders" in route:
+        return str(scene.reminder(who).pk)
+    return str(scene.token.pk) if "tokens" in route else "0"
 
 
 def _get_path(scene: Scene, route: str) -> str:

@@ -21,6 +21,8 @@ def expect(access: Access, who: str, state: str) -> set[int]:
         return SIGN_IN
     if access is Access.OWN:
         return FINE | GONE
+    if access is Access.WRITER:
+        return FINE if who == "owner" else GONE
     if access is Access.AUTHOR:
         return FINE | GONE if who == "owner" and state != "deleted" else GONE
     if access is Access.UNDELETE:

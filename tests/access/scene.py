@@ -26,6 +26,7 @@ from agents.models import (
     Membership,
     Note,
     Project,
+    Reminder,
     StoredRule,
     Thread,
 )
@@ -117,6 +118,7 @@ class Scene:
             name: ApiToken.issue(user, "a program", list(Scope.values))[1]
             for name, user in self.users.items()
         }
+        self.token = ApiToken.objects.get(user=self.users["owner"])
         own = BEHAVIOUR.replace("by-them", "of-owner").replace(
             "(turn)", f'(turn :say "{OWN_BEHAVIOUR}")'
         )
@@ -130,6 +132,11 @@ class Scene:
         """Whose conversation is asked for: the owner's, by the one who was removed their own."""
         talks = self.deleted_talks if deleted else self.talks
         return talks["former" if who == "former" else "owner"]
+
+    def reminder(self, who: str) -> Reminder:
+        """Whose reminder is asked for, as with conversations."""
+        user = self.users["former" if who == "former" else "owner"]
+        return Reminder.objects.filter(user=user).latest("pk")
 
     def forbidden(self, who: str, state: str) -> list[str]:
         """Words that somebody may not be shown."""
@@ -212,6 +219,12 @@ class Scene:
         author = Author.run(exchange.run_id, self.users[name].pk)
         create_note(project.pk, f"made/{exchange.pk}.md", f"{word} by a run", author)
         push_entry(project.pk, "by runs", NewEntry(f"{word} by a run"), author)
+        Reminder.objects.create(
+            user=self.users[name],
+            project=project,
+            text=f"Remember {told}",
+            expires_at=timezone.now() + timedelta(days=1),
+        )
         waiting = ApprovalRequest.objects.create(
             run_id=exchange.run_id,
             asker="tool",

@@ -65,7 +65,7 @@ CALLS: dict[str, list[Call]] = {
     "add_entry": [Call(Access.WRITE, {"content": "mine", "type": "decision"})],
     "delete_entry": [Call(Access.WITHDRAW)],
     "show_approval": [Call(Access.AUTHOR)],
-    "decide_approval": [Call(Access.AUTHOR, {"decision": "refused", "digest": "x"})],
+    "decide_approval": [Call(Access.AUTHOR, {"decision": "refused", "digest": "d"})],
     "list_conversations": [Call(Access.OWN)],
     "show_conversation": [Call(Access.AUTHOR)],
     "rename_conversation": [Call(Access.AUTHOR, {"title": "Mine"})],
@@ -94,15 +94,15 @@ CALLS: dict[str, list[Call]] = {
     "add_behaviour": [Call(Access.OWN, {"text": BEHAVIOUR})],
     "find_behaviour_problems": [Call(Access.OWN, {"text": BEHAVIOUR})],
     "try_behaviour": [Call(Access.OWN, {"text": BEHAVIOUR, "run": "{run}"})],
-    "show_behaviour": [Call(Access.OWN)],
-    "replace_behaviour": [Call(Access.OWN, {"text": BEHAVIOUR, "version": 1})],
-    "remove_behaviour": [Call(Access.OWN)],
+    "show_behaviour": [Call(Access.WRITER)],
+    "replace_behaviour": [Call(Access.WRITER, {"text": BEHAVIOUR, "version": 1})],
+    "remove_behaviour": [Call(Access.WRITER)],
     "list_notifications": [Call(Access.OWN)],
     "change_notification": [Call(Access.OWN, {"enabled": False})],
     "preview_notification": [Call(Access.OWN)],
     "list_reminders": [Call(Access.OWN)],
     "change_reminders": [Call(Access.OWN, {"enabled": True})],
-    "remove_reminder": [Call(Access.OWN)],
+    "remove_reminder": [Call(Access.AUTHOR)],
     "describe": [Call(Access.PUBLIC)],
 }
 
@@ -162,7 +162,9 @@ def find_problems(
 
 def send(scene: Scene, endpoint: Endpoint, call: Call, who: str) -> Any:
     values = get_values(scene, who, endpoint.path)
-    there = "/api/" + fill(endpoint.path, {**values, "int:number": "1"}) + call.query
+    if values["int:number"] == "0":
+        values["int:number"] = "1"  # the first of something
+    there = "/api/" + fill(endpoint.path, values) + call.query
     token = scene.tokens.get(who)
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     body = fill(json.dumps(call.body), values, "{}")

@@ -57,7 +57,7 @@ async def test_a_page_is_open_for_whoever_may(who: str, state: str, may: bool) -
             return
         if state == "archived":
             await page.says("submit", question="Why?", client_message_id=uuid4().hex)
-            assert await page.told() == ARCHIVED_MESSAGE
+            assert await page.read_sentence() == ARCHIVED_MESSAGE
             assert not await AgentRun.objects.aexists()
         else:
             await place.started(page)

@@ -4,12 +4,7 @@ import pytest
 from django.contrib.auth.models import Permission, User
 
 from agents.behaviour_service import (
-    MAX_STORED_BEHAVIOURS,
     MAX_TEXT_LENGTH,
-    BehaviourConflict,
-    BehaviourLocked,
-    BehaviourNotFound,
-    BehaviourRefused,
     change_behaviour,
     check_behaviour,
     copy_text,
@@ -21,6 +16,7 @@ from agents.behaviour_service import (
 from agents.core.behaviours import InvalidBehaviour
 from agents.models import AuditEntry, SettingChange, StoredBehaviour
 from agents.runtime import behaviours, get_mode
+from agents.stored_texts import MAX_STORED, TextConflict, TextLocked, TextNotFound, TextRefused
 from tests.agents.models.factories import ada as make_ada
 
 pytestmark = pytest.mark.django_db
@@ -50,22 +46,22 @@ def staff() -> User:
 def test_an_own_one_is_seen_by_its_writer_alone(ada: User, bob: User) -> None:
     row = create_behaviour(ada, write())
     assert get_behaviour(ada, str(row.pk)).can_edit
-    with pytest.raises(BehaviourNotFound):
+    with pytest.raises(TextNotFound):
         get_behaviour(bob, str(row.pk))
     (change,) = SettingChange.objects.filter(user=ada)
     assert (change.name, change.old, change.new) == ("behaviour", "", "mine")
 
 
 def test_one_of_the_site_is_seen_by_all_and_changed_by_staff(staff: User, bob: User) -> None:
-    with pytest.raises(BehaviourLocked):
+    with pytest.raises(TextLocked):
         create_behaviour(bob, write(), level="site")
     row = create_behaviour(staff, write(), level="site")
     assert get_mode("mine", bob).level == "site"
     seen = get_behaviour(bob, str(row.pk))
     assert "only staff" in seen.lock
-    with pytest.raises(BehaviourLocked):
+    with pytest.raises(TextLocked):
         change_behaviour(bob, seen, write(), 1)
-    with pytest.raises(BehaviourLocked):
+    with pytest.raises(TextLocked):
         delete_behaviour(bob, seen)
     change_behaviour(staff, get_behaviour(staff, str(row.pk)), write(say="Well."), 1)
     assert AuditEntry.objects.filter(verb=AuditEntry.Verb.SITE).count() == 2
@@ -76,11 +72,11 @@ def test_two_tabs_do_not_overwrite_each_other(ada: User) -> None:
     listed = get_behaviour(ada, str(row.pk))
     changed = change_behaviour(ada, listed, write(say="One."), 1)
     assert changed.version == 2
-    with pytest.raises(BehaviourConflict) as conflict:
+    with pytest.raises(TextConflict) as conflict:
         change_behaviour(ada, listed, write(say="Two."), 1)
     assert conflict.value.row.text == write(say="One.")
     delete_behaviour(ada, listed)
-    with pytest.raises(BehaviourNotFound):
+    with pytest.raises(TextNotFound):
         change_behaviour(ada, listed, write(say="Two."), 2)
 
 
@@ -93,17 +89,17 @@ def test_a_name_that_is_a_mode_already_is_refused_with_its_place(ada: User, name
 def test_a_name_that_one_has_already_is_refused(ada: User) -> None:
     create_behaviour(ada, write())
     other = create_behaviour(ada, write("other"))
-    with pytest.raises(BehaviourRefused, match="another name"):
+    with pytest.raises(TextRefused, match="another name"):
         create_behaviour(ada, write())
-    with pytest.raises(BehaviourRefused, match="another name"):
+    with pytest.raises(TextRefused, match="another name"):
         change_behaviour(ada, get_behaviour(ada, str(other.pk)), write(), 1)
     assert get_behaviour(ada, str(other.pk)).name == "other"
 
 
 def test_too_many_and_too_long_ones_are_refused(ada: User) -> None:
-    for number in range(MAX_STORED_BEHAVIOURS):
+    for number in range(MAX_STORED):
         create_behaviour(ada, write(f"mine-{number}"))
-    with pytest.raises(BehaviourRefused, match="Delete one first"):
+    with pytest.raises(TextRefused, match="Delete one first"):
         create_behaviour(ada, write("one-more"))
     with pytest.raises(InvalidBehaviour, match="longer than 20,000"):
         create_behaviour(ada, write(say="x" * MAX_TEXT_LENGTH))

@@ -20,21 +20,15 @@ from agents.models import (
 )
 from agents.projects.errors import ProjectForbidden, ProjectNotFound, ProjectRefused
 from agents.projects.services import archive_project
-from agents.rule_errors import (
-    RuleConflict,
-    RuleLocked,
-    RuleNotFound,
-    RuleRefused,
-)
 from agents.rule_listing import ListedRule, get_rule, list_rules_for
 from agents.rule_service import (
-    MAX_STORED_RULES,
     change_rule,
     create_rule,
     delete_rule,
     switch_rule,
 )
 from agents.runtime import list_rules
+from agents.stored_texts import MAX_STORED, TextConflict, TextLocked, TextNotFound, TextRefused
 from tests.agents.models.factories import ada as make_ada
 
 pytestmark = pytest.mark.django_db
@@ -95,7 +89,7 @@ def test_own_rules_are_seen_by_nobody_else(ada: User, bob: User) -> None:
     row = create_rule(ada, write())
     assert "mine" in names(ada)
     assert "mine" not in names(bob)
-    with pytest.raises(RuleNotFound):
+    with pytest.raises(TextNotFound):
         get_rule(bob, str(row.pk))
 
 
@@ -112,7 +106,7 @@ def test_a_projects_rule_is_seen_by_its_members_and_changed_by_its_owners(
         lambda: switch_rule(bob, seen, "off"),
         lambda: delete_rule(bob, seen),
     ):
-        with pytest.raises(RuleLocked):
+        with pytest.raises(TextLocked):
             attempt()
     assert StoredRule.objects.get().mode == "on"
     Membership.objects.filter(user=bob).delete()
@@ -128,7 +122,7 @@ def test_only_owners_of_a_project_that_is_open_write_its_rules(
         create_rule(
             User.objects.create_user("eve"), write(), level="project", project_id=project.pk
         )
-    with pytest.raises(RuleRefused):
+    with pytest.raises(TextRefused):
         create_rule(ada, write(), level="project")
     create_rule(ada, write("ours"), level="project", project_id=project.pk)
     archive_project(project, by=ada)
@@ -140,7 +134,7 @@ def test_only_owners_of_a_project_that_is_open_write_its_rules(
 def test_the_sites_rules_are_for_staff_with_the_permission(ada: User, staff: User) -> None:
     plain = User.objects.create_user("otto", is_staff=True)
     for user in (ada, plain):
-        with pytest.raises(RuleLocked):
+        with pytest.raises(TextLocked):
             create_rule(user, write(), level="site")
     create_rule(staff, write("all"), level="site")
     assert find(staff, "all").can_edit
@@ -167,18 +161,18 @@ def test_a_tool_that_there_is_not_cannot_be_withheld(ada: User) -> None:
 
 def test_an_id_is_taken_once_and_its_loss_is_told(ada: User, bob: User) -> None:
     create_rule(ada, write())
-    with pytest.raises(RuleRefused, match="already a rule mine"):
+    with pytest.raises(TextRefused, match="already a rule mine"):
         create_rule(ada, write())
     create_rule(bob, write())
     create_rule(ada, write("other"))
-    with pytest.raises(RuleRefused):
+    with pytest.raises(TextRefused):
         change_rule(ada, find(ada, "other"), write("mine"), 1)
 
 
 def test_there_are_only_so_many(ada: User) -> None:
-    for number in range(MAX_STORED_RULES):
+    for number in range(MAX_STORED):
         create_rule(ada, write(f"rule-{number}"))
-    with pytest.raises(RuleRefused, match="Delete one first"):
+    with pytest.raises(TextRefused, match="Delete one first"):
         create_rule(ada, write("one-more"))
 
 
@@ -186,7 +180,7 @@ def test_whoever_comes_at_the_same_time_is_refused_too(
     ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another tab stores the last one that fits while this one's text is read."""
-    for number in range(MAX_STORED_RULES - 1):
+    for number in range(MAX_STORED - 1):
         create_rule(ada, write(f"rule-{number}"))
 
     def check_meanwhile(text: str) -> Rule:
@@ -194,9 +188,9 @@ def test_whoever_comes_at_the_same_time_is_refused_too(
         return read_rule(text)
 
     monkeypatch.setattr("agents.rule_service.check_rule", check_meanwhile)
-    with pytest.raises(RuleRefused, match="Delete one first"):
+    with pytest.raises(TextRefused, match="Delete one first"):
         create_rule(ada, write("mine"))
-    assert StoredRule.objects.count() == MAX_STORED_RULES
+    assert StoredRule.objects.count() == MAX_STORED
 
 
 @pytest.fixture
@@ -213,9 +207,9 @@ def test_a_file_of_the_operator_goes_before_a_rule_of_the_site_and_that_is_told(
     staff: User, file_rule: Path
 ) -> None:
     create_rule(staff, write("mine"), level="site")
-    with pytest.raises(RuleRefused, match="There is already a rule same here"):
+    with pytest.raises(TextRefused, match="There is already a rule same here"):
         create_rule(staff, write("same"), level="site")
-    with pytest.raises(RuleRefused, match="There is already a rule same here"):
+    with pytest.raises(TextRefused, match="There is already a rule same here"):
         change_rule(staff, find(staff, "mine"), write("same"), None)
     StoredRule.objects.create(level="site", name="same", text=write("same"))
     file, row = [listed for listed in list_rules_for(staff) if listed.name == "same"]
@@ -227,7 +221,7 @@ def test_a_file_of_the_operator_goes_before_a_rule_of_the_site_and_that_is_told(
 def test_who_brought_a_rule_is_told(ada: User) -> None:
     assert find(ada, "too-many-unsupported-claims").package
     assert not find(ada, "slow-tool").package
-    with pytest.raises(RuleLocked, match="comes with a package"):
+    with pytest.raises(TextLocked, match="comes with a package"):
         delete_rule(ada, find(ada, "too-many-unsupported-claims"))
 
 
@@ -242,12 +236,12 @@ def test_two_tabs_cannot_overwrite_each_other(ada: User) -> None:
     seen_by_both = find(ada, "mine")
     first = change_rule(ada, seen_by_both, write().replace("5", "6"), 1)
     assert first.version == 2
-    with pytest.raises(RuleConflict) as told:
+    with pytest.raises(TextConflict) as told:
         change_rule(ada, seen_by_both, write().replace("5", "7"), 1)
     assert told.value.row.text == first.text
     assert StoredRule.objects.get().text == first.text
     delete_rule(ada, find(ada, "mine"))
-    with pytest.raises(RuleNotFound):
+    with pytest.raises(TextNotFound):
         change_rule(ada, seen_by_both, write(), 2)
 
 
@@ -275,9 +269,9 @@ def test_shipped_rules_are_switched_for_oneself_and_not_changed(ada: User, bob: 
     assert (find(ada, "slow-tool").mode, find(bob, "slow-tool").mode) == ("off", "on")
     switch_rule(ada, slow, "shadow")
     assert ControlSwitch.objects.get().mode == "shadow"
-    with pytest.raises(RuleLocked, match="comes with Oracle"):
+    with pytest.raises(TextLocked, match="comes with Oracle"):
         change_rule(ada, slow, write(), None)
-    with pytest.raises(RuleLocked):
+    with pytest.raises(TextLocked):
         delete_rule(ada, slow)
 
 
@@ -290,7 +284,7 @@ def test_runs_are_held_to_what_is_switched(ada: User, project: Project) -> None:
 
 
 def test_a_mode_that_there_is_not_is_refused(ada: User) -> None:
-    with pytest.raises(RuleRefused, match="on, shadow, off"):
+    with pytest.raises(TextRefused, match="on, shadow, off"):
         switch_rule(ada, find(ada, "slow-tool"), "maybe")
 
 
@@ -304,7 +298,7 @@ def test_a_rule_that_is_no_longer_understood_can_be_seen_changed_and_deleted(ada
 
 def test_a_level_that_there_is_not_is_refused(ada: User, project: Project) -> None:
     for level in ("other", "a level that is much too long"):
-        with pytest.raises(RuleRefused, match="for yourself, for a project or for the site"):
+        with pytest.raises(TextRefused, match="for yourself, for a project or for the site"):
             create_rule(ada, write(), level=level, project_id=project.pk)
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 
-from tests.attack import approvals, faults, imports, pages, sign_ins, sockets, web
+from tests.attack import approvals, faults, imports, pages, programs, sign_ins, sockets, web
 from tests.attack.scene import Attack, Scene
 from tests.attack.table import Row, Times, judge, lines
 from tests.attack.target import PASSWORD, Somebody, Target, open_target
@@ -42,6 +42,10 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "rules": (pages.rules, 10),
     "behaviours": (pages.behaviours, 10),
     "notifications": (pages.notifications, 10),
+    "rules API": (programs.rules, 10),
+    "behaviours API": (programs.behaviours, 10),
+    "notifications API": (programs.notifications, 10),
+    "reminders API": (programs.reminders, 10),
     "approvals": (approvals.approvals, 10),
     "code": (imports.code, 1),
     "web pages": (web.web, 3),
@@ -144,8 +148,9 @@ class Play:
             memory=after.memory - before.memory,
             starved=max(starved for _, starved in (*noticed.pages, *noticed.frames)),
             broken=[*sorted(set(scene.broken)), *after.harm_since(before)],
+            streams=name not in UNSTORED,
         )
-        judge(row, noticed, streams=name not in UNSTORED)
+        judge(row, noticed)
         return row
 
     async def _prepare(self, name: str) -> tuple[Somebody, str]:

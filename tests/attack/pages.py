@@ -104,9 +104,7 @@ async def rules(scene: Scene) -> None:
             sent = {"text": text, "days": "30", "version": "1", "mode": "off"}
             places = ["new/", "check/", "try/", f"{name}/", f"{name}/switch/", f"{name}/delete/"]
             place = f"/settings/rules/{scene.rng.choice(places)}"
-            for answer in (await http.post(place, data=sent), await http.get("/settings/rules/")):
-                if answer.status_code >= 500:
-                    scene.broken.append(f"{answer.url} is answered with {answer.status_code}")
+            scene.look_at(await http.post(place, data=sent), await http.get("/settings/rules/"))
 
         await scene.together(act)
 
@@ -122,13 +120,12 @@ async def behaviours(scene: Scene) -> None:
 
         async def act() -> None:
             text, name = scene.rng.choice(texts), scene.rng.choice(names)
-            sent = {"text": text, "run": name, "version": "1", "behaviour": name}
+            known = scene.rng.choice(("", name))
+            sent = {"text": text, "run": name, "version": "1", "behaviour": known}
             places = ["new/", "check/", "try/", f"{name}/", f"{name}/delete/"]
             place = f"/settings/behaviours/{scene.rng.choice(places)}"
             shown = await http.get(f"/settings/behaviours/new/?copy={name}")
-            for answer in (await http.post(place, data=sent), shown):
-                if answer.status_code >= 500:
-                    scene.broken.append(f"{answer.url} is answered with {answer.status_code}")
+            scene.look_at(await http.post(place, data=sent), shown)
 
         await scene.together(act)
 
@@ -142,9 +139,7 @@ async def notifications(scene: Scene) -> None:
             place = f"/settings/notifications/{scene.rng.choice(names)}/switch/"
             shown = await http.get("/settings/notifications/")
             switched = await http.post(place, data={"on": "0"})
-            for answer in (shown, switched):
-                if answer.status_code >= 500:
-                    scene.broken.append(f"{answer.url} is answered with {answer.status_code}")
+            scene.look_at(shown, switched)
 
         await scene.together(act)
 

@@ -46,6 +46,14 @@ class Scene:
     def left(self) -> float:
         return max(0.0, self.until - time.monotonic())
 
+    def look_at(self, *answers: httpx.Response) -> None:
+        """Note what no answer may be: an error of the server, or a refusal at the wrong door."""
+        for answer in answers:
+            if answer.status_code >= 500:
+                self.broken.append(f"{answer.url} is answered with {answer.status_code}")
+            if answer.status_code == 403 and "CSRF" in answer.text:
+                self.broken.append(f"{answer.url} was not reached: the attack has no CSRF token")
+
     async def together(self, act: Callable[[], Awaitable[None]], most: int = 0) -> None:
         """Do something again and again, many at once, until the time is over."""
 

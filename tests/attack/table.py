@@ -10,6 +10,12 @@ from tests.faults.figures import share
 
 TIMES, MORE_SECONDS = 3.0, 0.2
 """How much longer than the control another person's page and frames may take, at p99."""
+UNSTORED_MARK = "*"
+UNSTORED_NOTE = (
+    "* Nothing could be stored, by anybody: a word is shown when it is stored, and not before. "
+    "Frames are not held to the bound here; pages, /healthz and /readyz are, and every word has to "
+    "be shown afterwards."
+)
 HEALTH_SECONDS = 0.5
 MEMORY_MB = 250.0
 HEADINGS = (
@@ -73,6 +79,8 @@ class Row:
     starved: float
     """The most of one page or frame that the machine took from the server."""
     broken: list[str] = field(default_factory=list)
+    streams: bool = True
+    """Whether frames are held to the bound: while nothing is stored, nothing can be shown."""
 
     @property
     def cells(self) -> list[str]:
@@ -81,20 +89,23 @@ class Row:
         times = (now.page, before.page, now.frame, before.frame, now.health)
         cost = [f"{self.acts:,}", f"{self.cpu:.2f}", f"{each:.1f}"]
         machine = [f"{self.memory:+.0f}", f"{1000 * self.starved:,.0f}"]
-        return [self.name, *cost, *(f"{1000 * one:,.0f}" for one in times), *machine]
+        shown = [f"{1000 * one:,.0f}" for one in times]
+        if not self.streams:
+            shown[2] += UNSTORED_MARK
+        return [self.name, *cost, *shown, *machine]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def judge(row: Row, noticed: Noticed, *, streams: bool = True) -> None:
-    """Note what the other person had to suffer. While nothing is stored, nothing can be shown.
+def judge(row: Row, noticed: Noticed) -> None:
+    """Note what the other person had to suffer.
 
     A bound of time is broken if it is so as measured, and still is without what the machine took
     from the server, in the attack and in the control alike.
     """
-    late = _late(row.times, row.control, streams=streams)
-    still_late = _late(row.own, row.own_control, streams=streams)
+    late = _late(row.times, row.control, streams=row.streams)
+    still_late = _late(row.own, row.own_control, streams=row.streams)
     row.broken += [said for what, said in late.items() if what in still_late]
     if row.memory > MEMORY_MB:
         row.broken.append(f"the server grew by {row.memory:.0f} MB")
@@ -129,4 +140,4 @@ def lines(rows: Sequence[Row]) -> list[str]:
         first, *rest = (cell.rjust(width) for cell, width in zip(line, widths, strict=True))
         printed.append("  ".join([first.strip().ljust(widths[0]), *rest]))
         printed += [f"  BROKEN {what}" for what in (row.broken if row is not None else [])]
-    return printed
+    return printed if all(row.streams for row in rows) else [*printed, UNSTORED_NOTE]

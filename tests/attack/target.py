@@ -24,6 +24,8 @@ SETTINGS = "tests.attack.settings"
 ATTACKER = "127.0.0.9"
 """Attackers come from another address than the person who is measured."""
 PASSWORD = "a harbour in november"
+CSRF_TOKEN = "c" * 32
+"""Whoever attacks pages with an account of theirs has one; that it holds is tried elsewhere."""
 NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Shared: to read the authorities of the machine for each client costs more than the attack."""
 TICK = os.sysconf("SC_CLK_TCK")
@@ -49,7 +51,7 @@ class Somebody:
 
     @property
     def headers(self) -> dict[str, str]:
-        return {"Cookie": self.cookie}
+        return {"Cookie": self.cookie, "X-CSRFToken": CSRF_TOKEN}
 
     def connect(self, key: str = "", source: str = ATTACKER, **more: Any) -> connect:
         usual: dict[str, Any] = {
@@ -119,7 +121,7 @@ class Target:
         talk = self.door("talk", name=name, exchanges=3)["conversation"]
         with httpx.Client(base_url=self.address, trust_env=False, timeout=PATIENCE) as browser:
             browser.get("/door/enter", params={"name": name})
-            cookie = f"sessionid={browser.cookies['sessionid']}"
+            cookie = f"sessionid={browser.cookies['sessionid']}; csrftoken={CSRF_TOKEN}"
         return Somebody(self.address, name, project, cookie, talk)
 
     def client(self, who: Somebody | None = None, source: str = ATTACKER) -> httpx.AsyncClient:

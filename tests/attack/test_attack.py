@@ -55,6 +55,7 @@ def test_one_person_does_not_stop_the_others(name: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timed
 @pytest.mark.parametrize("name", REST)
 def test_nor_does_whatever_else_they_try(name: str) -> None:
     assert rows(REST)[name]["broken"] == []
@@ -72,7 +73,9 @@ def noticed(page: float = 0.1, frame: float = 0.2, health: float = 0.01, **more:
     return Noticed(**{**times, "words": 5, "asked": 5, **more})
 
 
-def row(seen: Noticed, control: Noticed = CONTROL, memory: float = 1.0) -> Row:
+def row(
+    seen: Noticed, control: Noticed = CONTROL, memory: float = 1.0, *, streams: bool = True
+) -> Row:
     return Row(
         name="x",
         acts=10,
@@ -83,12 +86,13 @@ def row(seen: Noticed, control: Noticed = CONTROL, memory: float = 1.0) -> Row:
         own_control=Times.own(control),
         memory=memory,
         starved=0.0,
+        streams=streams,
     )
 
 
-def broken(seen: Noticed, *, streams: bool = True, **more: Any) -> str:
+def broken(seen: Noticed, **more: Any) -> str:
     judged = row(seen, **more)
-    judge(judged, seen, streams=streams)
+    judge(judged, seen)
     return " ".join(judged.broken)
 
 
@@ -148,8 +152,13 @@ def test_what_its_own_threads_have_is_the_servers_fault(tmp_path: Path) -> None:
     assert machine.took(began)[1] == 0.7
 
 
-def test_nothing_is_shown_while_nothing_is_stored() -> None:
+def test_nothing_is_shown_while_nothing_is_stored_and_the_table_says_so() -> None:
     assert broken(noticed(frame=9.0), streams=False) == ""
+    assert "page p99" in broken(noticed(frame=9.0, page=0.6), streams=False)
+    assert "2 words" in broken(noticed(frame=9.0, words=3), streams=False)
+    _, line, note = lines([row(noticed(frame=9.0), streams=False)])
+    assert "9,000*" in line
+    assert note.startswith("* Nothing could be stored")
 
 
 def test_a_share_of_a_hundred_is_the_largest_of_a_few() -> None:

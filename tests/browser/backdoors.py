@@ -95,10 +95,10 @@ def note(request: HttpRequest) -> JsonResponse:
 def runs(request: HttpRequest) -> JsonResponse:
     """?name=: somebody's runs, oldest first, with every chunk that is stored."""
     own = AgentRun.objects.filter(user__username=request.GET["name"]).order_by("started_at")
-    return JsonResponse({"runs": [_told(run) for run in own]})
+    return JsonResponse({"runs": [_serialize(run) for run in own]})
 
 
-def _told(run: AgentRun) -> dict[str, Any]:
+def _serialize(run: AgentRun) -> dict[str, Any]:
     chunks = [to_dict(chunk) for page in ledger.iter_pages(run.pk) for chunk in page.chunks]
     columns = ("question", "answer", "explanation", "outcome", "reason", "turns", "config")
     return {

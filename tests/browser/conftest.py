@@ -1,8 +1,6 @@
 """One server, one browser, one scripted model for all tests; a new person and context for each."""
 
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +11,7 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.browser.profiles import Profiles, Watch
 from tests.browser.site import Person, Site, open_site
 from tests.browser.tabs import Visitor
+from tests.support.chromium import MISSING, SANDBOX, find_chromium
 from tests.support.processes import APART
 from tests.support.proxy import Proxy
 from tests.support.threaded_endpoint import Stage
@@ -41,11 +40,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    # The first is Chromium without windows, which takes a quarter less of the machine.
-    program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    program = find_chromium()
     if program is None:
-        pytest.skip("no chromium on PATH. Debian: apt-get install chromium-headless-shell")
-    arguments = [*SPARING, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+        pytest.skip(MISSING)
+    arguments = [*SPARING, *SANDBOX]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=arguments)
         yield browser

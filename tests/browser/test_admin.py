@@ -86,6 +86,11 @@ def test_what_if_by_hand(profile: Callable[[], Visitor], ada: Person, root: Pers
     expect(page.locator("main")).to_contain_text("1 completed run would have been cut")
     assert "max_iterations=2" in page.url
     expect(page.get_by_role("link", name=ada.run()["id"]).last).to_be_visible()
+    page.get_by_label("Max iterations", exact=True).fill("")
+    page.get_by_label("Behaviour", exact=True).select_option("plan-then-do")
+    page.get_by_role("button", name="Replay").click()
+    expect(page.locator("main")).to_contain_text("1 run: There it tells the model something")
+    expect(page.get_by_label("Behaviour", exact=True)).to_have_value("plan-then-do")
 
 
 def test_the_chat_links_to_the_audit_for_those_who_may_see_it(

@@ -66,6 +66,6 @@ def test_a_stranger_copies_a_behaviour_changes_a_sentence_and_sees_its_path(
     drawn = page.locator("main")
     expect(drawn).to_contain_text("Then write a plan")
     expect(drawn).to_contain_text("The run ended here.")
-    page.get_by_text("The way of each iteration").click()
+    page.get_by_text("The path of each iteration").click()
     page.get_by_role("link", name="Iteration 2").click()
     expect(page.locator("li.node.taken").first).to_be_visible()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
+from tests.browser.dropping import drop
 from tests.browser.expectations import expect
 from tests.browser.site import Person, Site
 from tests.browser.tabs import Tab, Visitor
@@ -67,10 +68,13 @@ def make_a_project(page: Page, address: str) -> str:
 
 def drop_the_folder(page: Page, address: str, slug: str, vault: Path) -> None:
     page.goto(f"{address}/library/{slug}/upload/")
-    page.locator("#folder").set_input_files(vault)
+    drop(page, vault)
     expect(page.locator("#report")).to_contain_text("103 new notes", timeout=30_000)
+    drop(page, vault)  # once more, which changes nothing
+    expect(page.locator("#report")).to_contain_text("0 new notes, 0 changed", timeout=30_000)
+    expect(page.locator("#report")).to_contain_text("135 as they were.")
     page.goto(f"{address}/library/{slug}/")
-    expect(page.get_by_role("link", name="Clippings")).to_be_visible()
+    expect(page.locator(".entries").get_by_role("link", name="Clippings")).to_be_visible()
 
 
 def ask_and_follow_the_citation(tab: Tab, ada: Person) -> None:

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.dropping import drop
 from tests.browser.expectations import expect
 from tests.browser.site import Person
-from tests.browser.tabs import Visitor
+from tests.browser.tabs import Visitor, resize
+from tests.support.code import make_zip
 from tests.support.script import call, say
 
 CONFLICT = re.compile(r"status of 409")
@@ -52,6 +54,39 @@ def test_files_are_uploaded_found_and_changed_in_two_tabs(
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".prose")).to_contain_text("It is short.")
     expect(page.locator(".prose")).to_contain_text("It is new.")
+
+
+def test_files_and_a_zip_are_dropped_also_beside_the_place_for_them(
+    visitor: Visitor, ada: Person, tmp_path: Path
+) -> None:
+    packed, plain = tmp_path / "packed.zip", tmp_path / "Pier.md"
+    packed.write_bytes(make_zip({"harbour/Quay.md": "It is long."}))
+    plain.write_text("It is wide.")
+    tab = visitor.enters(ada)
+    page = tab.page
+    page.goto(f"{tab.address}/library/")
+    page.get_by_role("link", name="Upload", exact=True).click()
+    page.wait_for_url("**/upload/")
+    drop(page, packed, plain)
+    expect(page.locator("#report")).to_contain_text("2 new notes, 0 changed")
+    plain.write_text("It is narrow.")
+    drop(page, plain, beside=True)
+    expect(page.locator("#report")).to_contain_text("0 new notes, 1 changed")
+
+
+@pytest.mark.ci
+def test_on_a_phone_no_name_or_tag_is_wider_than_the_page(visitor: Visitor, ada: Person) -> None:
+    long = "x" * 90
+    ada.note(f"{long}/{long}.md", f"# {long}\n\n#tag/{long} and [[{long}]]\n")
+    tab = visitor.enters(ada)
+    page = tab.page
+    resize(page, 360, 740)
+    page.goto(f"{tab.address}/library/")
+    library = page.url
+    places = ("", "tags/", f"tags/?tag=tag/{long}", f"?folder={long}", f"search/?q={long}")
+    for place in (*places, f"notes/{long}/{long}.md", f"history/{long}/{long}.md"):
+        page.goto(library + place)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, place
 
 
 def test_a_citation_leads_to_its_line_in_the_library(visitor: Visitor, ada: Person) -> None:

@@ -39,7 +39,7 @@ def test_a_reminder_is_kept_used_once_and_deleted(visitor: Visitor, ada: Person)
     tab = visitor.enters(ada)
     page = tab.page
     page.goto(visitor.site.address + PAGE)
-    page.get_by_role("button", name="Switch reminders on").click()
+    page.get_by_role("button", name="Turn reminders on").click()
     expect(page.get_by_text("No reminders are waiting.")).to_be_visible()
     tab = visitor.enters(ada).ask("Remember it.").ended()
     expect(tab.last).to_contain_text("Kept for a later run:")

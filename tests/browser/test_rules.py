@@ -88,6 +88,22 @@ def test_a_switch_shows_what_another_tab_has_set_since(visitor: Visitor, ada: Pe
     expect(one.locator("#rule-shipped-slow-tool").get_by_role("combobox")).to_have_value("on")
 
 
+def test_the_lines_that_problems_name_are_numbered(visitor: Visitor, ada: Person) -> None:
+    visitor.enters(ada)
+    page = visitor.context.new_page()
+    page.goto(f"{visitor.site.address}/settings/rules/new/")
+    editor, numbers = page.locator("#text"), page.locator(".line-numbers")
+    lines = 60
+    editor.fill("\n".join(f"# {'long ' * 60}{number}" for number in range(lines)))
+    expect(numbers).to_have_text("\n".join(str(number + 1) for number in range(lines)))
+    editor.evaluate("area => area.scrollTo(0, area.scrollHeight)")
+    at_end = editor.evaluate("area => area.scrollTop")
+    assert at_end > 0
+    expect(numbers).to_have_js_property("scrollTop", at_end)
+    editor.fill(RULE)
+    expect(numbers).to_have_text("\n".join(str(number + 1) for number in range(12)))
+
+
 @pytest.mark.ci
 def test_a_stranger_writes_a_rule_tries_it_and_sees_it_stop_a_run(
     profile: Callable[[], Visitor], ada: Person

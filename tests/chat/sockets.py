@@ -86,7 +86,7 @@ class Socket:
                 assert self.code is None, f"closed with {self.code}; frames: {self.frames}"
         return frame
 
-    async def told(self) -> str:
+    async def read_sentence(self) -> str:
         """The next sentence for the person."""
         return Dom(await self.until('id="flash"')).get("flash").text
 

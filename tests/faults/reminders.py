@@ -1,4 +1,5 @@
-"""`kill -9` while runs are told their reminders: each is told once, in this run or in the next."""
+"""Two servers, and `kill -9` of one while runs at both are told their reminders: each is told once,
+in one of these runs or in the next."""
 
 import asyncio
 import random
@@ -25,7 +26,7 @@ async def play(bench: Bench, rng: random.Random, rounds: int) -> Figures:
     figures = bench.figures("reminders")
     words: list[str] = []
     async with bench.site() as site:
-        server = await site.serve()
+        server, other = await site.serve(), await site.serve()
         for user in USERS[:RUNS]:
             _switch_on(site.rows, user)
         figures.note("kills", rounds)
@@ -34,7 +35,7 @@ async def play(bench: Bench, rng: random.Random, rounds: int) -> Figures:
             for user, text in made.items():
                 _remind(site.rows, user, text)
             words += made.values()
-            server = await _round(site, server, rng.uniform(0.0, LATEST))
+            server = await _round(site, server, other, rng.uniform(0.0, LATEST))
         told = _count_told(site.rows, words)
         figures.none("runs left running", rows.active(site.rows))
         figures.none("runs with gaps or without one end", rows.malformed(site.rows))
@@ -44,16 +45,20 @@ async def play(bench: Bench, rng: random.Random, rounds: int) -> Figures:
     return figures
 
 
-async def _round(site: Site, server: Server, moment: float) -> Server:
-    """Start runs, kill the server, and let each person ask once more."""
-    starting = [asyncio.create_task(_start(server, user)) for user in USERS[:RUNS]]
+async def _round(site: Site, server: Server, other: Server, moment: float) -> Server:
+    """Start runs of each person at both servers, kill one, and let each person ask once more."""
+    people = USERS[:RUNS]
+    lost = [asyncio.create_task(_start(server, user)) for user in people]
+    kept = [asyncio.create_task(other.client.started(user, SCRIPT)) for user in people]
     await asyncio.sleep(moment)  # not to wait for something: this is the moment of the kill
     await server.kill()
     heir = await site.serve()
     async with asyncio.timeout(PATIENCE):
-        await asyncio.gather(*starting)
+        await asyncio.gather(*lost)
+        for run in await asyncio.gather(*kept):
+            await whole(other.client, run)
     await server.close()
-    for user in USERS[:RUNS]:
+    for user in people:
         await whole(heir.client, await heir.client.started(user, SCRIPT))
     return heir
 

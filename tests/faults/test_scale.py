@@ -5,6 +5,7 @@ import random
 import pytest
 
 from tests.faults import (
+    approvals,
     cancel,
     fencing,
     hints,
@@ -22,6 +23,10 @@ pytestmark = pytest.mark.scale
 
 async def test_nothing_is_lost_when_one_of_the_servers_is_killed(scale_bench: Bench) -> None:
     assert (await kill.play(scale_bench, random.Random(1), rounds=3)).broken == []
+
+
+async def test_a_killed_server_runs_no_approved_call_twice(scale_bench: Bench) -> None:
+    assert (await approvals.play(scale_bench, random.Random(1), rounds=3)).broken == []
 
 
 async def test_somebody_who_comes_back_anywhere_gets_the_rest(scale_bench: Bench) -> None:

@@ -41,7 +41,7 @@ def ada() -> User:
     return user
 
 
-def told(user: User, name: str, **values: Any) -> SettingEffect:
+def get_effect(user: User, name: str, **values: Any) -> SettingEffect:
     row = update_settings(UserAgentConfig, user, values)
     return next(each for each in describe_effects(user, row) if each.name == name)
 
@@ -55,15 +55,15 @@ def told(user: User, name: str, **values: Any) -> SettingEffect:
     ],
 )
 def test_one_of_the_iterations_is_for_the_answer(ada: User, most: int, words: str) -> None:
-    assert told(ada, "max_iterations", max_iterations=most) == SettingEffect(
+    assert get_effect(ada, "max_iterations", max_iterations=most) == SettingEffect(
         "max_iterations", words
     )
 
 
 def test_a_mode_that_allows_less_says_so(ada: User) -> None:
     words = "In the mode quick, 4 iterations with tools, and one for the answer."
-    assert told(ada, "max_iterations", default_tree="quick").text == words
-    own = told(ada, "max_iterations", default_tree="quick", max_iterations=3).text
+    assert get_effect(ada, "max_iterations", default_tree="quick").text == words
+    own = get_effect(ada, "max_iterations", default_tree="quick", max_iterations=3).text
     assert own == "2 iterations with tools, and one for the answer."
 
 
@@ -78,15 +78,15 @@ def test_the_budget_from_which_tools_can_be_used_is_said(ada: User) -> None:
     assert needs is not None
     assert needs.budgets.tools is not None
     rounded = f"{-(-needs.budgets.tools // 100) * 100:,}"
-    assert told(ada, "token_budget") == SettingEffect(
+    assert get_effect(ada, "token_budget") == SettingEffect(
         "token_budget",
         "In a new conversation in engine, with the embedded model, tools can be used from about "
         f"{rounded} tokens on.",
     )
-    below = told(ada, "token_budget", token_budget=needs.budgets.tools - 1)
+    below = get_effect(ada, "token_budget", token_budget=needs.budgets.tools - 1)
     assert below.warns
     assert below.text.startswith(f"With {needs.budgets.tools - 1:,} tokens no tool can be used")
-    assert not told(ada, "token_budget", token_budget=needs.budgets.tools).warns
+    assert not get_effect(ada, "token_budget", token_budget=needs.budgets.tools).warns
 
 
 @pytest.mark.parametrize("tree", ["", *TREES.names()])
@@ -94,7 +94,7 @@ def test_a_thousand_tokens_read_sensibly_in_every_mode(ada: User, tree: str) -> 
     project = Project.objects.get(name="engine")
     names = [f"a note with quite a long name, number {number:03}" for number in range(40)]
     add_notes(project, **dict.fromkeys(names, ""))
-    found = told(ada, "token_budget", token_budget=1_000, default_tree=tree)
+    found = get_effect(ada, "token_budget", token_budget=1_000, default_tree=tree)
     assert found.warns
     assert found.text.startswith(
         "1,000 tokens are too few. In a new conversation in engine, with the embedded model, an "
@@ -117,7 +117,7 @@ def test_a_model_that_is_too_small_is_said(
     monkeypatch.setattr(
         setting_effects, "minimum_tokens_for", lambda user: MinimumTokens(budgets, "engine", "tiny")
     )
-    found = told(ada, "token_budget")
+    found = get_effect(ada, "token_budget")
     assert found.warns
     assert words in found.text
 
@@ -125,7 +125,7 @@ def test_a_model_that_is_too_small_is_said(
 def test_another_model_needs_another_budget(ada: User, settings: Settings) -> None:
     settings.ORACLE_LLM_BASE_URL = "https://models.example/v1"
     update_settings(ModelSettings, ada, {"oracle_model": "qwen3"})
-    assert "in engine, with qwen3, tools" in told(ada, "token_budget").text
+    assert "in engine, with qwen3, tools" in get_effect(ada, "token_budget").text
 
 
 def test_whoever_is_in_no_project_is_told_nothing_of_it() -> None:

@@ -47,13 +47,17 @@ class Element:
         return "".join(c if isinstance(c, str) else c.text for c in self.children)
 
     def walk(self) -> "Iterator[Element]":
-        """Every element below this one, in order."""
-        for child in self.elements:
-            yield child
-            yield from child.walk()
+        """Every element below this one, in order. Not by recursion, which passes each up a level
+        at a time: pages are walked for every frame."""
+        todo = self.elements[::-1]
+        while todo:
+            one = todo.pop()
+            yield one
+            if one.children:
+                todo += one.elements[::-1]
 
     def get(self, name: str) -> "Element | None":
-        return next((e for e in self.walk() if e.id == name), None)
+        return next((e for e in self.walk() if e.attributes.get("id", "") == name), None)
 
     def add(self, child: "Element | str") -> None:
         if isinstance(child, Element):
@@ -186,7 +190,7 @@ class Dom:
 
     @property
     def repeated_ids(self) -> list[str]:
-        counted = Counter(e.id for e in self.root.walk() if "id" in e.attributes)
+        counted = Counter(e.attributes["id"] for e in self.root.walk() if "id" in e.attributes)
         return [name for name, times in counted.items() if times > 1]
 
     def apply(self, frame: str) -> None:
@@ -194,8 +198,9 @@ class Dom:
         if grown := GROWN.match(frame):
             self._grow(*grown.groups())
             return
-        assert frame_problems(frame) == []
-        for element in read(frame).elements:
+        top = read(frame)
+        assert _list_problems(top) == []
+        for element in top.elements:
             self._swap(element)
         assert self.repeated_ids == []
 
@@ -290,7 +295,10 @@ def _short(children: list[Any]) -> list[str]:
 
 def frame_problems(frame: str) -> list[str]:
     """What htmx would not do as meant: it swaps elements only, each by its id or as it says."""
-    top = read(frame)
+    return _list_problems(read(frame))
+
+
+def _list_problems(top: Element) -> list[str]:
     texts = [f"text at the top: {child!r}" for child in top.children if isinstance(child, str)]
     lost = [f"{e} has no target" for e in top.elements if not (e.id or SWAP in e.attributes)]
     inner = [

@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-AT_MOST = 20
+AT_MOST = 40
 """Tests to take at once. Those of one file share what is set up for a module."""
 SHARE = 40
 """So often at least a process takes some, for all to end at about the same time."""
@@ -174,17 +174,16 @@ class _Run:
             raise self._session.Interrupted(self._session.shouldstop)
 
     def _hear(self, part: _Part, what: str, *said: Any) -> None:
-        hook = self._session.config.hook
-        if what == "report":
-            config = self._session.config
-            report = hook.pytest_report_from_serializable(config=config, data=said[0])
-            hook.pytest_runtest_logreport(report=report)
-        elif what == "start":
+        config = self._session.config
+        if what == "start":
             part.running = (said[0], said[1])
-            hook.pytest_runtest_logstart(nodeid=said[0], location=said[1])
+            config.hook.pytest_runtest_logstart(nodeid=said[0], location=said[1])
         else:
             part.running = None
-            hook.pytest_runtest_logfinish(nodeid=said[0], location=said[1])
+            for data in said[2]:
+                report = config.hook.pytest_report_from_serializable(config=config, data=data)
+                config.hook.pytest_runtest_logreport(report=report)
+            config.hook.pytest_runtest_logfinish(nodeid=said[0], location=said[1])
 
     def _bury(self, part: _Part) -> None:
         """A process that did not end by itself has failed, in the test that it ran. One that a
@@ -242,19 +241,29 @@ def _capture_apart(config: pytest.Config) -> None:
 
 
 class _Reporter:
-    """Sends what happens to the process that shows it."""
+    """Sends what happens to the process that shows it, once when a test begins and once when it has
+    ended: to send each report by itself takes longer than many tests."""
 
     def __init__(self, config: pytest.Config, results: "Connection[Any, Any]") -> None:
         self._config = config
         self._results = results
+        self._reports: list[dict[str, Any]] = []
 
     def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
+        self._reports = []
         self._results.send(("start", nodeid, location))
 
     def pytest_runtest_logfinish(self, nodeid: str, location: Any) -> None:
-        self._results.send(("finish", nodeid, location))
+        self._results.send(("finish", nodeid, location, self._reports))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self._says_nothing(report):
+            return
         hook = self._config.hook
         data = hook.pytest_report_to_serializable(config=self._config, report=report)
-        self._results.send(("report", data))
+        self._reports.append(data)
+
+    def _says_nothing(self, report: pytest.TestReport) -> bool:
+        """Whether nobody looks at it: of what goes well around a test, only the time is shown."""
+        around = report.passed and report.when != "call" and not report.sections
+        return around and self._config.option.durations is None

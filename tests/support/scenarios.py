@@ -560,14 +560,24 @@ def _judge_token_warning(
 def _took_what_nobody_foresaw(turns: list[Turn], scenario: Scenario) -> bool:
     """Whether the last turn alone can have crossed warning and limit: by a first prompt that is
     large or dearer than estimated, an answer cut by the budget or longest by far, a subagent; by a
-    request that had no answer when the time was over, which takes tokens and is no iteration."""
+    prompt that had no answer."""
     last = turns[-1]
     is_large = 4 * last.prompt_tokens >= scenario.config.token_budget
     is_dear = scenario.tokens_per_char * CHARS_PER_TOKEN > 1.2
     is_first = not any(one.prompt_tokens and one.usage_source == "provider" for one in turns[:-1])
-    by_prompt = is_first and (is_large or is_dear)
-    was_cut = last.finish_reason == "budget" or (last.finish_reason == "cut" and not last.answered)
+    by_prompt = (is_first and (is_large or is_dear)) or _is_lost_prompt(turns, scenario)
+    was_cut = last.finish_reason == "budget"
     return by_prompt or was_cut or last.subagent_tokens > 0 or _is_longest_by_far(turns)
+
+
+def _is_lost_prompt(turns: list[Turn], scenario: Scenario) -> bool:
+    """Whether the last turn took its prompt and nothing else, and was the last but one: nobody
+    warns that two turns do not fit where there is only one. It is no iteration, so that the same
+    turn is due again. With more turns left the forecast has to hold for the lost prompt too."""
+    *earlier, last = turns
+    limits = scenario.config.restrict_to(scenario.tree.get_config())
+    is_prompt_alone = not (last.answered or last.completion_tokens or last.subagent_tokens)
+    return is_prompt_alone and limits.max_iterations - sum(one.answered for one in earlier) == 2
 
 
 def _is_longest_by_far(turns: list[Turn]) -> bool:

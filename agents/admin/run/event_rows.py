@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db.models import Count, Max, QuerySet, Sum, TextField
 from django.db.models.functions import Cast, Length
 
-from agents.audit.event_codec import READ_ERRORS
+from agents.audit.event_codec import READ_ERRORS, list_stand_ins
 from agents.core.chunks import CHUNK_TYPES, PARSE_ERRORS, kinds_read_by
 from agents.ledger import query_events
 
@@ -48,6 +48,14 @@ class Event:
         """Return the word at the end of a path, or an empty one."""
         found = self._get_path(path)
         return found[:MAX_TEXT_LENGTH] if isinstance(found, str) else ""
+
+    @property
+    def label(self) -> str:
+        """What the text of a turn is called that is not yet the answer, or what stands for it
+        where it is stored with what was said."""
+        words = self.data.get("words")
+        stand_ins = list_stand_ins(self.kind, words if isinstance(words, list) else ())
+        return self.text("interim") or stand_ins.get("interim", "")
 
     def number(self, *path: str) -> int:
         """Return the number at the end of a path, or 0."""

@@ -6,6 +6,7 @@ its beginning; "show all" of one part is an opening too.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -173,7 +174,7 @@ def _merge_parts(
     interim = ""
     for event, head in rows:
         if event.kind == "turn":
-            interim = event.text("interim") if _starts_turn(event) else interim
+            interim = _read_label(event, head) if _starts_turn(event) else interim
             continue
         part = (
             _build_unfinished(event, unkept)
@@ -219,6 +220,13 @@ def _build_unfinished(event: Event, unkept: dict[str, bool]) -> TranscriptPart |
     return TranscriptPart(
         str(event.seq), "unfinished", "", 0, event.seq, event.seq, parent=event.parent
     )
+
+
+def _read_label(event: Event, head: str) -> str:
+    """Return what the text of a turn is called, if it is not yet the answer."""
+    with suppress(*READ_ERRORS):
+        return str(json.loads(head)["interim"])[: event_rows.MAX_TEXT_LENGTH]
+    return event.label
 
 
 def _build_part(

@@ -1,5 +1,5 @@
-"""What to try instead: other limits, another tree, other stuck rules; or a rule, by itself. Empty
-means as recorded.
+"""What to try instead: other limits, another tree or behaviour, other stuck rules; or a rule, by
+itself. Empty means as recorded.
 
 Fields and bounds come from the one definition of the limits; a form is read strictly, and what it
 cannot read is refused in words beside its field.
@@ -12,6 +12,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
+from agents.core.behaviours import Behaviour
 from agents.core.config import LIMITS
 from agents.core.control.problems import PlacedProblem
 from agents.core.control.toml import InvalidToml
@@ -26,6 +27,7 @@ from agents.web.form_fields import WholeNumberField
 
 TREE_PARAM = "with_tree"
 """Not `tree`: that is a filter of the list."""
+BEHAVIOUR_PARAM = "with_behaviour"
 RULE_PARAM = "with_rule"
 SUBMIT_PARAM = "replay"
 STUCK_RULE_LABELS = {
@@ -34,8 +36,12 @@ STUCK_RULE_LABELS = {
     "known": "Nothing but what is known: iterations",
 }
 MAX_INPUT_LENGTH = 200
-PARAM_NAMES = frozenset({*LIMITS, *STUCK_RULE_LABELS, TREE_PARAM, RULE_PARAM, SUBMIT_PARAM, "run"})
+PARAM_NAMES = frozenset(
+    {*LIMITS, *STUCK_RULE_LABELS, TREE_PARAM, BEHAVIOUR_PARAM, RULE_PARAM, SUBMIT_PARAM, "run"}
+)
 """Parameters of the address that are not filters of the list."""
+
+_NO_BEHAVIOURS: Mapping[str, Behaviour] = {}
 
 
 class TriedNumberField(WholeNumberField):
@@ -77,6 +83,21 @@ class TreeField(forms.ChoiceField):
             raise ValidationError(str(error), code="invalid_choice") from None
 
 
+class BehaviourField(forms.ChoiceField):
+    """The name of a behaviour, or none."""
+
+    def __init__(self, known: Mapping[str, Behaviour]) -> None:
+        super().__init__(choices=[(name, name) for name in known], required=False)
+        self._known = known
+
+    def clean(self, value: Any) -> Behaviour | None:
+        name = str(value or "").strip()[:MAX_INPUT_LENGTH]
+        if name and name not in self._known:
+            known = ", ".join(self._known)
+            raise ValidationError(f"There is no behaviour {name!r} here. Known: {known}.")
+        return self._known[name] if name else None
+
+
 class RuleField(forms.CharField):
     """The text of a rule, or none. What is wrong with it is kept in `problems`, by place."""
 
@@ -98,9 +119,15 @@ class RuleField(forms.CharField):
 
 
 class WhatIfForm(forms.Form):
-    """Every limit, a tree and every stuck rule; or a rule."""
+    """Every limit, a tree or a behaviour, and every stuck rule; or a rule."""
 
-    def __init__(self, data: Mapping[str, str], *, may_read: bool = False) -> None:
+    def __init__(
+        self,
+        data: Mapping[str, str],
+        *,
+        behaviours: Mapping[str, Behaviour] = _NO_BEHAVIOURS,
+        may_read: bool = False,
+    ) -> None:
         """`may_read`: whether the one who asks may read what was said in runs."""
         super().__init__(data, auto_id="%s")
         self.submitted = SUBMIT_PARAM in data
@@ -108,11 +135,16 @@ class WhatIfForm(forms.Form):
         for name in LIMITS:
             self.fields[name] = _build_limit_field(name)
         self.fields[TREE_PARAM] = TreeField()
+        self.fields[BEHAVIOUR_PARAM] = BehaviourField(behaviours)
         for name in STUCK_RULE_LABELS:
             self.fields[name] = _build_rule_field(name)
         self.fields[RULE_PARAM] = RuleField()
 
     def clean(self) -> None:
+        if self.cleaned_data.get(BEHAVIOUR_PARAM) and self.cleaned_data.get(TREE_PARAM):
+            self.add_error(
+                BEHAVIOUR_PARAM, "A behaviour names its decision tree: leave the tree as recorded."
+            )
         rule = self.cleaned_data.get(RULE_PARAM)
         if rule is None:
             return
@@ -128,6 +160,11 @@ class WhatIfForm(forms.Form):
     @property
     def rule(self) -> Rule | None:
         found: Rule | None = self.cleaned_data[RULE_PARAM]
+        return found
+
+    @property
+    def behaviour(self) -> Behaviour | None:
+        found: Behaviour | None = self.cleaned_data[BEHAVIOUR_PARAM]
         return found
 
     @property

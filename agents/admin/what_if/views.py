@@ -1,13 +1,14 @@
-"""What if: the runs of a filter, or one, played again under other limits, another tree, other stuck
-rules, or a rule. Nothing is changed and no model is asked; an address with a result can be passed
-on."""
+"""What if: the runs of a filter, or one, played again under other limits, another tree or
+behaviour, other stuck rules, or a rule. Nothing is changed and no model is asked; an address with a
+result can be passed on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from django.contrib.admin import AdminSite
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.template.response import TemplateResponse
 
@@ -15,11 +16,14 @@ from agents.admin.filtered_list import InvalidFilter, build_filtered_list, get_f
 from agents.admin.permissions import CONTENT_PERMISSION, require_permissions
 from agents.admin.run.lookup import parse_run_id
 from agents.admin.what_if.forms import PARAM_NAMES, WhatIfForm
+from agents.behaviour_replay import replay_behaviour
+from agents.core.behaviours import Behaviour
 from agents.core.replay.engine import replay
 from agents.core.replay.result import Summary, Verdict, summarize
 from agents.models import AgentRun
 from agents.replay_source import load_recordings
 from agents.rule_trials import try_rule_on_runs
+from agents.runtime import list_behaviours, list_common_behaviours
 from agents.tools import registry
 from agents.web.reason_labels import reason_label
 from agents.web.trial_report import build_report
@@ -27,6 +31,8 @@ from agents.web.trial_report import build_report
 MAX_RUNS = 2_000
 """The newest ones of a filter."""
 MAX_LISTED = 200
+MAX_BEHAVIOUR_SECONDS = 20.0
+"""Of the processor: a behaviour may visit many nodes for each iteration."""
 KINDS = {
     "same": ("As recorded", "They would have ended the same way."),
     "earlier": ("Earlier", "They would have ended after fewer iterations."),
@@ -80,7 +86,9 @@ def what_if(admin_site: AdminSite, request: HttpRequest) -> HttpResponse:
     user = require_permissions(request)
     if request.method not in ("GET", "HEAD"):
         return HttpResponseNotAllowed(["GET", "HEAD"])
-    form = WhatIfForm(request.GET.dict(), may_read=user.has_perm(CONTENT_PERMISSION))
+    may_read = user.has_perm(CONTENT_PERMISSION)
+    known = _list_known(user, may_read=may_read)
+    form = WhatIfForm(request.GET.dict(), behaviours=known, may_read=may_read)
     context = {**admin_site.each_context(request), "title": "What if", "form": form}
     try:
         chosen = _select_runs(admin_site, request)
@@ -103,6 +111,13 @@ def _render_page(request: HttpRequest, context: dict[str, Any], status: int) -> 
     return TemplateResponse(request, name, context, status=status)
 
 
+def _list_known(user: User, *, may_read: bool) -> dict[str, Behaviour]:
+    """Return what can be tried. One that somebody writes in a page could ask for what was said,
+    letter by letter, so those are only for people who may read that."""
+    found = list_behaviours(user) if may_read else list_common_behaviours()
+    return {entry.name: entry.behaviour for entry in found if entry.behaviour is not None}
+
+
 # -- which runs -----------------------------------------------------------------------------------
 
 
@@ -122,7 +137,7 @@ def _select_runs(admin_site: AdminSite, request: HttpRequest) -> RunSelection:
 
 
 def run_what_if(keys: Sequence[UUID], form: WhatIfForm) -> WhatIfResult:
-    verdicts = _replay_runs(keys, form)
+    verdicts = list(_replay_runs(keys, form))
     found = summarize(verdicts)
     changed = [verdict for verdict in verdicts if verdict.changes]
     return WhatIfResult(
@@ -137,10 +152,19 @@ def run_what_if(keys: Sequence[UUID], form: WhatIfForm) -> WhatIfResult:
     )
 
 
-def _replay_runs(keys: Sequence[UUID], form: WhatIfForm) -> list[Verdict]:
+def _replay_runs(keys: Sequence[UUID], form: WhatIfForm) -> Iterable[Verdict]:
     limits, tree, stuck = form.chosen_limits, form.tree or None, form.chosen_rules
+    if (behaviour := form.behaviour) is not None:
+        return replay_behaviour(
+            behaviour,
+            keys,
+            writes=registry.tool_writes,
+            limits=limits,
+            stuck=stuck,
+            max_seconds=MAX_BEHAVIOUR_SECONDS,
+        )
     found = load_recordings(keys, tree=tree)
-    return [replay(recording, limits=limits, tree=tree, stuck=stuck) for recording in found]
+    return (replay(recording, limits=limits, tree=tree, stuck=stuck) for recording in found)
 
 
 def _build_changed_run(verdict: Verdict) -> ChangedRun:

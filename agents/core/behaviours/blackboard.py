@@ -38,6 +38,11 @@ KIND_NAMES: Mapping[str, ValueKind] = {
 class NotWritten(Exception):
     """A value cannot be written to a key. The message says why; the blackboard is as before."""
 
+    def __init__(self, why: str, message: str) -> None:
+        super().__init__(message)
+        self.why = why
+        """As a path has it (`path.FAILURES`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class BlackboardKey:
@@ -64,13 +69,13 @@ class Blackboard:
     def write(self, key: str, value: Any) -> None:
         """Replace a value by another of the key's kind. Raises NotWritten."""
         if key not in self._schema:
-            raise NotWritten(f"there is no key :{key}")
+            raise NotWritten("form", f"there is no key :{key}")
         wanted = self._schema[key].kind
         if not _is_of_kind(value, wanted):
-            raise NotWritten(f":{key} is {wanted.name}, not {kind_of(value).name}")
+            raise NotWritten("kind", f":{key} is {wanted.name}, not {kind_of(value).name}")
         size = _measure_value(key, value)
         if sum(self._sizes.values()) - self._sizes.get(key, 0) + size > MAX_BOARD_BYTES:
-            raise NotWritten(f"the blackboard holds at most {MAX_BOARD_BYTES:,} bytes")
+            raise NotWritten("room", f"the blackboard holds at most {MAX_BOARD_BYTES:,} bytes")
         self._values[key], self._sizes[key] = value, size
 
     def get_names(self, item: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -95,9 +100,10 @@ def _measure_value(key: str, value: Any) -> int:
     try:
         size = len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
     except (TypeError, ValueError, RecursionError):
-        raise NotWritten(f"such a value cannot be kept in :{key}") from None
+        raise NotWritten("form", f"such a value cannot be kept in :{key}") from None
     if size > MAX_VALUE_BYTES:
-        raise NotWritten(f"a value has at most {MAX_VALUE_BYTES:,} bytes, the one of :{key} more")
+        text = f"a value has at most {MAX_VALUE_BYTES:,} bytes, the one of :{key} more"
+        raise NotWritten("size", text)
     return size
 
 

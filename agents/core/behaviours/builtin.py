@@ -17,6 +17,9 @@ class RunUntil:
     step: str
 
 
+_PLAN, _EXECUTE, _DELIVER = RunUntil("plan"), RunUntil("execute"), RunUntil("deliver")
+
+
 class TurnParts(Protocol):
     """What Oracle's own words do to a run, and ask of it."""
 
@@ -43,25 +46,25 @@ def has_tool_calls(run: TurnParts) -> bool:
 @action("tools.plan")
 def plan_calls(run: TurnParts) -> RunUntil:
     """Show the calls of an answer, and refuse those that may not run."""
-    return RunUntil("plan")
+    return _PLAN
 
 
 @action("tools.execute")
 def run_calls(run: TurnParts) -> RunUntil:
     """Run the calls that were planned."""
-    return RunUntil("execute")
+    return _EXECUTE
 
 
 @action("tools.hand_over")
 def deliver_results(run: TurnParts) -> RunUntil:
     """Put what the calls came to into the conversation."""
-    return RunUntil("deliver")
+    return _DELIVER
 
 
 @action("oracle.keep_answer")
 def keep_answer(run: TurnParts) -> RunUntil:
     """Put the model's words into the conversation."""
-    return RunUntil("plan")
+    return _PLAN
 
 
 # -- decorators -----------------------------------------------------------------------------------

@@ -1,53 +1,26 @@
 """Nodes that have others in them: which of them is visited next, and what that comes to."""
 
-from agents.core.behaviours.behaviour import BehaviourNode
+from agents.core.behaviours.behaviour import BehaviourNode, BoundValue
 from agents.core.behaviours.blackboard import Blackboard
 from agents.core.behaviours.placement import CHECKPOINT
 from agents.core.behaviours.signatures import MAX_ITERATIONS
-from agents.core.behaviours.values import get_literal
 from agents.core.behaviours.walk import Frame, Move, NodeScope, Walk
 
 TIMEOUT = "timeout"
 
 
-def visit_sequence(walk: Walk, frame: Frame) -> Move:
-    if walk.status is False:
-        return False
-    children, index = frame.node.children, frame.index
-    if index == len(children):
-        return True
-    frame.index = index + 1
-    return children[index]
-
-
-def visit_selector(walk: Walk, frame: Frame) -> Move:
-    if walk.status is True:
-        return True
-    children, index = frame.node.children, frame.index
-    if index == len(children):
-        return False
-    frame.index = index + 1
-    return children[index]
-
-
 def visit_repeater(walk: Walk, frame: Frame) -> Move:
-    options, status = frame.node.options, walk.status
-    until_success = options.get("until-success", False)
-    until = True if until_success else False if options.get("until-failure") else None
-    if frame.index and status is not None and status is until:
-        return status
-    if frame.index >= _get_rounds(walk, frame):
-        return not until_success
-    frame.index += 1
+    """Visit the child again, until it ends as is wanted or has been visited often enough."""
+    until, most = frame.node.subject
+    rounds = frame.index
+    if rounds and until is not None and walk.status is until:
+        return until is True
+    if isinstance(most, BoundValue):
+        most = read_number(walk.evaluate(most, frame.scope), MAX_ITERATIONS)
+    if rounds >= most:
+        return until is not True
+    frame.index = rounds + 1
     return frame.node.children[0]
-
-
-def _get_rounds(walk: Walk, frame: Frame) -> float:
-    wanted = frame.node.options.get("max-iterations")
-    if wanted is None:
-        return MAX_ITERATIONS
-    value = get_literal(wanted) if wanted.is_literal else walk.evaluate(wanted, frame.scope)
-    return read_number(value, MAX_ITERATIONS)
 
 
 def read_number(value: object, otherwise: float) -> float:
@@ -77,18 +50,16 @@ def enter_item(frame: Frame) -> None:
 
 
 def visit_subtree(walk: Walk, frame: Frame) -> Move:
-    """Visit a part, or another behaviour with a blackboard of its own."""
+    """Visit another behaviour, with a blackboard of its own."""
     node, other = frame.node, frame.node.behaviour
-    if walk.status is None:
-        if other is not None:
-            frame.inner = NodeScope(Blackboard(other.schema))
-            for name, value in node.options["with"].items():
-                frame.inner.board.write(name, walk.evaluate(value, frame.scope))
+    if walk.status is None and other is not None:
+        frame.inner = NodeScope(Blackboard(other.schema))
+        for name, value in node.options["with"].items():
+            frame.inner.board.write(name, walk.evaluate(value, frame.scope))
         return node.children[0]
-    if other is not None:
-        for name, key in node.options["into"].items():
-            frame.scope.board.write(name, frame.inner.board.read(key))
-    return walk.status
+    for name, key in node.options["into"].items():
+        frame.scope.board.write(name, frame.inner.board.read(key))
+    return walk.status is True
 
 
 def visit_decorator(walk: Walk, frame: Frame) -> Move:

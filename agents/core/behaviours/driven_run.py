@@ -133,7 +133,10 @@ class DrivenRun(Protocol):
 class BehaviourVisitor(Protocol):
     """Somebody who watches. No node knows of it."""
 
-    def enter(self, node: BehaviourNode) -> None: ...
-    def leave(self, node: BehaviourNode, succeeded: bool | None) -> None:
-        """See a node left; None: the run was halted in it."""
+    def enter(self, nodes: Sequence[BehaviourNode]) -> None:
+        """See nodes entered, each in the one before it."""
+        ...
+
+    def leave(self, nodes: Sequence[BehaviourNode], succeeded: bool | None) -> None:
+        """See nodes left, the innermost first; None: the run was halted in them."""
         ...

@@ -16,6 +16,7 @@ from agents.core.behaviours.driven_run import (
     Resumption,
     StepChunks,
 )
+from agents.core.behaviours.path import PathRecorder
 from agents.core.behaviours.snapshot import InvalidSnapshot, restore_snapshot, take_snapshot
 from agents.core.behaviours.walk import BehaviourFailed, Visit, Walk
 
@@ -33,27 +34,29 @@ VISITS: Mapping[str, Visit] = {
     "notify": leaves.visit_notify,
     "parallel": own_calls.visit_parallel,
     "repeater": composites.visit_repeater,
-    "selector": composites.visit_selector,
-    "sequence": composites.visit_sequence,
     "set": leaves.visit_set,
     "stop": leaves.visit_stop,
     "subtree": composites.visit_subtree,
     "succeed": leaves.visit_succeed,
     "turn": leaves.visit_turn,
 }
-STARTS_ANEW = "The behaviour {name} has changed since it asked, so it starts anew."
+STARTS_AGAIN = "The behaviour {name} has changed since it asked, so it starts again."
 
 
 class BehaviourDriver:
     """One behaviour in one run."""
 
     def __init__(
-        self, behaviour: Behaviour, run: DrivenRun, visitors: Sequence[BehaviourVisitor] = ()
+        self,
+        behaviour: Behaviour,
+        run: DrivenRun,
+        path: PathRecorder | None = None,
+        visitors: Sequence[BehaviourVisitor] = (),
     ) -> None:
         self._behaviour = behaviour
         self._run = run
-        self._visitors = visitors
-        self._walk = Walk(behaviour, run, VISITS, visitors)
+        self._watched = (path or PathRecorder(), visitors)
+        self._walk = Walk(behaviour, run, VISITS, *self._watched)
         self.snapshot: Mapping[str, Any] = {}
         """Where it stood when it was halted."""
 
@@ -81,8 +84,8 @@ class BehaviourDriver:
                 restore_snapshot(self._walk, snapshot)
             except InvalidSnapshot:
                 self._walk.halt()
-                self._walk = Walk(self._behaviour, self._run, VISITS, self._visitors)
-                yield self._run.notify(STARTS_ANEW.format(name=self._behaviour.name))
+                self._walk = Walk(self._behaviour, self._run, VISITS, *self._watched)
+                yield self._run.notify(STARTS_AGAIN.format(name=self._behaviour.name))
             else:
                 self._go_on(resume)
                 return
@@ -99,13 +102,13 @@ class BehaviourDriver:
                 is_approved = resume.decision == "approved"
                 own_calls.resume_calls(self._walk, last, is_approved=is_approved)
             case _:
-                self._walk.pop(False)
+                self._walk.leave(False)
 
     def clean_up(self) -> Iterator[StepChunks]:
         """Yield what is done at the end of the run, which has little time for it."""
         if self._behaviour.cleanup is None:
             return
-        walk = Walk(self._behaviour, self._run, VISITS, board=self._walk.board)
+        walk = Walk(self._behaviour, self._run, VISITS, PathRecorder(), board=self._walk.board)
         walk.ends_at = self._run.now + CLEANUP_SECONDS
         try:
             walk.start(self._behaviour.cleanup)

@@ -37,9 +37,14 @@ def visit_action(walk: Walk, frame: Frame) -> Move:
 
 def use_action(walk: Walk, frame: Frame) -> Any:
     """Call what a node names, with the values of its arguments."""
-    node, args = frame.node, frame.node.options.get("args", {})
-    values = {name: walk.evaluate(value, frame.scope) for name, value in args.items()}
-    return node.word.use(walk, **values) if node.word is not None else False
+    word, args = frame.node.word, frame.node.options.get("args")
+    if word is None:
+        return False
+    if not args:
+        return word.use(walk)
+    return word.use(
+        walk, **{name: walk.evaluate(value, frame.scope) for name, value in args.items()}
+    )
 
 
 # -- requests -------------------------------------------------------------------------------------

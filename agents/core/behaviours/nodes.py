@@ -9,8 +9,8 @@ from agents.core.behaviours.options import OptionReader
 from agents.core.behaviours.parts import NodeParts, is_node, split_node, write_label
 from agents.core.behaviours.placement import CHECKPOINT, Around, check_place, enter_node
 from agents.core.behaviours.sexp import MAX_DEPTH, SourceForm
-from agents.core.behaviours.signatures import NODE_KINDS, NodeKind, NodeOption
-from agents.core.behaviours.values import suggest_keyword
+from agents.core.behaviours.signatures import MAX_ITERATIONS, NODE_KINDS, NodeKind, NodeOption
+from agents.core.behaviours.values import get_literal, suggest_keyword
 from agents.core.behaviours.vocabulary import BehaviourVocabulary
 from agents.core.behaviours.words import BehaviourWord, WordType
 from agents.core.control.kinds import ANY, TRUTH, ListKind, fits
@@ -151,7 +151,11 @@ class NodeReader:
     def _bind_repeater(self, parts: NodeParts, options: dict[str, Any], around: Around) -> _Bound:
         if options.get("until-success") and options.get("until-failure"):
             around.values.refuse(parts.form, "a repeater ends with a success or a failure: say one")
-        return _Bound()
+        until = bool(options.get("until-success"))
+        wanted = options.get("max-iterations", MAX_ITERATIONS)
+        if isinstance(wanted, BoundValue) and wanted.is_literal:
+            wanted = get_literal(wanted)
+        return _Bound((until if until or options.get("until-failure") else None, wanted))
 
     def _bind_for_each(self, parts: NodeParts, options: dict[str, Any], around: Around) -> _Bound:
         if not parts.subject:

@@ -56,7 +56,7 @@ def resume_calls(walk: Walk, frame: Frame, *, is_approved: bool) -> None:
         frame.stage = MADE
         return
     if _runs_own_list(frame.node):
-        walk.pop(is_approved)
+        walk.leave(is_approved)
         return
     items, found = list(_list_parts(walk, frame)), list(walk.run.get_results())
     made = max(len(found), min(frame.index, len(items)))

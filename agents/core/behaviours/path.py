@@ -1,37 +1,51 @@
-"""The way through a behaviour: which nodes were left, and how, from checkpoint to checkpoint."""
+"""The way through a behaviour: which nodes were left, and how, from checkpoint to checkpoint.
+
+    3- 3+ 2+ 6-kind 5-
+
+The number of a node, `+` for success, `-` for failure, `!` for what was halted; and, where a value
+could not be had or kept, why. That is a word of ours: paths are signed, and outlive what was said.
+"""
 
 from collections.abc import Callable, Mapping
 
-from agents.core.behaviours.behaviour import BehaviourNode
-
 MAX_PATH_LENGTH = 2_000
 """Of one checkpoint; what was left before its last part is cut away."""
-_SIGNS: Mapping[bool | None, str] = {True: "+", False: "-", None: "!"}
+NO_VALUE = "value"
+FAILURES: Mapping[str, str] = {
+    "kind": "the value was of another kind than its key",
+    "size": "the value was too long for a key",
+    "room": "the blackboard had no room left",
+    "form": "such a value cannot be kept",
+    NO_VALUE: "a value could not be worked out",
+}
+"""Why a node failed without having decided so: its blackboard is as before."""
+
+
+def add_reason(path: str, why: str) -> str:
+    """Return a path whose first node failed for this reason."""
+    first, _, rest = path.partition(" ")
+    return f"{first}{why} {rest}" if rest else f"{first}{why}"
 
 
 class PathRecorder:
-    """A visitor that writes down the nodes that were left. It takes a few bytes a turn."""
+    """Keeps what was left. It takes a few bytes a turn."""
 
     def __init__(self) -> None:
         self._left: list[str] = []
-        self._open: list[BehaviourNode] = []
-        self._is_over = False
-        self.enter: Callable[[BehaviourNode], None] = self._open.append
-
-    def leave(self, node: BehaviourNode, succeeded: bool | None) -> None:
-        self._open.pop()
-        if not self._is_over:
-            self._left.append(f"{node.number}{_SIGNS[succeeded]}")
+        self.note: Callable[[str], None] = self._left.append
+        self.write_open: Callable[[], str] = str
+        """Returns all that is open, as halted; a walk says so."""
 
     def take(self, *, halts: bool = False) -> str:
-        """Return the way since it was last taken; all that is open is halted, if the run halts."""
-        if halts and not self._is_over:
-            self._is_over = True
-            self._left += [f"{node.number}!" for node in reversed(self._open)]
+        """Return the way since it was last taken; all that is open is halted, if the run halts:
+        whatever is left after that is no news."""
+        if halts:
+            self.note(self.write_open())
+            self.note = lambda _: None
         if not self._left:
             return ""
-        path = " ".join(self._left)
-        self._left = []
+        path = " ".join(filter(None, self._left))
+        self._left.clear()
         if len(path) > MAX_PATH_LENGTH:
             path = f"… {path[-MAX_PATH_LENGTH:].partition(' ')[2]}"
         return path

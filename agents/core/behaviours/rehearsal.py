@@ -19,6 +19,9 @@ NOT_SAID = "There it tells the model something that it was not told in this run.
 NOT_OFFERED = "There the model would not have been offered {tool}, which it used."
 NOT_INTERIM = "In this run that text was not the answer, but a step before it."
 OWN_CALLS = "There it calls tools itself, and what they would have brought was not recorded."
+EMPTY_ANSWER = "An empty answer ended the run, after a text that it takes for a step before it."
+OTHER_CALLS = "There it would not have what the run's own behaviour got from tools."
+OTHER_WORDS = "There the run's own behaviour told the model something that this one does not."
 FACTS = ("turn", "history", "user", "project")
 """What expressions may read of a run, besides the question."""
 UNREADABLE = "There it needs something that was not recorded."
@@ -34,6 +37,16 @@ class RehearsedTurn:
     tools: tuple[str, ...] = ()
     interim: str = ""
     seconds: float = 0.0
+    is_blank: bool = False
+    """Whether it brought neither calls nor an answer that was let through."""
+    is_steered: bool = False
+    """Whether what the model was told may be what another behaviour said."""
+    follows_calls: bool = False
+    """Whether the run's behaviour had called tools itself just before."""
+
+    @property
+    def is_empty_answer(self) -> bool:
+        return not (self.text.strip() or self.tools or self.is_blank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +61,8 @@ class Rehearsal:
     why_unknown: str
     notices: tuple[str, ...]
     """What it would have told the user."""
+    interims: tuple[str, ...]
+    """What it calls the text of each of those turns; empty: the answer."""
 
 
 def rehearse(
@@ -60,7 +75,7 @@ def rehearse(
 ) -> Rehearsal:
     """Drive recorded turns; `writes` says whether a tool changes anything."""
     run = _RehearsedRun(turns, question, config, writes)
-    driver = BehaviourDriver(behaviour, run, [run.path])
+    driver = BehaviourDriver(behaviour, run, run.path)
     for parts in driver.drive():
         for _ in parts:  # type: ignore[union-attr]  # nothing here takes time
             pass
@@ -71,6 +86,7 @@ def rehearse(
         run.reason,
         run.why_unknown,
         tuple(run.notices),
+        tuple(run.interims),
     )
 
 
@@ -89,7 +105,7 @@ class _RehearsedRun:
     notices: list[str] = field(default_factory=list)
     ways: list[TurnWay] = field(default_factory=list)
     path: PathRecorder = field(default_factory=PathRecorder)
-    _is_interim: bool = False
+    interims: list[str] = field(default_factory=list)
 
     @property
     def is_halted(self) -> bool:
@@ -123,11 +139,13 @@ class _RehearsedRun:
             self.close_way()
             self.taken += 1
             self.next_step = "ask"
-            self._is_interim = bool(order.interim)
+            self.interims.append(order.interim)
         return iter(())
 
     def prepare_request(self, order: TurnOrder) -> Iterator[OracleStreamChunk]:
         self.why_unknown = self._find_difference(self._turn, order)
+        if self.interims:
+            self.interims[-1] = order.interim
         return iter(())
 
     def play(self, until: str) -> Iterator[StepChunks]:
@@ -139,12 +157,24 @@ class _RehearsedRun:
         """Say why the model might have answered otherwise; empty: it was asked the same."""
         if order.say and _squeeze(order.say) not in _squeeze(turn.hints):
             return NOT_SAID
+        if turn.is_steered and turn.hints and not order.say:
+            return OTHER_WORDS
+        if turn.follows_calls:
+            return OTHER_CALLS
+        if turn.is_empty_answer and self._has_made_interim:
+            return EMPTY_ANSWER
         if turn.interim and not order.interim:
             return NOT_INTERIM
         for tool in turn.tools:
             if not self._is_offered(tool, order.tools):
                 return NOT_OFFERED.format(tool=tool)
         return ""
+
+    @property
+    def _has_made_interim(self) -> bool:
+        """Whether it takes a text for a step that was none."""
+        taken = zip(self.interims, self.turns, strict=False)
+        return any(label and not turn.interim for label, turn in taken)
 
     def _is_offered(self, tool: str, tools: str | tuple[str, ...] | None) -> bool:
         if tools is None or tools == "all":
@@ -165,7 +195,7 @@ class _RehearsedRun:
         return bool(self._turn.tools)
 
     def has_answered(self) -> bool:
-        return self.taken > 0 and not self._turn.tools
+        return self.taken > 0 and not (self._turn.tools or self._turn.is_blank)
 
     def get_reply(self) -> str:
         return self._turn.text
@@ -199,7 +229,7 @@ class _RehearsedRun:
         self.stop("completed" if self._ends_with_answer() else "behaviour_ended")
 
     def _ends_with_answer(self) -> bool:
-        return self.has_answered() and not self._is_interim
+        return self.has_answered() and not self.interims[-1]
 
     def ask_approval(self, question: str, snapshot: Mapping[str, Any]) -> None:
         self.notices.append(question)

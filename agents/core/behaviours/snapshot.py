@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from agents.core.behaviours.behaviour import Behaviour
 from agents.core.behaviours.blackboard import Blackboard, NotWritten
 from agents.core.behaviours.composites import TIMEOUT, build_decorator, enter_item
 from agents.core.behaviours.walk import Frame, NodeScope, Walk
@@ -89,16 +88,18 @@ def _fill_board(board: Blackboard, values: Mapping[str, Any]) -> None:
 
 
 def _restore_frames(walk: Walk, frames: list[Mapping[str, Any]]) -> None:
-    nodes, scope = _list_roots(walk.behaviour), NodeScope(walk.board)
+    """Enter each node inside the one before it. Nodes that are never visited have no frame; those
+    of snapshots from before that was so are passed over."""
+    transitions = walk.behaviour.transitions
     for about in frames:
-        frame = walk.push(nodes[about["node"]], scope)
-        _restore_frame(walk, frame, about)
-        nodes = {child.number: child for child in frame.node.children}
-        scope = frame.inner
-
-
-def _list_roots(behaviour: Behaviour) -> dict[int, Any]:
-    return {behaviour.root.number: behaviour.root}
+        node = transitions.nodes[about["node"]]
+        if node.is_passed_through:
+            continue
+        *inner, outermost = transitions.list_around(node)
+        expected = walk.frames[-1].node.children if walk.frames else (walk.behaviour.root,)
+        if outermost not in expected:
+            raise InvalidSnapshot("its nodes are not inside each other")
+        _restore_frame(walk, walk.enter((outermost, *reversed(inner))), about)
 
 
 def _restore_frame(walk: Walk, frame: Frame, about: Mapping[str, Any]) -> None:

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from agents.core.behaviours.outline import BehaviourOutline, OutlineNode
+from agents.core.behaviours.path import FAILURES
 
 NodeStatus = Literal["succeeded", "failed", "halted"]
 _STATUSES: dict[str, NodeStatus] = {"+": "succeeded", "-": "failed", "!": "halted"}
-_STEP = re.compile(r"(?<!\S)(\d{1,4})([+!-])(?!\S)")
+_STEP = re.compile(rf"(?<!\S)(\d{{1,4}})([+!-])({'|'.join(FAILURES)})?(?!\S)")
 _ASKING = ("llm-call",)
 _CALLING = ("parallel", "call")
 
@@ -20,6 +21,8 @@ class PathStep:
 
     number: int
     status: NodeStatus
+    why: str = ""
+    """In words, where a value could not be had or kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +41,10 @@ class TurnWay:
     @property
     def steps(self) -> list[PathStep]:
         """Whatever is stored, what is no step is passed over."""
-        return [PathStep(int(at[1]), _STATUSES[at[2]]) for at in _STEP.finditer(self.path)]
+        return [
+            PathStep(int(at[1]), _STATUSES[at[2]], FAILURES.get(at[3], ""))
+            for at in _STEP.finditer(self.path)
+        ]
 
 
 @dataclass(slots=True)
@@ -49,6 +55,8 @@ class TracedNode:
     visits: int = 0
     status: NodeStatus | Literal[""] = ""
     """How it was left last; empty: it never was."""
+    why: str = ""
+    """Why it failed then, if it did not decide so itself."""
     seconds: float = 0.0
     """Of the turns that it, or one below it, took part in."""
     turns: list[int] = field(default_factory=list)
@@ -120,7 +128,7 @@ def _nest(outline: BehaviourOutline) -> tuple[list[TracedNode], dict[int, Traced
 
 def _visit(traced: TracedNode, step: PathStep, way: TurnWay, *, is_chosen: bool) -> None:
     traced.visits += 1
-    traced.status = step.status
+    traced.status, traced.why = step.status, step.why
     traced.is_taken |= is_chosen
     if way.turn not in traced.turns:
         traced.turns.append(way.turn)

@@ -169,7 +169,7 @@ class ValueReader:
         name = self.find_key(form)
         if not name:
             return NO_VALUE
-        return BoundValue(self.keys[name], lambda scope: scope.names.get(name))
+        return BoundValue(self.keys[name], lambda scope: scope.names.get(name), key=name)
 
     def _read_limit(self, form: SourceForm) -> BoundValue:
         name = form.text if form.type == "keyword" else ""

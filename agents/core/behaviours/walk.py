@@ -7,11 +7,18 @@ many nodes and has nothing done is stuck.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
-from agents.core.behaviours.behaviour import Behaviour, BehaviourNode, BoundValue, ValueScope
+from agents.core.behaviours.behaviour import (
+    Behaviour,
+    BehaviourNode,
+    BoundValue,
+    ValueScope,
+    write_path,
+)
 from agents.core.behaviours.blackboard import Blackboard, NotWritten
 from agents.core.behaviours.driven_run import BehaviourVisitor, DrivenRun, StepChunks
+from agents.core.behaviours.path import NO_VALUE, PathRecorder, add_reason
 from agents.core.control.condition import Condition
 from agents.core.control.evaluation import Unanswerable
 from agents.core.control.template import Template
@@ -32,6 +39,9 @@ class NodeScope:
 
     board: Blackboard
     items: Mapping[str, Any] = field(default_factory=dict)
+
+    def read(self, key: str) -> Any:
+        return self.items[key] if key in self.items else self.board.read(key)
 
 
 class Frame:
@@ -70,6 +80,7 @@ class Walk:
         behaviour: Behaviour,
         run: DrivenRun,
         visits: Mapping[str, Visit],
+        path: PathRecorder,
         visitors: Sequence[BehaviourVisitor] = (),
         board: Blackboard | None = None,
     ) -> None:
@@ -88,14 +99,17 @@ class Walk:
         self.notices = 0
         """How often it has told the user something."""
         self._visits = visits
-        self._on_enter = [visitor.enter for visitor in visitors]
-        self._on_leave = [visitor.leave for visitor in visitors]
+        self._transitions = behaviour.transitions
+        self._scope = NodeScope(self.board)
+        self._path = path
+        path.write_open = self._write_open
+        self._visitors = visitors
         self._visited = 0
         self._steps_done = 0
         self._deadlines = 0
 
     def start(self, root: BehaviourNode) -> None:
-        self.push(root, NodeScope(self.board))
+        self.enter(self._transitions.list_entered(root))
 
     def advance(self) -> Iterable[StepChunks] | None:
         """Go on to what is to be done next; None: there is nothing more. Only what is done halts a
@@ -118,45 +132,66 @@ class Walk:
             self._visited += 1
             if self._visited > MAX_VISITS:
                 raise BehaviourFailed("it went round and round and did nothing")
-            frame = frames[-1]
+            frame, why = frames[-1], ""
             move = self._leave_late() if self._deadlines else None
             if move is None:
                 try:
                     move = visits[frame.node.kind](self, frame)
-                except (NotWritten, Unanswerable):  # a value cannot be kept, or not be had
-                    move = False
-            if move is True or move is False:
-                self.pop(move)
-            elif type(move) is BehaviourNode:
-                self.push(move, frame.inner)
+                except NotWritten as error:
+                    move, why = False, error.why
+                except Unanswerable:
+                    move, why = False, NO_VALUE
+            if isinstance(move, bool):
+                self.leave(move, why)
+            elif isinstance(move, BehaviourNode):
+                self.enter(self._transitions.list_entered(move))
             else:
                 frame.stage += 1
-                return cast(Iterable[StepChunks], move)
+                return move
         return None
 
     # -- the stack --------------------------------------------------------------------------------
 
-    def push(self, node: BehaviourNode, scope: NodeScope) -> Frame:
-        frame = Frame(node, scope)
-        self.frames.append(frame)
+    def enter(self, nodes: Sequence[BehaviourNode]) -> Frame:
+        """Enter nodes, each in the one before it, and visit the last."""
+        frames = self.frames
+        frame = Frame(nodes[-1], frames[-1].inner if frames else self._scope)
+        frames.append(frame)
         self.status = None
-        for enter in self._on_enter:
-            enter(node)
+        for visitor in self._visitors:
+            visitor.enter(nodes)
         return frame
 
-    def pop(self, succeeded: bool | None) -> None:
+    def leave(self, succeeded: bool, why: str = "") -> None:
+        """Leave the node that is visited, and enter what follows it."""
+        frame = self._pop()
+        left, entered, path = self._transitions[frame.node.number, succeeded]
+        self._path.note(path if not why else add_reason(path, why))
+        for visitor in self._visitors:
+            visitor.leave(left, succeeded)
+        if entered:
+            self.enter(entered)
+        else:
+            self.status = succeeded
+
+    def halt(self, above: int = 0) -> None:
+        """Leave all nodes that are still visited, or those above so many."""
+        while len(self.frames) > above:
+            left = tuple(self._transitions.list_around(self._pop().node))
+            self._path.note(write_path(left, None))
+            for visitor in self._visitors:
+                visitor.leave(left, None)
+
+    def _pop(self) -> Frame:
         frame = self.frames.pop()
-        self.status = succeeded
         if frame.deadline is not None:
             self._deadlines -= 1
             self._limit_time()
-        for leave in self._on_leave:
-            leave(frame.node, succeeded)
+        return frame
 
-    def halt(self) -> None:
-        """Leave all nodes that are still visited."""
-        while self.frames:
-            self.pop(None)
+    def _write_open(self) -> str:
+        around = self._transitions.list_around
+        return " ".join(write_path(around(frame.node), None) for frame in reversed(self.frames))
 
     # -- time -------------------------------------------------------------------------------------
 
@@ -179,8 +214,7 @@ class Walk:
             below = self.frames[at + 1 :]
             if self.run.next_step and any(one.node.kind in _TURNS for one in below):
                 return self.run.play("fold")
-            for _ in below:
-                self.pop(None)
+            self.halt(above=at + 1)
             return False
         return None
 
@@ -193,6 +227,8 @@ class Walk:
         return {"question": run.question, **facts, **scope.board.get_names(scope.items)}
 
     def evaluate(self, value: BoundValue, scope: NodeScope) -> Any:
+        if value.key:
+            return scope.read(value.key)
         names = {} if value.is_literal else self.get_names(scope)
         return value.get(ValueScope(names, self.run.config))
 

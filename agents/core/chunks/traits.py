@@ -1,7 +1,7 @@
 """What a chunk class says about itself, so that nobody else keeps a table of chunk types."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 ChunkReader = Literal["pages", "context", "export", "transcript", "audit"]
@@ -27,6 +27,8 @@ class ChunkTraits:
     """Whether the one field that holds words can be more than a text. Several are JSON anyway."""
     optional_words: tuple[str, ...] = ()
     """More such fields, which came later: a chunk without them is stored as it was before."""
+    stand_ins: Mapping[str, str] = field(default_factory=dict)
+    """What such a field says once it is erased, where it matters that it had said something."""
 
     @property
     def word_paths(self) -> tuple[tuple[str, ...], ...]:

@@ -156,6 +156,8 @@ class Turn(BaseChunk):
         words=("action",),
         read_by=("pages", "context", "export", "audit"),
         urgent=False,
+        optional_words=("interim",),
+        stand_ins={"interim": "Step"},  # its text is still not the answer
     )
     number: int
     phase: Literal["start", "end"]

@@ -96,4 +96,7 @@ def _to_plain(value: Any) -> Any:
     if names is None:
         return value
     plain = {name: getattr(value, name) for name in names}
-    return {name: plain[name] for name in names if plain[name] or name not in _OPTIONAL_FIELDS}
+    for name in _OPTIONAL_FIELDS & plain.keys():
+        if not plain[name]:
+            del plain[name]
+    return plain

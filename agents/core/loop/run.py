@@ -101,7 +101,7 @@ class _Loop(DrivenEngine):
         self.tap = EventTap(ctx, control, observer, conversation.context_id or "", reads_facts)
         super().__init__(ctx, conversation, self.tap.facts)
         self.control = control
-        self._driver = BehaviourDriver(behaviour, self, [self.path]) if behaviour else None
+        self._driver = BehaviourDriver(behaviour, self, self.path) if behaviour else None
 
     # -- the turns --------------------------------------------------------------------------------
 

@@ -239,6 +239,8 @@ class _Replay:
 
     def _find_divergence(self, step: RecordedTurn) -> Verdict | None:
         """Return the verdict if this turn would not have been, or stayed, as recorded."""
+        if step.why_unknown:
+            return self._verdict_unknown(step.why_unknown)
         if step.used and not self.recording.has_content and self.guard.overrides("on_tool_result"):
             return self._verdict_unknown(NO_CONTENT)
         if step.used or step.refused:

@@ -61,6 +61,8 @@ class RecordedTurn:
     """Names of the tools that were called and refused."""
     results: tuple[Mapping[str, Any], ...] = ()
     """The results as a decision tree gets them, in call order, where their content is known."""
+    why_unknown: str = ""
+    """Why another behaviour might not have had this turn: a sentence, or empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

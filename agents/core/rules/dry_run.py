@@ -1,7 +1,7 @@
 """What a rule would have done in a run that is over: its chunks once more, without a model.
 
 A rule that stops a run, withholds a tool that is used later or sends an answer back changes what
-follows. What that would have been is not known.
+follows. What that would have been is unknown.
 """
 
 from collections import Counter
@@ -17,9 +17,9 @@ from agents.core.rules.engine import RuleEngine
 from agents.core.rules.outcomes import Firing, NotFired, RuleFailure
 from agents.core.rules.rule import AskAgain, Hold, Rule, StopRun, Withhold
 
-STOPPED = "The rule would have ended the run: what its last answer would have been is not known."
-ASKED_AGAIN = "The answer would have been sent back: what followed is not known."
-HELD = "A call would have waited for a person: what followed is not known."
+STOPPED = "The rule would have ended the run: what its last answer would have been is unknown."
+ASKED_AGAIN = "The answer would have been sent back: what followed is unknown."
+HELD = "A call would have waited for a person: what followed is unknown."
 ERASED = "The rule looks at what was said, and that was erased."
 TOO_DEAR = "Not tried: the rule takes too many steps for so many runs. Try it on fewer days."
 

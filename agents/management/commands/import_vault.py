@@ -13,17 +13,12 @@ from django.db import OperationalError
 from agents.management.lookup import find_or_create_project, find_user
 from agents.management.progress import ProgressBar
 from agents.management.terminal import make_printable
-from agents.projects.queries import can_write
 from agents.vault.author import Author
 from agents.vault.errors import VaultError
 from agents.vault.import_sources import SkippedFile, open_source
 from agents.vault.importer import ImportReport, import_files
 
 MAX_LISTED = 20
-READ_ONLY_MESSAGE = (
-    "{user} cannot write in {project}: it is archived, or {user} is a reader. Name an owner or a "
-    "member with --user."
-)
 
 
 class Command(BaseCommand):
@@ -41,8 +36,6 @@ class Command(BaseCommand):
             user = find_user(options["user"])
             with open_source(options["folder"]) as source:
                 project = find_or_create_project(options["project"], user)
-                if not can_write(user, project):
-                    raise CommandError(READ_ONLY_MESSAGE.format(user=user, project=project))
                 report = import_files(project.pk, source, Author.importer(user.pk), bar.show)
         except VaultError as error:
             raise CommandError(str(error)) from None

@@ -1,5 +1,5 @@
-"""`manage.py replay`: what recorded runs would have done under other limits or a rule, without a
-model."""
+"""`manage.py replay`: what recorded runs would have done under other limits, another
+behaviour or a rule, without a model."""
 
 import json
 from argparse import ArgumentParser
@@ -13,6 +13,8 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError
 from django.db.models import QuerySet
 
+from agents.behaviour_replay import replay_behaviour
+from agents.core.behaviours import Behaviour
 from agents.core.config import AgentConfig
 from agents.core.control.toml import InvalidToml
 from agents.core.decisions import TREES, build_guard
@@ -20,7 +22,7 @@ from agents.core.reasons import REASONS
 from agents.core.replay.engine import Verdict, replay, summarize
 from agents.core.rules.dry_run import RuleTrial, summarize_trials
 from agents.core.rules.reader import MAX_RULE_LENGTH, read_rule
-from agents.core.stuck import DEFAULT_STUCK_RULES
+from agents.core.stuck import DEFAULT_STUCK_RULES, StuckRules
 from agents.management.arguments import (
     build_config,
     parse_integers,
@@ -47,15 +49,19 @@ from agents.management.traces import read_traces
 from agents.models import AgentRun
 from agents.replay_source import load_recordings
 from agents.rule_trials import try_rule_on_runs
+from agents.runtime import list_behaviours
 from agents.tools import registry
 
 FILTERS = ("since", "reason", "user")
-WHAT_IFS = ("set", "tree", "stuck")
+WHAT_IFS = ("set", "tree", "behaviour", "stuck")
 T = TypeVar("T")
 
 
 class Command(BaseCommand):
-    help = "Replay recorded runs under other limits, another tree, other stuck rules, or a rule."
+    help = (
+        "Replay recorded runs under other limits, another tree or behaviour, other stuck rules, "
+        "or a rule."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("run", nargs="*", help="the id of a run, or its beginning; or all")
@@ -63,6 +69,7 @@ class Command(BaseCommand):
             "--set", action="append", default=[], metavar="FIELD=VALUE", help="another limit"
         )
         parser.add_argument("--tree", help=f"another tree: {', '.join(TREES.names())}")
+        parser.add_argument("--behaviour", metavar="NAME", help="another behaviour, of the site's")
         parser.add_argument(
             "--stuck",
             metavar="RULE=COUNT,...",
@@ -87,6 +94,9 @@ class Command(BaseCommand):
             if options["stuck"] is not None
             else DEFAULT_STUCK_RULES
         )
+        if options["behaviour"] is not None:
+            self._replay_behaviour(options, limits, rules)
+            return
         play = partial(replay, limits=limits, tree=tree, stuck=rules)
         if options["traces"] is None:
             self._report(
@@ -107,10 +117,22 @@ class Command(BaseCommand):
             else format_scores(labels, rules, turn_limit),
         )
 
+    def _replay_behaviour(
+        self, options: dict[str, Any], limits: dict[str, int], stuck: StuckRules
+    ) -> None:
+        if options["tree"] is not None or options["traces"] is not None:
+            raise CommandError("A behaviour names its decision tree: give no tree, and no traces.")
+        behaviour = _find_behaviour(options["behaviour"])
+        runs = _choose_runs(options)
+        ids = list(runs.values_list("pk", flat=True) if isinstance(runs, QuerySet) else runs)
+        writes = registry.tool_writes
+        verdicts = replay_behaviour(behaviour, ids, writes=writes, limits=limits, stuck=stuck)
+        self._report(verdicts, as_json=options["json"])
+
     def _try_rule(self, options: dict[str, Any]) -> None:
         """Print what a rule would have done; one that cannot be read is refused with places."""
         if any(options[name] for name in WHAT_IFS) or options["traces"] is not None:
-            raise CommandError("A rule is tried by itself: give no other limits, tree or traces.")
+            raise CommandError("A rule is tried by itself: give nothing else to change, no traces.")
         try:
             rule = read_rule(_read_text(options["rule"]), tools=registry.names())
         except InvalidToml as error:
@@ -153,6 +175,13 @@ def _collect(found: Iterable[T], kept: list[T], is_wanted: Callable[[T], bool]) 
         if is_wanted(one):
             kept.append(one)
         yield one
+
+
+def _find_behaviour(name: str) -> Behaviour:
+    known = {entry.name: entry.behaviour for entry in list_behaviours(None) if entry.behaviour}
+    if name not in known:
+        raise CommandError(f"There is no behaviour {name!r}. Known: {', '.join(known)}.")
+    return known[name]
 
 
 def _read_text(path: Path) -> str:

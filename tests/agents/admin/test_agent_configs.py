@@ -20,7 +20,7 @@ def ada() -> User:
     return User.objects.create_user("ada")
 
 
-def shown(user: User, path: str = "", status: int = 200) -> str:
+def read_page(user: User, path: str = "", status: int = 200) -> str:
     answer = browser(user).get(LIST + path)
     assert answer.status_code == status, answer.content[:500]
     return str(answer.content.decode())
@@ -36,7 +36,7 @@ def names(html: str) -> list[str]:
 def test_everybody_is_listed_with_their_limits_also_who_never_set_any(ada: User) -> None:
     User.objects.create_user("eve")
     update_limits(ada, {"max_iterations": 7, "token_budget": 123_000})
-    html = shown(auditor())
+    html = read_page(auditor())
     assert names(html) == ["ada", "eve", "otto"]
     text = Page(html).text()
     assert all(limit.label in text for limit in LIMITS.values())
@@ -48,7 +48,7 @@ def test_a_person_s_page_says_what_was_changed_when_and_by_whom(ada: User) -> No
     root = User.objects.create_superuser("root")
     update_limits(ada, {"max_iterations": 7, "token_budget": 9_000})
     update_settings(UserAgentConfig, ada, {"default_tree": "quick"}, by=root)
-    html = shown(auditor(), f"{ada.pk}/change/")
+    html = read_page(auditor(), f"{ada.pk}/change/")
     assert Page(html).problems == []
     text = Page(html).text()
     assert "Agent configuration of ada" in text
@@ -61,25 +61,25 @@ def test_a_person_s_page_says_what_was_changed_when_and_by_whom(ada: User) -> No
 
 
 def test_whoever_set_nothing_has_a_page_with_the_defaults(ada: User) -> None:
-    text = Page(shown(auditor(), f"{ada.pk}/change/")).text()
+    text = Page(read_page(auditor(), f"{ada.pk}/change/")).text()
     assert "Nothing has been changed" in text
     assert "Changes None." in text
 
 
 def test_other_settings_of_a_person_are_not_shown(ada: User) -> None:
     update_settings(ModelSettings, ada, {"oracle_model": "a-private-choice"})
-    assert "a-private-choice" not in shown(auditor(), f"{ada.pk}/change/")
+    assert "a-private-choice" not in read_page(auditor(), f"{ada.pk}/change/")
 
 
 def test_many_changes_have_pages(ada: User) -> None:
     for number in range(60):
         update_limits(ada, {"max_iterations": 10 + number % 2})
-    first = Page(shown(auditor(), f"{ada.pk}/change/")).text()
+    first = Page(read_page(auditor(), f"{ada.pk}/change/")).text()
     assert "Page 1 of 2" in first
     assert "Older" in first
     user = User.objects.get(username="otto")
     for page in ("2", "99", "x", "-1", "9" * 500):
-        assert "Changes" in Page(shown(user, f"{ada.pk}/change/?page={page}")).text()
+        assert "Changes" in Page(read_page(user, f"{ada.pk}/change/?page={page}")).text()
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_people_are_found_by_name_and_by_whether_they_changed_something(
     UserAgentConfig.for_user(eve)
     update_limits(zoe, {"max_iterations": 7})
     reset_limits(zoe)
-    assert names(shown(auditor(), query)) == expected
+    assert names(read_page(auditor(), query)) == expected
 
 
 @pytest.mark.parametrize("query", ["?limits=x", "?user__password=x", "?max_iterations=7", "?x=1"])
@@ -113,15 +113,15 @@ def test_what_is_no_filter_is_not_understood(ada: User, query: str) -> None:
 @pytest.mark.parametrize("order", ["1", "-1", "2", "-4.1", "10", "99", "x"])
 def test_every_order_can_be_asked_for(ada: User, order: str) -> None:
     update_limits(ada, {"max_iterations": 7})
-    assert "ada" in names(shown(auditor(), f"?o={order}"))
+    assert "ada" in names(read_page(auditor(), f"?o={order}"))
 
 
 def test_staff_without_the_permission_see_nothing_of_it(ada: User) -> None:
     plain = person("staff", is_staff=True)
-    shown(plain, status=403)
-    shown(plain, f"{ada.pk}/change/", status=403)
+    read_page(plain, status=403)
+    read_page(plain, f"{ada.pk}/change/", status=403)
     wrong = person("wrong", "view_useragentconfig", "change_useragentconfig", is_staff=True)
-    shown(wrong, status=403)
+    read_page(wrong, status=403)
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
@@ -136,7 +136,7 @@ def test_nobody_changes_anything_here(ada: User, method: str) -> None:
 
 
 def test_an_impossible_id_is_nobody_s(ada: User) -> None:
-    shown(auditor(), f"{10**40}/change/", status=404)
+    read_page(auditor(), f"{10**40}/change/", status=404)
 
 
 def test_the_start_page_leads_there() -> None:

@@ -58,7 +58,7 @@ def test_an_identifier_is_found_whole_and_by_its_words(code: ProjectCode) -> Non
 
 def test_a_language_without_files_has_no_hits(code: ProjectCode) -> None:
     assert code.search(["gauge"], 5, language="go").hits == ()
-    with pytest.raises(CodeRefused, match="no language"):
+    with pytest.raises(CodeRefused, match="not a language that is known here"):
         code.search(["gauge"], 5, language="klingon")
 
 

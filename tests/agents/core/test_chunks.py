@@ -292,7 +292,6 @@ NOT_WORDS = {
         "action_digest",
         "results",
         "results_normalised",
-        "interim",
     },
     "decision": {"checkpoint", "reason", "tree", "checks", "path"},
     "event": {"name", "payload"},

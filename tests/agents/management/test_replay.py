@@ -353,7 +353,38 @@ def test_a_file_that_is_no_rule_is_one_clear_line(rule: Path, data: bytes | None
         call_command("replay", "--rule", str(rule), stderr=StringIO())
 
 
-@pytest.mark.parametrize("more", [["--tree", "quick"], ["--set", "max_iterations=3"]])
+@pytest.mark.parametrize(
+    "more",
+    [["--tree", "quick"], ["--set", "max_iterations=3"], ["--behaviour", "oracle-agent"]],
+)
 def test_a_rule_is_tried_by_itself(rule: Path, more: list[str]) -> None:
     with pytest.raises(CommandError, match="A rule is tried by itself"):
         said("--rule", str(rule), *more)
+
+
+# -- another behaviour ----------------------------------------------------------------------------
+
+
+def test_runs_are_replayed_under_another_behaviour() -> None:
+    stored(FIVE_TURNS)
+    stored(STUCK)
+    assert count(said("--behaviour", "oracle-agent"), "as they did") == 2
+    assert count(said("--behaviour", "oracle-agent", "--set", "max_iterations=3"), "earlier") == 2
+    output = said("--behaviour", "plan-then-do", "--reason", "completed")
+    assert count(output, "not known") == 1
+    assert "There it tells the model something that it was not told in this run." in output
+    *_, summary = lines("--behaviour", "plan-then-do")
+    assert summary["kinds"]["unknown"] == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--behaviour", "no-such"], "There is no behaviour 'no-such'. Known: .*oracle-agent"),
+        (["--behaviour", "oracle-agent", "--tree", "quick"], "names its decision tree"),
+        (["--behaviour", "oracle-agent", "--traces", "x.jsonl"], "no traces"),
+    ],
+)
+def test_what_cannot_be_a_behaviour_is_one_clear_line(more: list[str], words: str) -> None:
+    with pytest.raises(CommandError, match=words):
+        said(*more)

@@ -32,7 +32,7 @@ class Screen(io.StringIO):
         return self._is_terminal
 
 
-def shown(*chunks: OracleStreamChunk, is_terminal: bool = True) -> str:
+def render(*chunks: OracleStreamChunk, is_terminal: bool = True) -> str:
     screen = Screen(is_terminal=is_terminal)
     terminal = Terminal(screen)
     for chunk in chunks:
@@ -63,17 +63,17 @@ def notice(system_type: str, severity: str = "error") -> SystemMessage:
 def test_limits_are_amber_errors_red_and_the_rest_is_dim(
     chunk: OracleStreamChunk, colour: str
 ) -> None:
-    assert shown(chunk) == f"\033[{colour}m! So it is.\033[0m\n"
+    assert render(chunk) == f"\033[{colour}m! So it is.\033[0m\n"
 
 
 def test_an_error_is_red() -> None:
     error = Error(code="provider_error", error="It does not answer.")
-    assert shown(error) == "\033[31mError: It does not answer.\033[0m\n"
+    assert render(error) == "\033[31mError: It does not answer.\033[0m\n"
 
 
 def test_a_file_gets_no_colours_and_no_thinking() -> None:
     chunks = (Thinking(content="Hm."), Content(content="So."), notice("limit_reached"))
-    assert shown(*chunks, is_terminal=False) == "So.\n! So it is.\n"
+    assert render(*chunks, is_terminal=False) == "So.\n! So it is.\n"
 
 
 @pytest.mark.parametrize(("used", "words"), [(1, "1 iteration,"), (4, "4 iterations,")])
@@ -86,7 +86,7 @@ def test_the_last_line_counts_iterations(used: int, words: str) -> None:
         usage_source="provider",
         model_used="scripted",
     )
-    assert f"[completed: completed; {words} 345 tokens" in shown(done)
+    assert f"[completed: completed; {words} 345 tokens" in render(done)
 
 
 def called(call_id: str, name: str, parent: str = "") -> OracleStreamChunk:
@@ -100,7 +100,7 @@ def ended(call_id: str, text: str, *, ok: bool, parent: str = "") -> OracleStrea
 
 
 def test_of_an_unfinished_subagent_it_says_that_nothing_was_kept() -> None:
-    text = shown(
+    text = render(
         called("a", "delegate_librarian"),
         Content(content="", parent="a"),
         called("a", "look", parent="a"),
@@ -121,7 +121,7 @@ def test_of_an_unfinished_subagent_it_says_that_nothing_was_kept() -> None:
 
 
 def test_a_subagent_that_finished_and_a_tool_that_failed_are_not_told_of() -> None:
-    text = shown(
+    text = render(
         called("a", "delegate_librarian"),
         called("b", "look", parent="a"),
         ended("b", "nothing", ok=False, parent="a"),

@@ -12,12 +12,12 @@ from pytest_django import Settings
 
 from agents.core.chunks import Done
 from agents.core.config import AgentConfig
-from agents.core.decisions.protocol import TREES
 from agents.llm import build_http_client
 from agents.models import Project
 from agents.runtime import RunRequest, Runtime
 from agents.runtime.factory import SiteRunFactory
 from agents.runtime.minimum_tokens import SAMPLE_QUESTION, MinimumTokens, minimum_tokens_for
+from agents.runtime.modes import list_modes
 from agents.vault.sample import add_sample_notes
 from tests.agents.runtime.fake_factory import followed, people
 from tests.support.endpoint import ScriptedEndpoint
@@ -126,6 +126,8 @@ async def test_whoever_is_in_no_project_needs_nothing() -> None:
 async def test_with_a_thousand_tokens_every_mode_ends_properly(settings: Settings) -> None:
     user, project = await people()
     await sync_to_async(add_many_notes)(project)
+    modes = [mode.name for mode in await sync_to_async(list_modes)(user)]
+    assert {"default", "quick", "plan-then-do", "ask-first", "deep-research"} <= set(modes)
     async with site_endpoint(settings):
-        for tree in TREES.names():
-            assert await ask(user, project, 1_000, tree) == "token_budget"
+        for mode in modes:
+            assert await ask(user, project, 1_000, mode) == "token_budget", mode

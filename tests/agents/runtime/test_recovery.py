@@ -11,7 +11,7 @@ from asgiref.sync import sync_to_async
 from django.db import connections
 from django.utils import timezone
 
-from agents import context_messages
+from agents import context_messages, ledger
 from agents.audit.verify import verify_entries, verify_run
 from agents.core.chunks import (
     CallView,
@@ -88,7 +88,7 @@ def assert_nothing_is_left(run_id: Any) -> None:
     assert RunEvent.objects.filter(run=row, data__parent="c1", content="").exists()
     assert HALF not in row.answer + row.explanation + row.error
     assert HALF not in str(context_messages.build_messages([row.pk]))
-    chunks = [chunk for page in queries.iter_pages(row.pk) for chunk in page.chunks]
+    chunks = [chunk for page in ledger.iter_pages(row.pk) for chunk in page.chunks]
     assert HALF not in str(list(map(to_dict, chunks)))
     entries = AuditEntry.objects.filter(run=row, verb="erase_unfinished")
     assert [entry.detail for entry in entries] == [{"call": "c1"}]
@@ -261,7 +261,7 @@ async def test_the_sweep_keeps_the_result_whose_summary_a_dead_process_did_not_f
 
 @sync_to_async
 def stored(row: AgentRun) -> list[OracleStreamChunk]:
-    return [chunk for page in queries.iter_pages(row.pk) for chunk in page.chunks]
+    return [chunk for page in ledger.iter_pages(row.pk) for chunk in page.chunks]
 
 
 async def test_the_result_and_its_summary_are_stored_and_both_are_read_again() -> None:

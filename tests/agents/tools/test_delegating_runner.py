@@ -68,7 +68,7 @@ def result_in(chunks: list[OracleStreamChunk]) -> ToolResult:
     return found
 
 
-def told(model: ScriptedModel) -> str:
+def read_result(model: ScriptedModel) -> str:
     """What the second request has as the result of the first one's call."""
     (message,) = [m for m in model.requests[1].messages if m["role"] == "tool"]
     return str(message["content"])
@@ -81,8 +81,8 @@ async def test_the_model_gets_the_summary_and_the_record_both() -> None:
     result = result_in(chunks)
     assert result.tool_result == LONG
     assert FACT in result.given
-    assert told(model) == result.given
-    assert len(told(model)) < len(LONG) / 10
+    assert read_result(model) == result.given
+    assert len(read_result(model)) < len(LONG) / 10
     assert not result.unfinished
 
 
@@ -125,7 +125,7 @@ async def test_without_a_useful_summary_the_result_stands_and_its_work_is_not_ke
     assert result.ok
     assert result.unfinished
     assert result.given == ""
-    assert FACT in told(model)
+    assert FACT in read_result(model)
     assert text(chunks) == "On 14 May."
     tracker = SubagentTracker()
     for chunk in chunks:
@@ -184,7 +184,7 @@ async def test_a_librarian_that_loops_takes_no_more_than_a_reading_should() -> N
     most = MAX_READING * estimate_tokens(LONG) + OVERHEAD_TOKENS
     assert 0 < count_tokens(chunks) <= most
     assert result_in(chunks).unfinished
-    assert FACT in told(model)
+    assert FACT in read_result(model)
     assert done(chunks).outcome == "completed"
 
 
@@ -222,8 +222,8 @@ async def test_a_librarian_that_is_cut_by_a_limit_leaves_the_result(cut: str) ->
     assert cut in (ending.system_type, ending.metadata["limit_type"])
     assert ending.system_type != "limit_warning"
     assert (result_in(chunks).given, result_in(chunks).unfinished) == ("", True)
-    assert FACT in told(model)
-    assert "Half" not in told(model)
+    assert FACT in read_result(model)
+    assert "Half" not in read_result(model)
     assert done(chunks).outcome == "completed"
 
 
@@ -272,16 +272,16 @@ async def test_what_a_librarian_reads_is_not_delegated_once_more() -> None:
     model = ScriptedModel([call("delegate_librarian", task="Read."), say("On 14 May.")])
     chunks = await play(model, DelegatingRunner(tools, reader, ASKED), config=BUDGET)
     assert len(librarian.requests) == 2
-    assert FACT in told(librarian)
+    assert FACT in read_result(librarian)
     assert not any(c.given for c in chunks if isinstance(c, ToolResult))
 
 
 @virtual_time
 async def test_a_citation_of_what_nobody_saw_does_not_reach_the_model() -> None:
     _, model = await run_with(ScriptedModel([say(f"{FACT} And [made/up.md:1].")]))
-    assert "made/up.md" not in told(model)
-    assert "[log/pump.md:3]" in told(model)
-    assert "1 citation was dropped" in told(model)
+    assert "made/up.md" not in read_result(model)
+    assert "[log/pump.md:3]" in read_result(model)
+    assert "1 citation was dropped" in read_result(model)
 
 
 @virtual_time
@@ -311,7 +311,7 @@ async def test_a_summary_from_the_cache_brings_what_the_librarian_read() -> None
         runner = DelegatingRunner(tools, librarian, ASKED)
         chunks = await play(model, runner, question=ASKED, config=BUDGET)
         assert [c.source for c in chunks if isinstance(c, Source)] == [place]
-    assert "From the cache" in told(model)
+    assert "From the cache" in read_result(model)
     assert not [chunk for chunk in chunks if chunk.parent]
 
 
@@ -322,7 +322,7 @@ async def test_a_summary_names_the_note_that_it_is_of_and_the_run_has_it_once_as
     model = ScriptedModel([call("look"), say("On 14 May.")])
     librarian = ScriptedModel([say("The pump failed.")])
     chunks = await play(model, delegating(librarian, tools), question=ASKED, config=BUDGET)
-    assert told(model).endswith("The pump failed.\n\nAlso read: [log/pump.md]")
+    assert read_result(model).endswith("The pump failed.\n\nAlso read: [log/pump.md]")
     assert [c.source for c in chunks if isinstance(c, Source)] == [place]
 
 

@@ -34,10 +34,7 @@ def library(project: Project) -> Project:
 
 def test_a_folder_shows_what_lies_directly_in_it(library: Project) -> None:
     root = list_folder(library.pk)
-    assert [(folder.path, folder.note_count) for folder in root.folders] == [
-        ("Pictures", 0),
-        ("Plan", 2),
-    ]
+    assert root.folders == (SubfolderEntry("Pictures", 0, 1), SubfolderEntry("Plan", 2, 1))
     assert [note.path for note in root.notes] == ["Readme.md"]
     plan = list_folder(library.pk, "PLAN/")
     assert [folder.path for folder in plan.folders] == ["Plan/deep"]

@@ -1,11 +1,18 @@
 """How often a token may be used."""
 
+import asyncio
+import threading
+from typing import Any
+
 import pytest
+from django.contrib.auth.models import User
 from pytest_django import Settings
 
-from chat.api import throttling
+from agents.ledger.db_executor import THREADS_PER_PERSON
+from chat.api import notifications, throttling
 from chat.api.throttling import Rate
 from tests.chat.api.api_client import CONFIG, Caller, refusal
+from tests.support.timing import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -53,3 +60,28 @@ def test_what_is_full_again_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> Non
     throttling._get_bucket(100, Rate.READ, 5)
     assert set(throttling._buckets) == {(99, Rate.ASK), (100, Rate.READ)}
     throttling.reset()
+
+
+async def test_what_one_person_asks_for_leaves_threads_to_the_others(
+    ada: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All tokens of a person share what they have; a stranger's request is answered beside them."""
+    goes_on, begun = threading.Event(), list[int]()
+
+    def search_for_long(user: User) -> list[Any]:
+        begun.append(user.pk)
+        if user == ada.user:
+            goes_on.wait(PATIENCE)
+        return []
+
+    monkeypatch.setattr(notifications, "list_subscribers", search_for_long)
+    eve = await ada.as_user(await User.objects.acreate(username="eve"))
+    callers = [ada, await ada.as_scopes("settings")] * 5
+    theirs = [asyncio.ensure_future(caller("GET", "notifications")) for caller in callers]
+    try:
+        async with asyncio.timeout(PATIENCE):
+            assert (await eve("GET", "notifications")).status_code == 200
+        assert begun.count(ada.user.pk) <= THREADS_PER_PERSON
+    finally:
+        goes_on.set()
+    assert {answer.status_code for answer in await asyncio.gather(*theirs)} == {200}

@@ -12,7 +12,7 @@ from tests.chat.factories import Talk, grown, member, started
 pytestmark = pytest.mark.django_db
 
 
-def found(talk: Talk, query: str) -> list[str]:
+def list_matches(talk: Talk, query: str) -> list[str]:
     """The matches, as they are written."""
     return [hit.snippet.match for hit in search_conversations(talk.user, query)]
 
@@ -39,8 +39,8 @@ def test_every_word_must_occur_in_one_exchange() -> None:
 
 def test_case_does_not_matter_beyond_ascii() -> None:
     talk = Talk("Wie hoch ist das \u00d6lfa\u00df?")
-    assert found(talk, "\u00f6lfa\u00df") == ["\u00d6lfa\u00df", "\u00d6lfa\u00df"]
-    assert found(talk, "\u00d6LFA") == ["\u00d6lfa", "\u00d6lfa"]
+    assert list_matches(talk, "\u00f6lfa\u00df") == ["\u00d6lfa\u00df", "\u00d6lfa\u00df"]
+    assert list_matches(talk, "\u00d6LFA") == ["\u00d6lfa", "\u00d6lfa"]
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def test_case_does_not_matter_beyond_ascii() -> None:
 )
 def test_patterns_and_operators_are_plain_text(text: str) -> None:
     talk = Talk("Nothing of the kind, 100 axb")
-    assert found(talk, text) == []
+    assert list_matches(talk, text) == []
     talk.ask("What then?", answer=f"here: {text}!")
-    assert found(talk, text) == [text]
+    assert list_matches(talk, text) == [text]
 
 
 def test_others_deleted_and_pruned_ones_are_not_found() -> None:
@@ -81,7 +81,7 @@ def test_others_deleted_and_pruned_ones_are_not_found() -> None:
 def test_titles_given_by_hand_are_found() -> None:
     talk = Talk()
     commands.rename(talk.now, "Storm of 1976")
-    assert found(talk, "storm 1976") == ["Storm"]
+    assert list_matches(talk, "storm 1976") == ["Storm"]
 
 
 def test_hits_are_bounded_and_so_are_their_snippets() -> None:

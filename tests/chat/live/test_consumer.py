@@ -64,7 +64,7 @@ async def test_a_question_while_another_is_answered_is_refused_in_words() -> Non
         page = await here.socket(uuid4())
         await here.started(page)
         await page.says("submit", question="And?", client_message_id="m2")
-        assert "already in progress" in await page.told()
+        assert "already in progress" in await page.read_sentence()
         await page.says("stop")
 
 
@@ -83,7 +83,7 @@ async def test_stop_with_nothing_going_on_does_nothing() -> None:
         page = await here.socket(await key_of(await here.asked()))
         await page.says("stop")
         await page.says("rename", title="x" * 401)
-        assert "title" in await page.told()
+        assert "title" in await page.read_sentence()
 
 
 async def test_an_edit_makes_another_version_and_a_switch_goes_back() -> None:
@@ -182,7 +182,7 @@ async def test_a_limit_that_cannot_be_is_refused_in_words(fields: Any, said: str
         run = await limited(here)
         page = await here.socket(await key_of(run))
         await page.says("continue", run=str(run.pk), **fields)
-        assert said in await page.told()
+        assert said in await page.read_sentence()
         assert await AgentRun.objects.acount() == 1
 
 
@@ -191,7 +191,7 @@ async def test_a_complete_answer_is_not_continued() -> None:
         run = await here.asked()
         page = await here.socket(await key_of(run))
         await page.says("continue", run=str(run.pk))
-        assert "is complete" in await page.told()
+        assert "is complete" in await page.read_sentence()
 
 
 # -- who may --------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ async def test_whoever_is_not_signed_in_is_told_so_and_shown_out() -> None:
     async with site() as here:
         for session in ("", "nonsense"):
             page = await here.socket(uuid4(), session=session)
-            assert "signed out" in await page.told()
+            assert "signed out" in await page.read_sentence()
             assert await page.closed() == 4401
 
 
@@ -210,7 +210,7 @@ async def test_a_conversation_of_somebody_else_is_not_ones_own() -> None:
         key = await key_of(await here.asked())
         eve, _ = await sync_to_async(member)("eve", here.project)
         page = await here.socket(key, session=await signed_in(eve))
-        assert await page.told() == "You have no such conversation."
+        assert await page.read_sentence() == "You have no such conversation."
         assert await page.closed() == 4403
 
 
@@ -219,7 +219,7 @@ async def test_whoever_was_removed_from_the_project_is_told_so() -> None:
         key = await key_of(await here.asked())
         await Membership.objects.all().adelete()
         page = await here.socket(key)
-        assert "no longer in the project of this conversation" in await page.told()
+        assert "no longer in the project of this conversation" in await page.read_sentence()
         assert await page.closed() == 4403
 
 
@@ -236,7 +236,7 @@ async def test_nobody_begins_a_conversation_in_a_project_of_others() -> None:
         eve, _ = await sync_to_async(member)("eve")
         page = await here.socket(uuid4(), session=await signed_in(eve))
         await page.says("submit", question="Why?", client_message_id="m1")
-        assert "you are not in it" in await page.told()
+        assert "you are not in it" in await page.read_sentence()
         assert await page.closed() == 4403
         assert await AgentRun.objects.acount() == 0
 
@@ -261,7 +261,7 @@ async def test_what_belongs_to_somebody_else_cannot_be_touched(
         named = {"exchange": theirs.pk, "run": theirs.run_id, "unknown": uuid4()}[which]
         page = await here.socket(await key_of(mine))
         await page.sends(json.dumps(verb).replace('"X"', f'"{named}"'))
-        assert "no such exchange" in await page.told()
+        assert "no such exchange" in await page.read_sentence()
         head = (await Conversation.objects.aget(pk=await key_of(mine))).head_id
         assert head == mine.exchange.pk
         assert await AgentRun.objects.acount() == 2
@@ -297,7 +297,7 @@ async def test_what_was_pruned_cannot_be_touched(verb: dict[str, Any]) -> None:
         await followed(here.runtime, (await AgentRun.objects.aget(client_message_id="m9")).pk)
         await sync_to_async(tree.prune)(await Conversation.objects.aget())
         await page.sends(json.dumps(verb).replace('"X"', f'"{second.exchange.pk}"'))
-        assert "pruned" in await page.told()
+        assert "pruned" in await page.read_sentence()
         assert await AgentRun.objects.acount() == 3
 
 
@@ -310,7 +310,7 @@ async def test_stop_stops_nobody_elses_run() -> None:
         await page.says("stop")
         await page.says("ack", frames=0)
         await page.says("nonsense")
-        await page.told()
+        await page.read_sentence()
         assert (await AgentRun.objects.aget(pk=theirs.pk)).cancel_requested_at is None
 
 
@@ -326,7 +326,7 @@ async def test_a_conversation_that_has_not_begun_cannot_be_renamed() -> None:
     async with site() as here:
         page = await here.socket(uuid4())
         await page.says("rename", title="Salt")
-        assert await page.told() == "You have no such conversation."
+        assert await page.read_sentence() == "You have no such conversation."
 
 
 # -- bad input ------------------------------------------------------------------------------------
@@ -350,7 +350,7 @@ async def test_what_cannot_be_understood_is_answered_with_a_sentence() -> None:
         for text in BAD:
             page = await here.socket(uuid4())
             await page.sends(text)
-            assert (await page.told()).endswith("."), text[:80]
+            assert (await page.read_sentence()).endswith("."), text[:80]
             await page.close()
         here._sockets.clear()
         assert await AgentRun.objects.acount() == 0
@@ -360,7 +360,7 @@ async def test_bytes_are_answered_with_a_sentence() -> None:
     async with site() as here:
         page = await here.socket(uuid4())
         await page.sends_bytes(b"\xff\x00")
-        assert await page.told() == "That message could not be read."
+        assert await page.read_sentence() == "That message could not be read."
 
 
 async def test_the_documents_of_the_json_suite_do_no_harm(
@@ -389,7 +389,7 @@ async def test_what_is_said_about_a_bad_message_is_short() -> None:
     async with site() as here:
         page = await here.socket(uuid4())
         await page.says("<" * 60_000)
-        await page.told()
+        await page.read_sentence()
         assert len(page.frames[-1]) < 1_000
 
 
@@ -408,7 +408,7 @@ async def test_too_many_messages_are_refused_then_the_socket_is_closed(
             await page.says("stop")
         for _ in range(2):
             await page.says("stop")
-            assert "Too many" in await page.told()
+            assert "Too many" in await page.read_sentence()
         await page.says("stop")
         assert await page.closed() == 4429
 
@@ -424,7 +424,7 @@ async def test_acknowledging_frames_takes_nothing_from_what_a_person_may_say(
         for number in range(50):
             await page.says("ack", frames=number)
         await page.says("rename", title="x")
-        assert "no such conversation" in await page.told()
+        assert "no such conversation" in await page.read_sentence()
 
 
 async def test_too_many_acknowledgements_close_the_socket(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -462,7 +462,7 @@ async def test_a_database_that_does_not_answer_is_said_to_be_so(
 
         monkeypatch.setattr(commands, "rename", locked)
         await page.says("rename", title="Salt")
-        assert "does not answer" in await page.told()
+        assert "does not answer" in await page.read_sentence()
 
 
 async def test_a_fault_of_ours_is_logged_and_closes_the_socket(
@@ -587,4 +587,4 @@ async def test_whoever_is_removed_is_shown_out_at_once_and_their_run_ends(
         await back.says("resume")
         await back.until("no longer a member")
         await other.says("nonsense")
-        assert await other.told()
+        assert await other.read_sentence()

@@ -222,7 +222,7 @@ async def test_a_conversation_that_was_deleted_is_sent_no_more_and_does_no_harm(
 # -- what a page says of itself -------------------------------------------------------------------
 
 
-async def test_resuming_with_runs_of_others_reveals_nothing() -> None:
+async def test_resume_with_runs_of_others_reveals_nothing() -> None:
     async with Chat(say("Secret answer."), say("Mine.")) as chat:
         secret = await chat.talked()
         eve = await User.objects.acreate(username="eve")
@@ -234,7 +234,7 @@ async def test_resuming_with_runs_of_others_reveals_nothing() -> None:
         assert tab.frames == []
 
 
-async def test_resuming_with_runs_of_another_conversation_of_ones_own_sends_none_of_them() -> None:
+async def test_resume_with_runs_of_another_conversation_of_ones_own_sends_none_of_them() -> None:
     async with Chat(say("Elsewhere."), say("Here.")) as chat:
         elsewhere = await chat.talked()
         here = await chat.talked()
@@ -477,8 +477,8 @@ async def test_a_run_that_ends_just_as_a_page_comes_back_is_shown_to_its_end(
 
         work = chat.runtime.run_db
 
-        async def then_it_ends(job: Callable[[], Any]) -> Any:
-            found = await work(job)
+        async def then_it_ends(job: Callable[[], Any], person: int | None = None) -> Any:
+            found = await work(job, person)
             if not valve.gates[0].is_set():
                 await end_it()
             return found

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @sync_to_async
-def shown(*arguments: Any, **options: Any) -> str:
+def read_page(*arguments: Any, **options: Any) -> str:
     out = StringIO()
     call_command("approve", *map(str, arguments), stdout=out, **options)
     return out.getvalue()
@@ -26,7 +26,7 @@ def shown(*arguments: Any, **options: Any) -> str:
 
 async def test_it_shows_what_waits_with_all_arguments() -> None:
     async with Asked(WRITE) as chat:
-        text = await shown((await chat.begin()).pk)
+        text = await read_page((await chat.begin()).pk)
     assert "May I run this call?" in text
     assert "- vault_write\n    path: Pumps.md\n    body: They are red now." in text
     assert "Waiting; it expires on" in text
@@ -42,9 +42,9 @@ async def test_a_decision_is_prepared_for_the_terminal_and_done_once() -> None:
             pass
         row = await ApprovalRequest.objects.aget(pk=asked.pk)
         assert (row.verdict, row.decided_via) == ("refused", "terminal")
-        assert "Refused; it expires on" in await shown(asked.pk)
+        assert "Refused; it expires on" in await read_page(asked.pk)
         with pytest.raises(CommandError, match="decided already: refused"):
-            await shown(asked.pk, yes=True)
+            await read_page(asked.pk, yes=True)
         assert (await Note.objects.aget(path="Pumps.md")).text == "They are blue.\n"
 
 
@@ -52,8 +52,8 @@ async def test_what_is_not_a_run_or_asked_nothing_is_told() -> None:
     async with Asked(say("So.")) as chat:
         run: AgentRun = await chat.begin()
         with pytest.raises(CommandError, match="has asked nothing"):
-            await shown(run.pk)
+            await read_page(run.pk)
         with pytest.raises(CommandError, match="no such"):
-            await shown(uuid4())
+            await read_page(uuid4())
         with pytest.raises(CommandError, match="is not the id of a run"):
-            await shown("nonsense")
+            await read_page("nonsense")

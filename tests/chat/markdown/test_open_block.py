@@ -104,7 +104,7 @@ def test_a_tail_of_anything_is_safe_and_balanced(text: str) -> None:
 # -- what is put in without a parser --------------------------------------------------------------
 
 
-def shown(text: str, size: int) -> list[str]:
+def list_tails(text: str, size: int) -> list[str]:
     """The tail after each delta, by a stream that remembers the one before."""
     stream = MarkdownStream()
     tails = []
@@ -116,7 +116,7 @@ def shown(text: str, size: int) -> list[str]:
 
 def anew(text: str, size: int) -> list[str]:
     """The same, each by a stream of its own."""
-    return [shown(text[: at + size], len(text))[0] for at in range(0, len(text), size)]
+    return [list_tails(text[: at + size], len(text))[0] for at in range(0, len(text), size)]
 
 
 def _settled(tails: list[str]) -> list[object]:
@@ -135,12 +135,12 @@ def _seen(node: object) -> object:
 @given(st.lists(st.sampled_from(LINES), min_size=1, max_size=12), st.integers(1, 7))
 def test_a_tail_that_grew_is_the_tail_made_anew(lines: list[str], size: int) -> None:
     text = "\n".join(lines) + "."
-    assert _settled(shown(text, size)) == _settled(anew(text, size))
+    assert _settled(list_tails(text, size)) == _settled(anew(text, size))
 
 
 @pytest.mark.parametrize("size", [1, 5, 12])
 def test_the_tails_of_an_answer_are_those_made_anew(size: int) -> None:
-    assert _settled(shown(ANSWER, size)) == _settled(anew(ANSWER, size))
+    assert _settled(list_tails(ANSWER, size)) == _settled(anew(ANSWER, size))
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def result(parent: str = "") -> ToolResult:
     )
 
 
-def shown(*chunks: Any) -> str:
+def render(*chunks: Any) -> str:
     answer = AnswerView(RUN)
     for chunk in chunks:
         answer.apply(chunk)
@@ -31,14 +31,14 @@ def shown(*chunks: Any) -> str:
 
 
 def test_the_card_that_a_tool_brings_shows_its_calls() -> None:
-    html = shown(called())
+    html = render(called())
     assert '<q class="tool-gist">Ada &lt;leads&gt;.</q>' in html
     assert '<span class="tool-name">Claim</span>' in html
     assert '<span class="chip">Running' in html
 
 
 def test_such_a_card_can_show_the_result() -> None:
-    assert '<p class="muted">Two.</p>' in shown(called(), result())
+    assert '<p class="muted">Two.</p>' in render(called(), result())
 
 
 def test_it_comes_in_frames_as_it_is_on_the_page() -> None:
@@ -46,19 +46,19 @@ def test_it_comes_in_frames_as_it_is_on_the_page() -> None:
     answer.apply(called())
     frame = render_update(answer, a_run())
     assert frame.startswith("<details")
-    assert frame in shown(called())
+    assert frame in render(called())
 
 
 def test_a_call_of_a_subagent_has_it_too() -> None:
     outer = ToolCalled(tool_call=CallView("o", "delegate_librarian", {}, "running"))
-    assert '<q class="tool-gist">Ada' in shown(outer, called(parent="o"))
+    assert '<q class="tool-gist">Ada' in render(outer, called(parent="o"))
 
 
 @pytest.mark.parametrize("name", ["calculate", "no_such_tool", "../fragments/_call", "", "a\0b"])
 def test_other_tools_and_names_that_a_model_made_up_share_one_card(name: str) -> None:
     assert not has_own_card(name)
     assert get_card_template(name).name == "chat/fragments/_card.html"
-    assert '<span class="tool-gist">claim: Ada' in shown(called(name))
+    assert '<span class="tool-gist">claim: Ada' in render(called(name))
 
 
 def test_what_the_shared_card_does_not_show_is_not_kept() -> None:
@@ -81,7 +81,7 @@ def fetched(text: str, arguments: Any = None) -> str:
     """The card of a call that has come back."""
     view = CallView("c", "web_fetch", arguments or {"url": "https://docs.example/t"}, "running")
     ended = ToolResult(tool_call_id="c", tool_result=text, ok=True, duration_ms=5, order=0)
-    return shown(ToolCalled(tool_call=view), ended)
+    return render(ToolCalled(tool_call=view), ended)
 
 
 def test_the_card_of_a_web_page_shows_its_host_title_link_and_text() -> None:

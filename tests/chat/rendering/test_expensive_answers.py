@@ -118,6 +118,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.long
+@pytest.mark.timed
 async def test_ten_tabs_of_a_dear_answer_hold_up_nobody(folder: Path) -> None:
     async with ScriptedEndpoint(Script((), then=answer)) as endpoint:
         project, session = manage(folder, "shell", "-v", "0", "-c", PEOPLE).split()[-2:]

@@ -76,7 +76,7 @@ def test_a_long_text_is_cut() -> None:
     assert len(entry.text) == MAX_TEXT_CHARS + 1
 
 
-def shown(name: str, arguments: Any, told: str) -> str:
+def render_result(name: str, arguments: Any, told: str) -> str:
     answer = AnswerView(RUN)
     answer.apply(ToolCalled(tool_call=CallView("c", name, arguments, "running")))
     answer.apply(ToolResult(tool_call_id="c", tool_result=told, ok=True, duration_ms=5, order=0))
@@ -103,14 +103,14 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "arguments", "told"), CASES)
 def test_no_name_and_no_text_becomes_part_of_a_card(name: str, arguments: Any, told: str) -> None:
-    html = shown(name, arguments, told)
+    html = render_result(name, arguments, told)
     assert "<img" not in html
     assert "&lt;img src=x" in html
 
 
 def test_a_pushed_entry_is_shown_with_its_type_and_text() -> None:
     arguments = {"thread": "power", "content": "We take LFP.", "type": "decision"}
-    html = shown("thread_push", arguments, "Made the thread and added power#1 (decision).")
+    html = render_result("thread_push", arguments, "Made the thread and added power#1 (decision).")
     assert '<span class="badge decision">Decision</span>' in html
     assert "We take LFP." in html
     assert "Add to thread" in html

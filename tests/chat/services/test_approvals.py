@@ -16,9 +16,10 @@ from django.utils import timezone
 from agents.approvals import find_known_versions, load_approval
 from agents.audit.erasure import erase
 from agents.audit.verify import verify_run
-from agents.core.chunks import OracleStreamChunk, ToolResult
+from agents.core.chunks import OracleStreamChunk, ToolResult, Turn
 from agents.core.ports import ChatModel, ToolRunner
 from agents.core.replay.engine import replay
+from agents.core.replay.result import Verdict
 from agents.ledger import load_chunks
 from agents.models import (
     AgentRun,
@@ -44,7 +45,7 @@ from chat.services import ask
 from chat.services.approvals import build_verdict, decide, get_pending
 from chat.services.ask import RunOptions
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, followed
-from tests.chat.services.test_ask_runs import Chat, told
+from tests.chat.services.test_ask_runs import Chat, list_sent
 from tests.support.script import Call, call, calls, say
 from tests.support.scripted_model import ModelStep, ScriptedModel
 
@@ -139,7 +140,7 @@ async def test_a_run_asks_and_a_yes_does_exactly_what_was_shown() -> None:
 async def test_the_model_reads_each_held_call_once_with_its_result() -> None:
     async with Asked(WRITE, say("They are red."), say("Yes.")) as chat:
         done = await chat.decide(await chat.begin())
-        assert told(chat.model.requests[1]) == [
+        assert list_sent(chat.model.requests[1]) == [
             "user: Paint the pumps red.",
             "assistant: [The user was asked to decide.]",
             "user: Yes, go ahead.",
@@ -147,7 +148,7 @@ async def test_the_model_reads_each_held_call_once_with_its_result() -> None:
             "tool: Replaced Pumps.md: 1 lines added, 1 removed (version 2).",
         ]
         await chat.run(ask.ask, "Sure?", conversation_id=done.conversation_key)
-        assert told(chat.model.requests[2])[:5] == told(chat.model.requests[1])
+        assert list_sent(chat.model.requests[2])[:5] == list_sent(chat.model.requests[1])
 
 
 @pytest.mark.parametrize(
@@ -211,6 +212,24 @@ async def test_once_per_run_includes_its_continuations(mode: str, outcome: str) 
     async with Asked(WRITE, second, *([say("So.")] if mode == "once" else []), mode=mode) as chat:
         done = await chat.decide(await chat.begin())
         assert done.outcome == outcome
+
+
+async def test_a_yes_to_a_behaviours_question_is_none_to_a_tool_that_asks_once() -> None:
+    """It is asked about the list of changes; the tool asks about this very call."""
+    async with Asked(say("Paint them red."), WRITE, say("Done."), mode="once") as chat:
+        await sync_to_async(chat._settle)()
+        first = await chat.first("Paint the pumps red.", RunOptions(tree="ask-first"))
+        assert (first.outcome, (await ask_of(first)).asker) == ("paused", "behaviour")
+        second = await chat.decide(first)
+        assert (second.outcome, (await ask_of(second)).asker) == ("paused", "tool")
+        assert await read_note(chat.project) == "They are blue.\n"
+        done = await chat.decide(second)
+        assert (done.outcome, done.answer) == ("completed", "Done.")
+        assert await read_note(chat.project) == "They are red now.\n"
+
+
+async def ask_of(run: AgentRun) -> ApprovalRequest:
+    return await ApprovalRequest.objects.aget(pk=run.pk)
 
 
 async def test_the_strictest_of_person_and_project_holds() -> None:
@@ -363,7 +382,7 @@ async def test_another_question_closes_it_as_not_decided() -> None:
             None,
         )
         await refuse(chat, asked, "decided already: not decided")
-        assert any("went on without deciding" in line for line in told(chat.model.requests[1]))
+        assert any("went on without deciding" in line for line in list_sent(chat.model.requests[1]))
 
 
 # -- behaviours -----------------------------------------------------------------------------------
@@ -398,6 +417,29 @@ async def test_the_sealed_record_has_the_question_and_the_decision() -> None:
         entry = await AuditEntry.objects.aget(verb="decide")
         assert (entry.run_id, entry.by_id) == (asked.pk, chat.user.pk)
         assert entry.detail == {"via": "page", "verdicts": ["differently"], "next": str(done.pk)}
+
+
+async def test_the_labels_of_a_behaviour_are_erased_and_its_drafts_are_still_no_answers() -> None:
+    async with Asked(say("Paint them red.")) as chat:
+        await sync_to_async(chat._settle)()
+        run = await chat.first("Paint the pumps red.", RunOptions(tree="ask-first"))
+        before, played = await read_turns(run)
+        assert {turn.interim for turn in before} == {"Changes"}
+        await sync_to_async(erase)([run.pk], why="test")
+        after, replayed = await read_turns(run)
+        assert {turn.interim for turn in after} == {"Step"}
+        assert (replayed.kind, replayed.reason) == (played.kind, played.reason)
+        assert await sync_to_async(verify_run)(run) is None
+        rows = [row async for row in RunEvent.objects.filter(run=run)]
+        assert "Changes" not in "".join(f"{row.data}{row.content}" for row in rows)
+
+
+@sync_to_async
+def read_turns(run: AgentRun) -> tuple[list[Turn], Verdict]:
+    """Return the turns of a run, and what comes of it if it is decided again."""
+    found = [chunk for chunk in load_chunks(run.pk) if isinstance(chunk, Turn)]
+    (recording,) = load_recordings([run.pk])
+    return found, replay(recording)
 
 
 async def test_the_words_of_a_decision_are_erased_with_either_run() -> None:

@@ -70,7 +70,7 @@ class Chat:
         await followed(self.runtime, run.pk)
 
 
-def told(request: ModelRequest) -> list[str]:
+def list_sent(request: ModelRequest) -> list[str]:
     """What the model was sent after the system prompt."""
     return [f"{m['role']}: {m['content']}" for m in request.messages[1:]]
 
@@ -80,7 +80,7 @@ async def test_a_question_is_asked_with_the_path_before_it() -> None:
         key = (await chat.first()).conversation_key
         await chat.run(ask.ask, "Second?", conversation_id=key)
         last = await chat.run(ask.ask, "Third?", conversation_id=key)
-    assert told(chat.model.requests[2]) == [
+    assert list_sent(chat.model.requests[2]) == [
         "user: First?", "assistant: One.", "user: Second?", "assistant: Two.", "user: Third?",
     ]  # fmt: skip
     conversation = await Conversation.objects.aget()
@@ -93,7 +93,7 @@ async def test_an_edited_question_is_asked_with_the_path_before_it_only() -> Non
         first = await chat.first()
         second = await chat.run(ask.ask, "Second?", context_id=first.pk)
         edited = await chat.run(ask.edit_question, second.pk, "Second, rather?")
-    assert told(chat.model.requests[2]) == [
+    assert list_sent(chat.model.requests[2]) == [
         "user: First?", "assistant: One.", "user: Second, rather?",
     ]  # fmt: skip
     assert edited.exchange.parent_id == second.exchange.parent_id == first.exchange.pk
@@ -107,7 +107,7 @@ async def test_a_continuation_is_asked_with_the_tool_turns_of_its_run() -> None:
         child = await chat.run(continue_run, first.pk, options=raised)
     roles = [message["role"] for message in chat.model.requests[2].messages]
     assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
-    assert told(chat.model.requests[2])[-1] == f"user: {CONTINUE_QUESTION}"
+    assert list_sent(chat.model.requests[2])[-1] == f"user: {CONTINUE_QUESTION}"
     assert child.config["max_iterations"] == 4
     assert child.continued_from_id == first.pk
     assert child.exchange.parent_id == first.exchange.pk

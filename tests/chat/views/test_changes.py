@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import strip_tags
 
 from agents.core.chunks import CallView, ToolCalled, ToolResult
 from agents.models import Membership, Note, NoteVersion, ThreadEntry
@@ -88,7 +89,7 @@ def test_what_somebody_changed_since_stays_and_is_named(
     assert "1 change undone. Changed since, and left as it is: old.md." in answer
     assert texts() == {"old.md": "mine"}
     page = client.get(address("run-changes", exchange), secure=True).content.decode()
-    assert "changed again since" in page
+    assert "old.md changed · changed again since" in strip_tags(page).replace("&#32;", " ")
 
 
 def test_a_run_that_goes_on_is_not_undone(client: Client, exchange: Exchange) -> None:

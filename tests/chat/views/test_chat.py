@@ -185,7 +185,7 @@ def test_whoever_is_not_signed_in_is_asked_to(talk: Talk, home: Quiet) -> None:
         assert response["Location"].startswith("/sign-in/?next="), name
 
 
-def found(names: set[str], talk: Talk, user: User) -> list[str]:
+def list_found(names: set[str], talk: Talk, user: User) -> list[str]:
     """Which of these are not missing, as somebody asks for them."""
     return [name for name in sorted(names) if answer(name, talk, user).status_code != 404]
 
@@ -195,14 +195,14 @@ def test_what_is_somebody_elses_is_not_there(who: str, talk: Talk, home: Quiet) 
     eve, _ = member("eve")
     eve.is_superuser = eve.is_staff = who == "an administrator"
     eve.save()
-    assert found(MINE | OURS | OWNERS, talk, eve) == []
+    assert list_found(MINE | OURS | OWNERS, talk, eve) == []
     assert talk.now.deleted_at is None
     assert home.nudged == []
 
 
 def test_a_colleague_does_not_see_ones_conversations(talk: Talk, home: Quiet) -> None:
     bob, _ = member("bob", talk.project)
-    assert found(MINE, talk, bob) == []
+    assert list_found(MINE, talk, bob) == []
 
 
 def test_a_colleague_sees_the_notes_of_the_project(talk: Talk) -> None:
@@ -219,7 +219,7 @@ def test_the_owner_sees_it(name: str, talk: Talk, home: Quiet) -> None:
 
 def test_whoever_left_the_project_sees_nothing_of_it(talk: Talk, home: Quiet) -> None:
     Membership.objects.filter(project=talk.project).delete()
-    assert found(MINE | OURS | OWNERS, talk, talk.user) == []
+    assert list_found(MINE | OURS | OWNERS, talk, talk.user) == []
 
 
 def test_what_changes_something_is_not_done_by_a_link(talk: Talk) -> None:

@@ -198,7 +198,7 @@ def test_an_owner_says_whether_the_agent_asks_before_it_writes() -> None:
     assert '<option value="never" selected>Never' in page
     assert '<option value="once">Once in a run</option>' in page
     saved = client.post("/p/engine/asking/", {"mode": "once"}, follow=True).content.decode()
-    assert "Saved; it holds from the next run on." in saved
+    assert "Saved. It applies from the next run on." in saved
     assert '<option value="once" selected>' in saved
     assert Project.objects.get(pk=team.project.pk).ask_before_writing == "once"
     assert client.post("/p/engine/asking/", {"mode": "perhaps"}).status_code == 422

@@ -17,7 +17,7 @@ from tests.support.pages import Page, problems
 
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
-VARIABLES = {"name": "max_iterations", "number": 1, "rule_id": "1", "behaviour_id": "1"}
+VARIABLES = {"name": "max_iterations", "number": 1, "rule_id": "1", "text_id": "1"}
 
 
 def _named(pattern: URLPattern) -> dict[str, Any]:

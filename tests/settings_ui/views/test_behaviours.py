@@ -144,7 +144,7 @@ def test_a_shipped_one_is_tried_without_javascript_whose_lines_end_in_two_charac
 def test_what_cannot_be_tried_is_refused_in_words() -> None:
     run = stored(FIVE_TURNS)
     eve = User.objects.create_user("eve")
-    for given, words in (("", "Choose one"), ("x", "Choose one"), (str(run.pk), "not there")):
+    for given, words in (("", "Choose one"), ("x", "Choose one"), (str(run.pk), "no longer")):
         response = post(eve, "try/", htmx=True, text=TEXT, run=given)
         assert response.status_code == 422
         assert words in text_of(response)

@@ -91,7 +91,7 @@ def test_reminders_are_switched_listed_and_deleted(ada: User) -> None:
         expires_at=timezone.now() + timedelta(hours=1),
     )
     html, text = show(ada)
-    assert "Switch reminders off" in text
+    assert "Turn reminders off" in text
     assert "&lt;b&gt;Check&lt;/b&gt; it." in html
     where = f"/settings/reminders/{reminder.pk}/delete/"
     eve = User.objects.create_user("eve")

@@ -95,7 +95,7 @@ def test_shares_are_of_the_limits_that_each_run_had(ada: User) -> None:
     assert (turns.max_percent, turns.runs_near_limit) == (100, 1)
     assert tokens.percents == {2: 2}
     assert time.median_percent == 10
-    assert "Iterations 55% 100% 1 Tokens 2% 2% 0" in seen(ada).text()
+    assert "Iterations 55 % 100 % 1 Tokens 2 % 2 % 0" in seen(ada).text()
 
 
 def test_a_run_without_such_a_limit_has_no_share_of_it(ada: User) -> None:

@@ -39,11 +39,11 @@ def test_what_somebody_wrote_in_it_is_for_those_who_may_read() -> None:
 def test_the_way_of_one_iteration_can_be_marked() -> None:
     run = planned()
     page = page_of(run, auditor(), "?turn=3")
-    assert "The way of each iteration" in page.text()
+    assert "The path of each iteration" in page.text()
     marked = [at for at in page.all("li") if "taken" in at.get("class", "").split()]
     assert marked
     for query in ("?turn=x", "?turn=999999999999", "?turn=-1", "?turn=%00"):
-        assert "The way of each" in page_of(run, auditor(f"other{len(query)}"), query).text()
+        assert "The path of each" in page_of(run, auditor(f"other{len(query)}"), query).text()
 
 
 def test_a_run_without_one_draws_what_it_does_anyway() -> None:
@@ -52,7 +52,7 @@ def test_a_run_without_one_draws_what_it_does_anyway() -> None:
         AgentRun.objects.filter(pk=run.pk).update(behaviour="", behaviour_digest="")
     run.refresh_from_db()
     text = page_of(run, auditor()).text()
-    assert "Turn after turn, which is what oracle-agent says." in text
+    assert "One iteration after another, as oracle-agent describes it." in text
     assert "The run ended here." in text
 
 
@@ -64,7 +64,7 @@ def test_it_is_drawn_when_nobody_has_the_text_any_more_and_named_when_it_was_era
     run.refresh_from_db()
     assert not BehaviourText.objects.filter(pk=run.behaviour_digest).exists()
     text = page_of(run, auditor("olga")).text()
-    assert "plan-then-do drove this run. Its text is not kept any more." in text
+    assert "plan-then-do drove this run. Its text is no longer stored." in text
 
 
 LONG = f'(tree "long" (sequence {"(succeed) " * 197}(repeater :until-success (turn))))'

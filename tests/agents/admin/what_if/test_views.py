@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from agents.audit.erasure import erase
 from agents.core.config import LIMITS
-from agents.models import AgentRun
+from agents.models import AgentRun, StoredBehaviour
 from tests.agents.admin.fixtures import LIST, SECRET, auditor, browser, made, person
 from tests.support.pages import Page, problems
 from tests.support.script import call, say
@@ -212,3 +213,87 @@ def test_what_was_said_cannot_be_found_out_by_a_rule(otto: User, text: str) -> N
     assert "Only people who may open transcripts can try it here." in page.text()
     reader = auditor("rita", "view_content")
     assert "of 1 run" in asked(reader, replay="1", with_rule=text).text()
+
+
+# -- another behaviour ----------------------------------------------------------------------------
+
+TWO_TURNS = '(tree "two-turns" (repeater :until-success :max-iterations 2 (turn)))'
+
+
+def wrote(text: str, user: User) -> None:
+    StoredBehaviour.objects.create(name="two-turns", text=text, level="own", user=user)
+
+
+def test_another_behaviour_is_played_and_what_no_recording_can_tell_is_unknown(otto: User) -> None:
+    long_run()
+    made(say("At once."))
+    same = asked(otto, replay="1", with_behaviour="oracle-agent").text()
+    assert "As recorded 2" in same
+    planned = asked(otto, replay="1", with_behaviour="plan-then-do").text()
+    assert "Unknown 2" in planned
+    assert "2 runs: There it tells the model something that it was not told" in planned
+
+
+def test_a_behaviour_that_ends_sooner_cuts_a_run_and_links_it() -> None:
+    reader = auditor("rita", "view_content")
+    wrote(TWO_TURNS, reader)
+    run = long_run()
+    page = asked(reader, replay="1", with_behaviour="two-turns")
+    assert "Earlier 1" in page.text()
+    assert "Completed Behaviour ended 1" in page.text()
+    assert "8 → 3" in page.text()
+    assert f"{LIST}{run.pk}/change/" in [at.get("href") for at in page.all("a")]
+    limited = asked(reader, replay="1", with_behaviour="two-turns", max_iterations="2").text()
+    assert "Completed Iteration limit 1" in limited
+
+
+def test_a_run_that_another_behaviour_would_have_gone_on_with_ends_later() -> None:
+    reader = auditor("rita", "view_content")
+    wrote('(tree "two-turns" (sequence (turn :interim "Draft") (turn)))', reader)
+    made(say("At once."))
+    assert "Later 1" in asked(reader, replay="1", with_behaviour="two-turns").text()
+
+
+def test_a_run_of_a_behaviour_is_as_recorded_under_it_and_unknown_under_the_default(
+    otto: User,
+) -> None:
+    made(call("look", page=1), say("1. Look."), say("It is so."), tree="plan-then-do")
+    assert "As recorded 1" in asked(otto, replay="1", with_behaviour="plan-then-do").text()
+    assert "Unknown 1" in asked(otto, replay="1", with_behaviour="oracle-agent").text()
+
+
+def test_a_run_whose_words_were_erased_is_unknown_to_a_behaviour(otto: User) -> None:
+    erase([long_run().pk], why="a test")
+    text = asked(otto, replay="1", with_behaviour="oracle-agent").text()
+    assert "1 run: What was said was erased" in text
+
+
+def test_a_behaviour_that_there_is_not_is_refused_and_what_was_typed_stays(otto: User) -> None:
+    page = asked(otto, 422, replay="1", with_behaviour="no-<b>such", max_iterations="4")
+    assert "There is no behaviour 'no-<b>such' here. Known: " in page.text()
+    (field,) = [at for at in page.all("select") if at.get("name") == "with_behaviour"]
+    assert field["aria-invalid"] == "true"
+    (typed,) = [at for at in page.all("input") if at.get("name") == "max_iterations"]
+    assert typed["value"] == "4"
+    assert "What would have happened" not in page.text()
+
+
+def test_a_behaviour_goes_with_its_own_tree_and_without_a_rule(otto: User) -> None:
+    query = {"replay": "1", "with_behaviour": "oracle-agent"}
+    assert "names its decision tree" in asked(otto, 422, **query, with_tree="quick").text()
+    assert "A rule is tried by itself" in asked(otto, 422, **query, with_rule=rule()).text()
+
+
+def test_what_was_said_cannot_be_found_out_by_a_behaviour_of_ones_own(otto: User) -> None:
+    wrote(f'(tree "two-turns" (sequence (condition "question == \\"{SECRET}\\"") (turn)))', otto)
+    StoredBehaviour.objects.create(name="of-site", text=TWO_TURNS, level="site")
+    for name in ("two-turns", "of-site"):
+        assert "There is no behaviour" in asked(otto, 422, with_behaviour=name).text()
+    StoredBehaviour.objects.update(user=None, level="site")
+    assert "There is no behaviour" in asked(otto, 422, with_behaviour="two-turns").text()
+
+
+def test_one_persons_behaviour_is_nobody_elses_to_try() -> None:
+    wrote(TWO_TURNS, auditor())
+    reader = auditor("rita", "view_content")
+    assert "There is no behaviour" in asked(reader, 422, with_behaviour="two-turns").text()

@@ -137,11 +137,12 @@ class FakeRun:
 class Watcher:
     seen: list[str] = field(default_factory=list)
 
-    def enter(self, node: BehaviourNode) -> None:
-        self.seen.append(f"{node.number}")
+    def enter(self, nodes: Sequence[BehaviourNode]) -> None:
+        self.seen += [f"{node.number}" for node in nodes]
 
-    def leave(self, node: BehaviourNode, succeeded: bool | None) -> None:
-        self.seen.append(f"{node.number}{ {True: '+', False: '-', None: '!'}[succeeded] }")
+    def leave(self, nodes: Sequence[BehaviourNode], succeeded: bool | None) -> None:
+        sign = {True: "+", False: "-", None: "!"}[succeeded]
+        self.seen += [f"{node.number}{sign}" for node in nodes]
 
 
 async def take_parts(parts: Iterator[StepChunks]) -> AsyncGenerator[OracleStreamChunk, None]:
@@ -170,7 +171,7 @@ async def walk(
     )
     watcher = Watcher()
     run = run or FakeRun()
-    driver = BehaviourDriver(read_behaviour(text, vocabulary), run, [watcher])
+    driver = BehaviourDriver(read_behaviour(text, vocabulary), run, visitors=[watcher])
     shown = [chunk async for chunk in take_parts(driver.drive(resume))]
     shown += [chunk async for chunk in take_parts(driver.clean_up())]
     assert [chunk.content for chunk in shown if isinstance(chunk, Content)] == [

@@ -3,6 +3,7 @@
 import pytest
 
 from agents.core.behaviours import read_behaviour
+from agents.core.behaviours.behaviour import ENDS_WITH
 from agents.core.behaviours.driver import VISITS, BehaviourDriver
 from agents.core.behaviours.signatures import NODE_KINDS
 from agents.core.behaviours.walk import MAX_VISITS
@@ -11,7 +12,8 @@ from tests.agents.core.behaviours.stand_in_words import register_stand_ins
 
 
 def test_every_kind_of_node_can_be_driven() -> None:
-    assert set(VISITS) == set(NODE_KINDS)
+    assert not set(VISITS) & set(ENDS_WITH)
+    assert {*VISITS, *ENDS_WITH} == set(NODE_KINDS)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,7 @@ async def test_a_word_that_raises_fails_the_behaviour_where_it_stands() -> None:
 async def test_closing_the_driver_closes_the_request() -> None:
     run, watcher = FakeRun(), Watcher()
     behaviour = read_behaviour('(tree "mine" (decorator budget-check (llm-call)))')
-    parts = BehaviourDriver(behaviour, run, [watcher]).drive()
+    parts = BehaviourDriver(behaviour, run, visitors=[watcher]).drive()
     chunks = take_parts(parts)
     assert [(await anext(chunks)).seq for _ in range(2)] == [1, 2]
     await chunks.aclose()

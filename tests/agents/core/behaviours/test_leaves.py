@@ -175,7 +175,7 @@ async def test_a_behaviour_goes_on_where_it_had_asked(decision: str, log: list[s
         {"digest": "other"},
         {"leaf": 2},
         {"frames": []},
-        {"frames": [{"node": 1, "index": 1}, {"node": 5, "index": 0}]},
+        {"frames": [{"node": 2, "index": 1}, {"node": 5, "index": 0}]},
         {"frames": [{"node": 1}]},
         {"board": {"other": 1}},
         {"board": {"changes": 3}},
@@ -187,10 +187,20 @@ async def test_a_snapshot_that_does_not_fit_starts_anew_and_says_so(change: Any)
     resume = Decided("approved", {**await ask(), **change})
     await walk(APPROVAL, run, schema='{:changes ""}', resume=resume)
     assert run.log[:2] == [
-        "told: The behaviour mine has changed since it asked, so it starts anew.",
+        "told: The behaviour mine has changed since it asked, so it starts again.",
         "open",
     ]
     assert run.stopped == "needs_approval"
+
+
+async def test_a_snapshot_with_frames_of_nodes_that_nobody_visits_goes_on() -> None:
+    """Snapshots had them once, and a question may wait for a week."""
+    run = FakeRun()
+    frames = [{"node": number, "index": 1} for number in (1, 3, 4)]
+    resume = Decided("approved", {**await ask(), "frames": [*frames, {"node": 5, "index": 0}]})
+    seen = await walk(APPROVAL, run, schema='{:changes ""}', resume=resume)
+    assert run.log == ["told: yes: delete a.md"]
+    assert seen == "1 3 4 5 5+ 6 6+ 4+ 3+ 1+"
 
 
 async def test_a_blackboard_that_begins_nearly_full_goes_on_as_it_was() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from agents.core.behaviours import read_behaviour
 from agents.core.behaviours.rehearsal import (
+    EMPTY_ANSWER,
     NOT_INTERIM,
     NOT_RECORDED,
     NOT_SAID,
@@ -73,6 +74,19 @@ def test_what_the_model_was_not_told_or_not_offered_or_not_asked_for_is_not_know
     assert "offered look" in play(none, LOOKED, ANSWERED).why_unknown
     assert play('(tree "a" (repeater :until-success (turn)))', PLANNED).why_unknown == NOT_INTERIM
     assert play('(tree "a" (call look))', ANSWERED).why_unknown == OWN_CALLS
+
+
+def test_a_reply_that_was_no_answer_is_none_here() -> None:
+    text = '(tree "a" (repeater :until-success (turn)))'
+    found = play(text, RehearsedTurn(number=1, is_blank=True), ANSWERED)
+    assert (found.turns, found.reason) == (2, "completed")
+
+
+def test_an_empty_answer_counts_only_after_a_text_that_still_does() -> None:
+    asked, empty = RehearsedTurn(number=1, text="So.", tools=("look",)), RehearsedTurn(number=2)
+    text = '(tree "a" (repeater :until-success (turn{})))'
+    assert play(text.format(""), asked, empty).reason == "completed"
+    assert play(text.format(' :interim "Draft"'), asked, empty).why_unknown == EMPTY_ANSWER
 
 
 def test_what_it_would_end_or_ask_is_told() -> None:

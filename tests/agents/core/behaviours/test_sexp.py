@@ -95,9 +95,9 @@ def test_deep_brackets_are_refused_where_they_become_too_deep() -> None:
 )
 def test_no_text_takes_long_to_refuse(part: str) -> None:
     text = part * (MAX_LENGTH // len(part))
-    problems = refuse(text)
-    assert 1 <= len(problems) <= MAX_PROBLEMS
-    assert least_cpu_seconds(lambda: refuse(text), enough=1.0) < 1.0
+    problems: list[list[str]] = []
+    assert least_cpu_seconds(lambda: problems.append(refuse(text)), enough=1.0) < 1.0
+    assert 1 <= len(problems[0]) <= MAX_PROBLEMS
 
 
 @pytest.mark.parametrize(

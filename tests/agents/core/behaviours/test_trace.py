@@ -29,6 +29,14 @@ def test_nodes_know_their_visits_their_last_status_and_their_time() -> None:
     assert found[4].seconds == 0.0
 
 
+def test_a_node_says_why_its_value_was_not_kept() -> None:
+    found = trace("3-kind 2-", "4-nonsense 6-")
+    assert found.by_number[3].why == "the value was of another kind than its key"
+    assert (found.by_number[2].status, found.by_number[2].why) == ("failed", "")
+    assert found.by_number[4].visits == 0
+    assert trace("3-kind", "3+").by_number[3].why == ""
+
+
 def test_it_ends_in_the_innermost_node_that_was_halted_or_in_the_last_that_was_left() -> None:
     halted = trace("3+ 2+ 4+", "6! 5! 1!")
     assert halted.end is halted.by_number[6]

@@ -44,6 +44,7 @@ from tests.agents.core.notify.factories import subscribe
 from tests.support import scenarios
 from tests.support.script import Call, call, calls, say
 from tests.support.scripted_model import Item, ScriptedModel
+from tests.support.seeds import in_slices
 from tests.support.tools import FakeTools, fails, hangs, returns, with_context
 from tests.support.virtual import run_virtual, virtual_time
 
@@ -85,8 +86,9 @@ def test_live_and_stored_runs_have_the_same_events() -> None:
 
 
 @pytest.mark.long
-def test_ten_thousand_live_and_stored_runs_have_the_same_events() -> None:
-    assert_alike(range(LONG_SEEDS))
+@in_slices(LONG_SEEDS)
+def test_ten_thousand_live_and_stored_runs_have_the_same_events(seeds: range) -> None:
+    assert_alike(seeds)
 
 
 def test_the_events_of_a_subagent_are_not_those_of_the_run() -> None:

@@ -33,6 +33,7 @@ from agents.core.control.facts import (
 from agents.core.control.kinds import fits, kind_of
 from tests.agents.core.control.test_event_stream import play_scenario, store
 from tests.support.scenarios import Scenario
+from tests.support.seeds import in_slices
 
 SEEDS = 40
 LONG_SEEDS = 10_000
@@ -214,5 +215,6 @@ def test_live_and_stored_runs_have_the_same_facts() -> None:
 
 
 @pytest.mark.long
-def test_ten_thousand_live_and_stored_runs_have_the_same_facts() -> None:
-    assert_alike(range(LONG_SEEDS))
+@in_slices(LONG_SEEDS)
+def test_ten_thousand_live_and_stored_runs_have_the_same_facts(seeds: range) -> None:
+    assert_alike(seeds)

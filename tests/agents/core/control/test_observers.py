@@ -1,6 +1,7 @@
 """Observers: handed the events of their run, in order, and unable to change it."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.agents.core.factories import looking, play
 from tests.support import scenarios
 from tests.support.script import call, say
 from tests.support.scripted_model import ScriptedModel
+from tests.support.seeds import in_slices
 from tests.support.tools import FakeTools, returns
 from tests.support.virtual import run_virtual, virtual_time
 
@@ -121,17 +123,18 @@ async def observe_both(seed: int) -> list[tuple[list[AgentEvent], list[AgentEven
     return await asyncio.gather(*map(observe_scenario, (2 * seed, 2 * seed + 1)))
 
 
-def assert_apart(pairs: int) -> None:
+def assert_apart(seeds: Sequence[int]) -> None:
     """Two runs at once: each observer is handed the events of its own, and only those."""
-    for seed in range(pairs):
+    for seed in seeds:
         for seen, made in run_virtual(observe_both(seed), thread_grace=0.002):
             assert seen == made, seed
 
 
 def test_no_event_crosses_between_random_runs() -> None:
-    assert_apart(PAIRS)
+    assert_apart(range(PAIRS))
 
 
 @pytest.mark.long
-def test_no_event_crosses_between_ten_thousand_pairs_of_random_runs() -> None:
-    assert_apart(LONG_PAIRS)
+@in_slices(LONG_PAIRS)
+def test_no_event_crosses_between_ten_thousand_pairs_of_random_runs(seeds: range) -> None:
+    assert_apart(seeds)

@@ -17,6 +17,7 @@ from tests.agents.core.control.random_expressions import (
     write_text,
     write_truth,
 )
+from tests.support.seeds import COUNTED, RecordProperty, in_slices
 
 
 class Dotted(dict[str, Any]):
@@ -79,10 +80,13 @@ def test_random_texts_are_refused_with_a_place_or_answered() -> None:
 
 
 @pytest.mark.long
-def test_a_hundred_thousand_random_texts_are_refused_with_a_place_or_answered() -> None:
-    counts = count_answers(seed=1, texts=100_000)
-    print(f"\n100,000 random expressions: {dict(counts)}")
-    assert counts.total() == 100_000
+@in_slices(100_000, size=5_000)
+def test_a_hundred_thousand_random_texts_are_refused_with_a_place_or_answered(
+    seeds: range, record_property: RecordProperty
+) -> None:
+    counts = count_answers(seed=1 + seeds.start, texts=len(seeds))
+    record_property(COUNTED, dict(counts))
+    assert counts.total() == len(seeds)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -191,6 +191,30 @@ async def test_every_decision_has_the_way_that_led_to_it() -> None:
     assert [one.path for one in decisions(chunks)] == ["", "3-", "3+ 2+ 4+", "6-", "6+ 5+ 1+"]
 
 
+@pytest.mark.parametrize(
+    ("write", "why"),
+    [
+        ('(set :depth (expr "many"))', "kind"),
+        ('(set :many "{long}{long}")', "size"),
+        ('(set :many (expr "depth / 0"))', "value"),
+    ],
+)
+@virtual_time
+async def test_the_path_says_why_a_value_was_not_written(write: str, why: str) -> None:
+    schema = ':blackboard-schema {:depth 1 :many any :long "" :kept ""}'
+    long = " ".join(f'(set :long "{{long}}{"x" * 1_500}")' for _ in range(10))
+    node = (
+        f'(sequence {long} (set :many "words{{long}}") (set :kept "{{depth}}") '
+        f"(decorator always-succeed {write}) "
+        '(notify "{depth} {kept}") (turn))'
+    )
+    behaviour = read_behaviour(f'(tree "mine" {schema} {node})')
+    with ScriptedModel([say("Done.")]) as model:
+        chunks = await play(model, toolbox(), control=driven(behaviour))
+    assert f" 15-{why} " in f"{decisions(chunks)[0].path} "
+    assert [one.system_message for one in notices(chunks, "notification")] == ["1 1"]
+
+
 # -- whatever else happens ------------------------------------------------------------------------
 
 
@@ -403,7 +427,7 @@ async def test_a_behaviour_that_changed_starts_anew_and_says_so() -> None:
     model = ScriptedModel([say("none"), say("Nothing to do.")])
     chunks = await play(model, toolbox(), control=driven("ask-first", resume=resume))
     assert [one.system_message for one in notices(chunks, "notification")] == [
-        "The behaviour ask-first has changed since it asked, so it starts anew."
+        "The behaviour ask-first has changed since it asked, so it starts again."
     ]
     assert labels(chunks) == ["Changes", ""]
 

@@ -23,6 +23,7 @@ from tests.agents.core.notify.factories import subscribe
 from tests.support import scenarios
 from tests.support.script import Call, call, calls, say
 from tests.support.scripted_model import Pause, ScriptedModel
+from tests.support.seeds import in_slices
 from tests.support.tools import FakeTools, Tool, fails, hangs, returns, slow
 from tests.support.virtual import EPOCH, VirtualClock, run_virtual, virtual_time
 
@@ -37,7 +38,7 @@ def late(seconds: float) -> Tool:
     return act
 
 
-def told(chunks: Sequence[OracleStreamChunk]) -> list[tuple[float, str]]:
+def list_told(chunks: Sequence[OracleStreamChunk]) -> list[tuple[float, str]]:
     """When, in milliseconds, and what subscribers said to people."""
     return [
         (round(chunk.at - EPOCH, 3), chunk.system_message)
@@ -64,14 +65,14 @@ async def test_failures_of_a_window_are_told_together_while_a_slow_tool_runs() -
         tools,
         subscribers=[subscribe(batching=lines, message="{tool}")],
     )
-    assert told(chunks) == [(2.001, "Failed calls (2): `fail` (2 times); `late`")]
+    assert list_told(chunks) == [(2.001, "Failed calls (2): `fail` (2 times); `late`")]
 
 
 @virtual_time
 async def test_a_window_ends_while_the_model_hangs() -> None:
     model = ScriptedModel([call("fail"), [Pause(60), TextDelta("So."), Finished()]])
     chunks = await play(model, FakeTools(FAIL), subscribers=[subscribe(batching="window = 2")])
-    assert told(chunks) == [(2.001, "`fail` failed: `It broke.`")]
+    assert list_told(chunks) == [(2.001, "`fail` failed: `It broke.`")]
     assert "failed" not in last_words(model.requests[-1])
 
 
@@ -92,7 +93,7 @@ async def test_who_pauses_in_reading_is_told_once_when_they_read_on() -> None:
         kept.append(chunk)
         if isinstance(chunk, ToolResult):
             await asyncio.sleep(10)
-    assert told(kept) == [(10.0, "`fail` failed: `It broke.`")]
+    assert list_told(kept) == [(10.0, "`fail` failed: `It broke.`")]
 
 
 @virtual_time
@@ -101,7 +102,7 @@ async def test_a_full_batch_is_told_before_its_time() -> None:
     wanted = calls(Call("a", {}), Call("b", {}), Call("slow", {}))
     words = subscribe(batching="window = 20\nmost = 2", message="{tool}")
     chunks = await play(ScriptedModel([wanted, say("So.")]), tools, subscribers=[words])
-    assert told(chunks) == [(3.0, "Failed calls (2): `a`; `b`")]
+    assert list_told(chunks) == [(3.0, "Failed calls (2): `a`; `b`")]
 
 
 @virtual_time
@@ -110,7 +111,7 @@ async def test_what_is_critical_is_told_at_once() -> None:
     words = subscribe(batching="window = 20", output='priority = "critical"', message="{tool}")
     model = ScriptedModel([calls(Call("late", {}), Call("slow", {})), say("So.")])
     chunks = await play(model, tools, subscribers=[words])
-    assert told(chunks) == [(1.25, "`late`")]
+    assert list_told(chunks) == [(1.25, "`late`")]
 
 
 @virtual_time
@@ -121,7 +122,7 @@ async def test_calls_of_one_tool_that_fail_in_different_ways_are_all_told() -> N
     wanted = calls(*(Call("read", {"path": path}) for path in ("a.md", "b.md")), Call("nap", {}))
     tools = FakeTools({"read": read, "nap": slow(30)})
     chunks = await play(ScriptedModel([wanted, say("So.")]), tools, subscribers=SHIPPED)
-    ((_, words),) = told(chunks)
+    ((_, words),) = list_told(chunks)
     assert all(path in words for path in ("a.md", "b.md"))
     assert "times" not in words
 
@@ -132,7 +133,7 @@ async def test_the_same_is_told_again_only_after_its_time() -> None:
     steps = [calls(Call("fail", {"n": n}), Call("nap", {"n": n})) for n in range(4)]
     tools = FakeTools({**FAIL, "nap": slow(2)})
     chunks = await play(ScriptedModel([*steps, say("So.")]), tools, subscribers=[words])
-    assert told(chunks) == [(0.0, "`fail`"), (6.0, "`fail`")]
+    assert list_told(chunks) == [(0.0, "`fail`"), (6.0, "`fail`")]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,7 @@ async def test_a_run_that_is_cut_tells_what_waits_too() -> None:
     model = ScriptedModel([calls(Call("fail", {}), Call("hang", {}))], then=say("So."))
     words = subscribe(batching="window = 600", message="{tool}")
     chunks = await play(model, tools, config=limits(timeout_seconds=30), subscribers=[words])
-    ((_, message),) = told(chunks)
+    ((_, message),) = list_told(chunks)
     assert message == "Failed calls (2): `fail`; `hang`"
     assert done(chunks).termination_reason == "timeout"
 
@@ -197,7 +198,7 @@ def test_only_those_are_told_who_are_meant(to: str, messages: int, hints: int) -
     chunks = run_virtual(
         play(ScriptedModel([call("fail"), say("So.")]), FakeTools(FAIL), subscribers=[words])
     )
-    assert (len(told(chunks)), len(own(chunks, Hint))) == (messages, hints)
+    assert (len(list_told(chunks)), len(own(chunks, Hint))) == (messages, hints)
 
 
 # -- how much -------------------------------------------------------------------------------------
@@ -246,8 +247,9 @@ def test_what_waits_to_be_told_is_in_the_forecast() -> None:
 
 
 @pytest.mark.long
-def test_twenty_chatty_subscribers_break_no_promise_of_ten_thousand_runs() -> None:
-    assert_no_promise_is_broken(range(10_000))
+@in_slices(10_000)
+def test_twenty_chatty_subscribers_break_no_promise_of_ten_thousand_runs(seeds: range) -> None:
+    assert_no_promise_is_broken(seeds)
 
 
 @virtual_time
@@ -289,7 +291,7 @@ async def play_two(seed: int) -> dict[str, str]:
             subscribers=shared,
         )
         hints = [hint.text for hint in own(chunks, Hint)]
-        return " ".join([*hints, *(text for _, text in told(chunks))])
+        return " ".join([*hints, *(text for _, text in list_told(chunks))])
 
     ada, ben = await asyncio.gather(play_one("ada"), play_one("ben"))
     return {"ada": ada, "ben": ben}
@@ -308,8 +310,11 @@ def test_nothing_is_told_in_another_persons_run() -> None:
 
 
 @pytest.mark.long
-def test_nothing_is_told_in_another_persons_run_in_ten_thousand_interleavings() -> None:
-    assert_nothing_crosses(range(10_000))
+@in_slices(10_000)
+def test_nothing_is_told_in_another_persons_run_in_ten_thousand_interleavings(
+    seeds: range,
+) -> None:
+    assert_nothing_crosses(seeds)
 
 
 # -- those that are shipped -----------------------------------------------------------------------
@@ -321,7 +326,7 @@ async def test_failed_calls_are_told_after_the_tools() -> None:
     model = ScriptedModel([*steps, say("So.")])
     tools = FakeTools({**FAIL, "nap": slow(1.5)})
     chunks = await play(model, tools, subscribers=SHIPPED)
-    assert told(chunks) == [(3.0, "`fail` failed: `It broke.` (2 times)")]
+    assert list_told(chunks) == [(3.0, "`fail` failed: `It broke.` (2 times)")]
     assert last_words(model.requests[-1]).endswith("[Oracle: `fail` failed: `It broke.` (2 times)]")
 
 
@@ -331,7 +336,7 @@ async def test_a_librarian_that_fails_is_told() -> None:
     tools = FakeTools({"delegate_librarian": fails("It ran out of time.")})
     (subagents,) = [one for one in SHIPPED if one.id == "subagent-failed"]
     chunks = await play(model, tools, subscribers=[subagents])
-    assert told(chunks) == [(0.0, "The librarian did not finish: `It ran out of time.`")]
+    assert list_told(chunks) == [(0.0, "The librarian did not finish: `It ran out of time.`")]
     (notice,) = notices(chunks, "notification")
     assert isinstance(chunks[notice.seq], Turn)
 
@@ -348,7 +353,7 @@ async def test_calls_that_were_cut_when_somebody_stopped_the_run_are_no_failures
         subscribers=SHIPPED,
     )
     assert done(chunks).termination_reason == "user_cancelled"
-    assert told(chunks) == []
+    assert list_told(chunks) == []
 
 
 @virtual_time
@@ -360,12 +365,12 @@ async def test_a_note_that_changed_is_told_once() -> None:
 
     model = ScriptedModel([call("read", path="Pumps.md")] * 3 + [say("So.")])
     chunks = await play(model, FakeTools({"read": read}), subscribers=SHIPPED)
-    assert told(chunks) == [(0.0, "`Pumps.md` has changed since it was read.")]
+    assert list_told(chunks) == [(0.0, "`Pumps.md` has changed since it was read.")]
 
 
 @virtual_time
 async def test_calls_that_work_are_not_spoken_of() -> None:
     model = ScriptedModel([call("look"), say("So.")])
     chunks = await play(model, FakeTools({"look": returns("page")}), subscribers=SHIPPED)
-    assert told(chunks) == []
+    assert list_told(chunks) == []
     assert own(chunks, Hint) == []

@@ -234,6 +234,7 @@ async def test_runs_end_in_time_whatever_tools_and_model_do() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timed
 async def test_hundreds_of_runs_end_in_time() -> None:
     timings, lateness = await measure_all(count=480, at_once=40)
     grouped: dict[tuple[str, str], list[Timing]] = defaultdict(list)

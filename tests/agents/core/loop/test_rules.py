@@ -33,6 +33,7 @@ from tests.agents.core.rules.random_rules import build_rules
 from tests.support import scenarios
 from tests.support.script import Call, call, calls, say
 from tests.support.scripted_model import ModelStep, ScriptedModel
+from tests.support.seeds import in_slices
 from tests.support.tools import FakeTools, Tool, fails, returns, slow
 from tests.support.virtual import run_virtual
 
@@ -339,8 +340,9 @@ def test_rules_fire_over_stored_chunks_as_they_did_in_the_run() -> None:
 
 
 @pytest.mark.long
-def test_rules_fire_over_stored_chunks_as_they_did_in_ten_thousand_runs() -> None:
-    for seed in range(10_000):
+@in_slices(10_000)
+def test_rules_fire_over_stored_chunks_as_they_did_in_ten_thousand_runs(seeds: range) -> None:
+    for seed in seeds:
         compare_with_stored(seed)
 
 
@@ -362,8 +364,9 @@ def test_random_rules_break_no_promise_of_a_run() -> None:
 
 
 @pytest.mark.long
-def test_random_rules_break_no_promise_of_ten_thousand_runs() -> None:
-    for seed in range(10_000):
+@in_slices(10_000)
+def test_random_rules_break_no_promise_of_ten_thousand_runs(seeds: range) -> None:
+    for seed in seeds:
         assert_rules_break_no_promise(seed)
 
 

@@ -13,6 +13,7 @@ from agents.core.notify.bus import MAX_WAITING
 from agents.core.notify.shipped import LOOP, SHIPPED
 from agents.core.notify.subscriber import Wording
 from tests.agents.core.notify.factories import happen, subscribe
+from tests.support.seeds import in_slices
 from tests.support.timing import least_cpu_seconds
 
 
@@ -236,6 +237,7 @@ def test_no_event_crosses_from_one_run_to_another(seed: int) -> None:
 
 
 @pytest.mark.long
-def test_no_event_crosses_in_ten_thousand_interleavings() -> None:
-    for seed in range(10_000):
+@in_slices(10_000)
+def test_no_event_crosses_in_ten_thousand_interleavings(seeds: range) -> None:
+    for seed in seeds:
         assert_no_event_crosses(seed)

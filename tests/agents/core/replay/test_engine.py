@@ -112,7 +112,7 @@ async def test_a_decision_names_each_rule_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "seeds", [FEW, pytest.param(range(250), marks=pytest.mark.ci)], ids=["few", "many"]
+    "seeds", [FEW, pytest.param(range(250), marks=pytest.mark.long)], ids=["few", "many"]
 )
 def test_nothing_changed_gives_the_same_for_randomised_runs(
     seeds: Sequence[int], monkeypatch: pytest.MonkeyPatch
@@ -133,7 +133,7 @@ def test_nothing_changed_gives_the_same_for_randomised_runs(
     assert len(reasons) >= 9, reasons
 
 
-@pytest.mark.parametrize("count", [50, pytest.param(200, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("count", [50, pytest.param(200, marks=pytest.mark.long)])
 def test_a_replay_foretells_what_a_real_run_under_tighter_limits_does(count: int) -> None:
     """A model that ignores what it is told, recorded under loose limits, then really limited."""
     found: Counter[str] = Counter()

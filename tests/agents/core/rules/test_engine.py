@@ -30,6 +30,7 @@ from tests.agents.core.factories import play
 from tests.agents.core.rules.random_rules import build_rules
 from tests.support.script import call, say
 from tests.support.scripted_model import ScriptedModel
+from tests.support.seeds import in_slices
 from tests.support.tools import FakeTools, fails, returns
 from tests.support.virtual import virtual_time
 
@@ -414,5 +415,6 @@ def test_random_rules_do_the_same_live_and_stored_and_stay_within_bounds() -> No
 
 
 @pytest.mark.long
-def test_random_rules_do_the_same_in_ten_thousand_runs() -> None:
-    assert_harmless(range(LONG_SEEDS))
+@in_slices(LONG_SEEDS)
+def test_random_rules_do_the_same_in_ten_thousand_runs(seeds: range) -> None:
+    assert_harmless(seeds)

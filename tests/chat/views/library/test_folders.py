@@ -3,6 +3,7 @@
 import pytest
 
 from agents.models import Attachment, Note, Project
+from agents.vault.attachments import add_attachment
 from chat.views.library import folders
 from tests.chat.factories import browser, member
 from tests.chat.views.library.conftest import Shelf
@@ -29,6 +30,14 @@ def test_a_folder_lists_what_lies_directly_in_it(shelf: Shelf) -> None:
     assert shelf.address("notes/plan/road%20map.md") not in links
     inner = shelf.ada.get(shelf.address("?folder=plan")).content.decode()
     assert shelf.address("notes/plan/road%20map.md") in [a["href"] for a in Page(inner).all("a")]
+
+
+def test_a_folder_without_notes_says_how_many_files_it_has(shelf: Shelf) -> None:
+    for name in ("a.png", "deep/b.png"):
+        add_attachment(shelf.project.pk, f"Pictures/{name}", [b"x"])
+    html = shelf.ada.get(shelf.address()).content.decode()
+    assert "2 files" in html
+    assert "0 notes" not in html
 
 
 @pytest.mark.parametrize("page", ["1", "2", "99", "x", "-1", ""])

@@ -57,6 +57,7 @@ def test_a_change_of_two_at_once_loses_nothing(shelf: Shelf) -> None:
     assert problems(html) == []
     assert get_text(shelf, "two.md") == "ONE\ntwo\nthree\n"
     assert "ONE\ntwo\nTHREE\n" in html
+    assert "with both changes." in html
     (version,) = (i["value"] for i in Page(html).all("input") if i.get("name") == "version")
     shelf.ada.post(there, {"text": "ONE\ntwo\nTHREE\n", "version": version})
     assert get_text(shelf, "two.md") == "ONE\ntwo\nTHREE\n"

@@ -4,9 +4,10 @@ import pytest
 
 from agents.vault.author import Author
 from agents.vault.threads import NewEntry, push_entry
+from chat.library.search_hits import MAX_HITS
 from tests.chat.views.library.conftest import Shelf
 from tests.support.code import add_code
-from tests.support.notes import add_note
+from tests.support.notes import add_note, add_notes
 from tests.support.pages import Page, problems
 
 HTMX = {"HX-Request": "true"}
@@ -19,6 +20,14 @@ def test_hits_lead_to_the_heading_that_has_the_words(shelf: Shelf) -> None:
     links = [a["href"] for a in Page(html).all("a")]
     assert shelf.address("notes/Deep.md?at=h-how-deep#h-how-deep") in links
     assert shelf.address("notes/Harbour.md") in links
+
+
+def test_of_very_many_hits_the_best_are_shown_and_it_is_said(shelf: Shelf) -> None:
+    add_notes(shelf.project, **{f"n{number}": "zinc" for number in range(MAX_HITS)})
+    html = shelf.ada.get(shelf.address("search/"), {"q": "zinc"}).content.decode()
+    assert f"The best {MAX_HITS} hits." in html
+    html = shelf.ada.get(shelf.address("search/"), {"q": "quay"}).content.decode()
+    assert "The best" not in html
 
 
 def test_words_that_no_note_has_are_named(shelf: Shelf) -> None:

@@ -94,7 +94,7 @@ def test_an_entry_is_added_in_place(shelf: Shelf) -> None:
     ("given", "why"),
     [
         ({"text": "  ", "kind": "thought"}, "empty"),
-        ({"text": "kept", "kind": "wish"}, "is no type"),
+        ({"text": "kept", "kind": "wish"}, "is not a type"),
         ({"text": "kept" + "x" * 70_000, "kind": "thought"}, "65,536 bytes"),
     ],
 )

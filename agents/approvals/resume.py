@@ -1,12 +1,13 @@
 """What a run begins with that goes on from a decision."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import cast
 from uuid import UUID
 
 from agents.approvals.requests import PendingApproval, PendingCall, load_approval
 from agents.core.loop import ApprovalDecision, Control, HeldCall, Resume
-from agents.models import AgentRun, ApprovalRequest, ApprovalState, NoteVersion
+from agents.models import AgentRun, ApprovalCall, ApprovalRequest, ApprovalState, NoteVersion
 
 MAX_CHAIN = 100
 """Continuations that are looked back at."""
@@ -14,7 +15,7 @@ MAX_CHAIN = 100
 
 def resume_decided(control: Control, run: AgentRun, continued_from: UUID) -> Control:
     """Give a run that goes on from another what was decided there."""
-    consented = bool(control.asks) and has_consent(continued_from)
+    consented = has_consent(continued_from, control.asks)
     return replace(control, resume=load_resume(run), has_consent=consented)
 
 
@@ -68,12 +69,15 @@ def find_known_versions(run_id: UUID) -> dict[str, int]:
     return {path: numbers[key] for path, key in seen.items() if key in numbers}
 
 
-def has_consent(run_id: UUID | None) -> bool:
-    """Return whether somebody has agreed in this run or in one that it goes on from."""
+def has_consent(run_id: UUID | None, tools: Collection[str]) -> bool:
+    """Return whether somebody has agreed to a call of one of these tools, which ask, in this run or
+    in one that it goes on from. A yes to what a behaviour asks, or to another tool's call that a
+    rule has held, is no answer to them."""
+    agreed = ApprovalCall.objects.filter(verdict=ApprovalState.APPROVED, name__in=tools)
     for _ in range(MAX_CHAIN):
-        if run_id is None:
+        if run_id is None or not tools:
             return False
-        if ApprovalRequest.objects.filter(pk=run_id, verdict=ApprovalState.APPROVED).exists():
+        if agreed.filter(approval=run_id).exists():
             return True
         run_id = AgentRun.objects.filter(pk=run_id).values_list("continued_from", flat=True).first()
     return False
