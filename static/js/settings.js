@@ -114,6 +114,13 @@ const numberLines = (area) => {
 };
 findAll(".numbered > textarea").forEach(numberLines);
 
+// What was typed before htmx listened is checked like what is typed after.
+addEventListener("load", () => {
+  for (const area of findAll(".numbered > textarea")) {
+    if (area.value !== area.defaultValue) htmx.trigger(area, "input");
+  }
+});
+
 // Another tab may have changed something meanwhile: take over what nobody is changing here.
 const takeOver = (form, page) => {
   const fresh = page.getElementById(form.id);

@@ -104,6 +104,18 @@ def test_the_lines_that_problems_name_are_numbered(visitor: Visitor, ada: Person
     expect(numbers).to_have_text("\n".join(str(number + 1) for number in range(12)))
 
 
+def test_what_is_typed_before_the_scripts_are_there_is_checked(
+    visitor: Visitor, ada: Person
+) -> None:
+    visitor.enters(ada)
+    page = visitor.context.new_page()
+    page.route("**/*.js", lambda _: None)  # they wait
+    page.goto(f"{visitor.site.address}/settings/rules/new/", wait_until="commit")
+    page.locator("#text").fill("[rul]")
+    page.unroute("**/*.js")
+    expect(page.locator("#rule-check")).to_contain_text("did you mean 'rule'?")
+
+
 @pytest.mark.ci
 def test_a_stranger_writes_a_rule_tries_it_and_sees_it_stop_a_run(
     profile: Callable[[], Visitor], ada: Person
