@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db.models.signals import post_migrate, pre_delete
 
 from agents import checks, extensions
-from agents.core.loop import choose_driver
+from agents.core.loop import choose_default_behaviour
 
 
 class AgentsConfig(AppConfig):
@@ -17,7 +17,7 @@ class AgentsConfig(AppConfig):
     def ready(self) -> None:
         checks.registration_errors = extensions.discover(apps.get_app_configs())
         checks.register_all()
-        choose_driver(settings.ORACLE_DRIVER)
+        choose_default_behaviour(settings.ORACLE_DRIVER)
         self._connect_signals()
 
     def _connect_signals(self) -> None:

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from agents.core.behaviours import Behaviour
 from agents.core.behaviours.outline import build_outline, serialize_outline
 from agents.core.decisions import TREES
-from agents.core.loop import get_driver
+from agents.core.loop import get_default_behaviour
 from agents.core.registry import NotRegistered
 from agents.models import BehaviourText
 from agents.models.runs import DEFAULT_BEHAVIOUR
@@ -62,7 +62,7 @@ def list_modes(user: User | None = None) -> list[Mode]:
 
 def _build_tree_mode(name: str) -> Mode:
     about = (TREES.get(name).__doc__ or "").strip().partition("\n")[0]
-    return Mode(name=name, description=about, tree=name, behaviour=get_driver())
+    return Mode(name=name, description=about, tree=name, behaviour=get_default_behaviour())
 
 
 def _build_mode(entry: BehaviourEntry) -> Mode | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from agents.core.behaviours.driven_run import CALLS_LABEL
+from agents.core.behaviours.run_interface import CALLS_LABEL
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import (
     Content,

@@ -5,9 +5,9 @@ mistakes: `nodes` by the `signatures` of their kinds and by their `placement`, t
 `options` of each, `values` and `ports`. `words` are the actions, conditions and decorators that
 packages register, `builtin` Oracle's own; `blackboard` is what a behaviour remembers, `drawing`
 shows it, `outline` is what is kept of it, and `shipped` are those that come with Oracle. `driver`
-drives a run, as `driven_run` has it: a `walk` from node to node, by what `composites`, `leaves` and
-`own_calls` say; `snapshot` is where it stands, `path` the way it took, and `trace` tells that way
-once more. `rehearsal` tries one on a run of the past.
+drives a run, of which it sees what `run_interface` lists: a `walk` from node to node, by what
+`composites`, `leaves` and `own_calls` say; `snapshot` is where it stands, `path` the way it took,
+and `trace` tells that way once more. `rehearsal` tries one on a run of the past.
 """
 
 from agents.core.behaviours.behaviour import Behaviour, BehaviourNode

@@ -10,13 +10,13 @@ from typing import Any
 
 from agents.core.behaviours import composites, leaves, own_calls
 from agents.core.behaviours.behaviour import Behaviour
-from agents.core.behaviours.driven_run import (
+from agents.core.behaviours.path import PathRecorder
+from agents.core.behaviours.run_interface import (
     BehaviourVisitor,
-    DrivenRun,
     Resumption,
+    RunInterface,
     StepChunks,
 )
-from agents.core.behaviours.path import PathRecorder
 from agents.core.behaviours.snapshot import InvalidSnapshot, restore_snapshot, take_snapshot
 from agents.core.behaviours.walk import BehaviourFailed, Visit, Walk
 
@@ -49,7 +49,7 @@ class BehaviourDriver:
     def __init__(
         self,
         behaviour: Behaviour,
-        run: DrivenRun,
+        run: RunInterface,
         path: PathRecorder | None = None,
         visitors: Sequence[BehaviourVisitor] = (),
     ) -> None:

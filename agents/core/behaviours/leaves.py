@@ -5,7 +5,7 @@ from typing import Any
 
 from agents.core.behaviours.builtin import RunUntil
 from agents.core.behaviours.composites import read_number
-from agents.core.behaviours.driven_run import PLAIN_TURN, TurnOrder
+from agents.core.behaviours.run_interface import PLAIN_TURN, TurnOrder
 from agents.core.behaviours.snapshot import take_snapshot
 from agents.core.behaviours.walk import BehaviourFailed, Frame, Move, Walk
 from agents.core.control.condition import Condition

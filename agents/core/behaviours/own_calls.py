@@ -6,8 +6,8 @@ from typing import Any
 from agents.core.behaviours.behaviour import BehaviourNode
 from agents.core.behaviours.builtin import RunUntil
 from agents.core.behaviours.composites import read_number
-from agents.core.behaviours.driven_run import CALLS_LABEL, CallResult, OwnCall, TurnOrder
 from agents.core.behaviours.leaves import use_action
+from agents.core.behaviours.run_interface import CALLS_LABEL, CallResult, OwnCall, TurnOrder
 from agents.core.behaviours.walk import BehaviourFailed, Frame, Move, NodeScope, Walk
 
 MAX_BATCHES = 50

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.core.behaviours.behaviour import Behaviour
-from agents.core.behaviours.driven_run import PLAIN_TURN, CallResult, StepChunks, TurnOrder
 from agents.core.behaviours.driver import BehaviourDriver
 from agents.core.behaviours.outline import build_outline
 from agents.core.behaviours.path import PathRecorder
+from agents.core.behaviours.run_interface import PLAIN_TURN, CallResult, StepChunks, TurnOrder
 from agents.core.behaviours.trace import BehaviourTrace, TurnWay, build_trace
 from agents.core.chunks import OracleStreamChunk
 from agents.core.config import AgentConfig

@@ -17,8 +17,8 @@ from agents.core.behaviours.behaviour import (
     write_path,
 )
 from agents.core.behaviours.blackboard import Blackboard, NotWritten
-from agents.core.behaviours.driven_run import BehaviourVisitor, DrivenRun, StepChunks
 from agents.core.behaviours.path import NO_VALUE, PathRecorder, add_reason
+from agents.core.behaviours.run_interface import BehaviourVisitor, RunInterface, StepChunks
 from agents.core.control.condition import Condition
 from agents.core.control.evaluation import Unanswerable
 from agents.core.control.template import Template
@@ -78,7 +78,7 @@ class Walk:
     def __init__(
         self,
         behaviour: Behaviour,
-        run: DrivenRun,
+        run: RunInterface,
         visits: Mapping[str, Visit],
         path: PathRecorder,
         visitors: Sequence[BehaviourVisitor] = (),

@@ -9,8 +9,8 @@ checkpoint, and its steps are done in their order, each of them once.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agents.core.behaviours.driven_run import PLAIN_TURN, StepChunks, TurnOrder
 from agents.core.behaviours.path import PathRecorder
+from agents.core.behaviours.run_interface import PLAIN_TURN, StepChunks, TurnOrder
 from agents.core.chunks import Approval, Check, Decision, OracleStreamChunk
 from agents.core.decisions.checkpoint import WRAP_UP, decide, wrap_up_reason
 from agents.core.decisions.endings import BEHAVIOUR_ENDED, NEEDS_APPROVAL, measure_conditions

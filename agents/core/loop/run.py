@@ -12,8 +12,8 @@ from contextlib import aclosing, closing
 from dataclasses import replace
 from typing import Any
 
-from agents.core.behaviours.driven_run import StepChunks
 from agents.core.behaviours.driver import BehaviourDriver
+from agents.core.behaviours.run_interface import StepChunks
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Done, Error, OracleStreamChunk
 from agents.core.control.observers import Observer
@@ -21,11 +21,11 @@ from agents.core.decisions.endings import NEEDS_APPROVAL
 from agents.core.decisions.guard import TreeGuard
 from agents.core.decisions.notices import attribute_to_tree, limit_notice
 from agents.core.decisions.protocol import DecisionTree
+from agents.core.loop.behaviour_engine import BehaviourEngine
 from agents.core.loop.context import GRACE_SECONDS, RunContext
 from agents.core.loop.control import PLAIN, Control, Resume
 from agents.core.loop.decided_calls import run_decided_calls
-from agents.core.loop.driven import DrivenEngine
-from agents.core.loop.drivers import get_driver
+from agents.core.loop.default_behaviour import get_default_behaviour
 from agents.core.loop.explanation import build_explanation
 from agents.core.loop.held_calls import emit_approval, refuse_held_calls
 from agents.core.loop.prompt import ConversationInput
@@ -86,7 +86,7 @@ async def run(
         ctx.inbox.close()
 
 
-class _Loop(DrivenEngine):
+class _Loop(BehaviourEngine):
     """Strings the turns of a run together, and says how it began and ended."""
 
     def __init__(
@@ -96,7 +96,7 @@ class _Loop(DrivenEngine):
         control: Control,
         observer: Observer | None,
     ) -> None:
-        behaviour = control.behaviour or get_driver()
+        behaviour = control.behaviour or get_default_behaviour()
         reads_facts = behaviour is not None and behaviour.reads_facts
         self.tap = EventTap(ctx, control, observer, conversation.context_id or "", reads_facts)
         super().__init__(ctx, conversation, self.tap.facts)
@@ -211,7 +211,7 @@ class _Loop(DrivenEngine):
     def _get_snapshot(self) -> Mapping[str, Any]:
         """Return where the behaviour stood; the site's own goes on as well from its beginning."""
         chosen = self.control.behaviour
-        is_own = chosen is None or chosen is get_driver()
+        is_own = chosen is None or chosen is get_default_behaviour()
         return {} if is_own or self._driver is None else self._driver.snapshot
 
     def _clean_up(self) -> Iterator[OracleStreamChunk]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agents.core.behaviours.driven_run import OwnCall
+from agents.core.behaviours.run_interface import OwnCall
 from agents.core.chunks import OUTCOME_UNKNOWN, ResultCause, SourceRef
 from agents.core.messages import Message, RawCall, ToolCall, ToolOutcome
 from agents.core.sanitize import replace_unstorable

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from agents.core.behaviours.driven_run import PLAIN_TURN, StepChunks, TurnOrder
+from agents.core.behaviours.run_interface import PLAIN_TURN, StepChunks, TurnOrder
 from agents.core.chunks import Hint, OracleStreamChunk, Turn
 from agents.core.decisions.checkpoint import start_turn_state
 from agents.core.decisions.notices import attribute_to_tree, wrap_up_notice

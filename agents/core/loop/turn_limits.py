@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Set
 
-from agents.core.behaviours.driven_run import PLAIN_TURN, TurnOrder
+from agents.core.behaviours.run_interface import PLAIN_TURN, TurnOrder
 from agents.core.ports import ToolRunner
 
 NOTHING: frozenset[str] = frozenset()

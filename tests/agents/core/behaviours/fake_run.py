@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.core.behaviours import BehaviourNode, BehaviourVocabulary, read_behaviour
-from agents.core.behaviours.driven_run import (
+from agents.core.behaviours.driver import BehaviourDriver
+from agents.core.behaviours.run_interface import (
     PLAIN_TURN,
     CallResult,
     Resumption,
     StepChunks,
     TurnOrder,
 )
-from agents.core.behaviours.driver import BehaviourDriver
 from agents.core.behaviours.words import WordRegistry
 from agents.core.chunks import Content, OracleStreamChunk
 from agents.core.config import AgentConfig

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agents.core.behaviours.driven_run import PLAIN_TURN
+from agents.core.behaviours.run_interface import PLAIN_TURN
 from agents.core.behaviours.words import WordRegistry
 from tests.agents.core.behaviours.fake_run import FakeRun, walk
 from tests.agents.core.behaviours.stand_in_words import register_stand_ins

@@ -10,7 +10,7 @@ from django.conf import settings
 from agents.core.behaviours import Behaviour, BehaviourVocabulary, read_behaviour
 from agents.core.behaviours.shipped import load_shipped_texts
 from agents.core.chunks import Decision, OracleStreamChunk, SystemMessage
-from agents.core.loop import Control, choose_driver
+from agents.core.loop import Control, choose_default_behaviour
 from tests.agents.core.behaviours.stand_in_words import register_stand_ins
 from tests.support.scenarios import play
 from tests.support.seeds import COUNTED, RecordProperty, in_slices
@@ -26,9 +26,9 @@ LONG_RUNS = 10_000
 @pytest.fixture(autouse=True)
 def _without_behaviour() -> Iterator[None]:
     """Whatever drives runs on this site: here they are driven by the plain string."""
-    choose_driver("plain")
+    choose_default_behaviour("plain")
     yield
-    choose_driver(settings.ORACLE_DRIVER)
+    choose_default_behaviour(settings.ORACLE_DRIVER)
 
 
 def record(seed: int, control: Control) -> list[OracleStreamChunk]:

@@ -1,6 +1,6 @@
 """What a behaviour holds a turn to."""
 
-from agents.core.behaviours.driven_run import PLAIN_TURN, TurnOrder
+from agents.core.behaviours.run_interface import PLAIN_TURN, TurnOrder
 from agents.core.loop.turn_limits import TurnLimits
 from tests.support.tools import FakeTools, returns
 

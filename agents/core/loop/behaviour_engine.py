@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from agents.core.behaviours.driven_run import CallResult, TurnOrder
+from agents.core.behaviours.run_interface import CallResult, TurnOrder
 from agents.core.chunks import OracleStreamChunk
 from agents.core.config import AgentConfig
 from agents.core.control.facts import Facts
@@ -23,7 +23,7 @@ MAX_WORDS_CHARS = 500
 _ANSWERED = frozenset({"stop", "length"})
 
 
-class DrivenEngine(TurnEngine):
+class BehaviourEngine(TurnEngine):
     """The turns of a run, and what else a behaviour may do with it: never more than it allows."""
 
     def __init__(self, ctx: RunContext, conversation: ConversationInput, facts: Facts) -> None:

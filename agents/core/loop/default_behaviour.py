@@ -3,15 +3,14 @@
 from agents.core.behaviours import Behaviour, read_behaviour
 from agents.core.behaviours.shipped import load_shipped_texts
 
-DRIVERS = ("plain", "oracle-agent")
-_chosen: dict[str, Behaviour | None] = {"driver": None}
+_chosen: dict[str, Behaviour | None] = {"behaviour": None}
 
 
-def choose_driver(name: str) -> None:
+def choose_default_behaviour(name: str) -> None:
     """Settle it at start-up, once all words are registered."""
-    _chosen["driver"] = read_behaviour(load_shipped_texts()[name]) if name != "plain" else None
+    _chosen["behaviour"] = read_behaviour(load_shipped_texts()[name]) if name != "plain" else None
 
 
-def get_driver() -> Behaviour | None:
+def get_default_behaviour() -> Behaviour | None:
     """Return the behaviour that drives; None: the plain string of turns."""
-    return _chosen["driver"]
+    return _chosen["behaviour"]

@@ -62,7 +62,7 @@ class Resumption(Protocol):
     def snapshot(self) -> Mapping[str, Any] | None: ...
 
 
-class DrivenRun(Protocol):
+class RunInterface(Protocol):
     """The turns of a run, as a driver sees them."""
 
     @property
