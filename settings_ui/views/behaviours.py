@@ -39,12 +39,10 @@ GROUPS = {
 
 
 class BehaviourEditor(TextEditor[ListedBehaviour]):
-    noun = BEHAVIOURS.noun
-    section = "behaviours"
+    kind = BEHAVIOURS
     template = "settings/behaviour.html"
     check_template = "settings/fragments/_behaviour_check.html"
     trial_template = "settings/fragments/_behaviour_trial.html"
-    gone = "This behaviour is not there any more. Your text is not lost: save it as a new one."
     max_length = MAX_TEXT_LENGTH
 
     def get(self, user: User, text_id: str) -> ListedBehaviour:
@@ -79,11 +77,9 @@ class BehaviourEditor(TextEditor[ListedBehaviour]):
     def build_context(
         self, request: HtmxRequest, listed: ListedBehaviour | None, text: str
     ) -> dict[str, Any]:
-        user = get_user(request)
-        runs = list_runs_to_try(user)
+        runs = list_runs_to_try(get_user(request))
         shown = listed.behaviour if listed is not None and listed.text == text else None
         return {
-            "may_write_site": BEHAVIOURS.may_write_site(user),
             "runs": runs,
             "can_try": bool(runs),
             "chosen_run": request.POST.get("run", ""),

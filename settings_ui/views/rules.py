@@ -36,12 +36,10 @@ message = "It has searched five times."
 
 
 class RuleEditor(TextEditor[ListedRule]):
-    noun = RULES.noun
-    section = "rules"
+    kind = RULES
     template = "settings/rule.html"
     check_template = "settings/fragments/_rule_check.html"
     trial_template = "settings/fragments/_rule_trial.html"
-    gone = "This rule is not there any more. Your text is not lost: save it as a new rule."
     max_length = MAX_RULE_LENGTH
 
     def get(self, user: User, text_id: str) -> ListedRule:
@@ -75,11 +73,9 @@ class RuleEditor(TextEditor[ListedRule]):
     def build_context(
         self, request: HtmxRequest, listed: ListedRule | None, text: str
     ) -> dict[str, Any]:
-        user = get_user(request)
-        managed = managed_projects_for(user).filter(archived_at__isnull=True)
+        managed = managed_projects_for(get_user(request)).filter(archived_at__isnull=True)
         return {
             "projects": managed.order_by("name"),
-            "may_write_site": RULES.may_write_site(user),
             "days": TRIAL_DAYS,
             "chosen_days": request.POST.get("days", "7"),
             "is_checked": request.method == "POST",

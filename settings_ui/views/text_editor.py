@@ -19,6 +19,7 @@ from agents.stored_texts import (
     ListedText,
     TextConflict,
     TextError,
+    TextKind,
     TextLocked,
     TextNotFound,
     clean_text,
@@ -28,19 +29,26 @@ from agents.web.throttling import Throttled, check_rate
 
 Context = Mapping[str, Any]
 Listed = TypeVar("Listed", bound=ListedText)
+GONE = "This {0} is not there any more. Your text is not lost: save it as a new {0}."
 
 
 class TextEditor(ABC, Generic[Listed]):
-    """What one kind of text has of its own. `noun` names its addresses and its field in forms."""
+    """What one kind of text has of its own. Its noun names its addresses and its field in
+    forms."""
 
-    noun: ClassVar[str]
-    section: ClassVar[str]
+    kind: ClassVar[TextKind[Any]]
     template: ClassVar[str]
     check_template: ClassVar[str]
     trial_template: ClassVar[str]
-    gone: ClassVar[str]
-    """What those are told whose text was deleted in another tab."""
     max_length: ClassVar[int]
+
+    @property
+    def noun(self) -> str:
+        return self.kind.noun
+
+    @property
+    def section(self) -> str:
+        return f"{self.noun}s"
 
     @abstractmethod
     def get(self, user: User, text_id: str) -> Listed:
@@ -110,7 +118,7 @@ def edit(request: HtmxRequest, editor: TextEditor[Listed], text_id: str) -> Http
         listed = editor.get(user, text_id)
         said = editor.change(user, listed, text, _read_version(request))
     except TextNotFound:  # another tab has deleted it
-        return render_editor(request, editor, None, text, 409, refusal=editor.gone)
+        return render_editor(request, editor, None, text, 409, refusal=GONE.format(editor.noun))
     except (InvalidText, TextError) as refused:
         listed = find_text(request, editor, text_id)
         return render_refusal(request, editor, listed, text, refused)
@@ -214,6 +222,7 @@ def render_editor(
         "can_edit": listed is None or listed.can_edit,
         "max_length": editor.max_length,
         "chosen_for": request.POST.get("for", "own"),
+        "may_write_site": editor.kind.may_write_site(get_user(request)),
         "can_try": True,
         **editor.build_context(request, listed, text),
         **more,
