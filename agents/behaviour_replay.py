@@ -4,14 +4,9 @@ Four queries for each lot of them, and no model."""
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
-from operator import itemgetter
 from time import thread_time
 from typing import Any
 from uuid import UUID
-
-from django.db.models import Q, TextField
-from django.db.models.functions import Cast
 
 from agents.core.behaviours import Behaviour
 from agents.core.behaviours.rehearsal import RehearsedTurn, rehearse
@@ -30,7 +25,7 @@ from agents.core.replay.engine import replay
 from agents.core.replay.recording import DAMAGED_MESSAGE, Recording
 from agents.core.replay.result import Verdict, build_verdict
 from agents.core.stuck import StuckRules
-from agents.ledger import decode_row, query_events
+from agents.ledger import decode_row, load_rows_of_runs
 from agents.models import AgentRun
 from agents.models.runs import DEFAULT_BEHAVIOUR
 from agents.replay_source import BATCH_SIZE, load_recordings
@@ -83,32 +78,17 @@ def _load_batch(
 ) -> dict[str, tuple[str, list[RehearsedTurn] | None]]:
     """Return the questions and turns of runs by their ids as text; None: they are damaged."""
     rows = AgentRun.objects.filter(pk__in=ids)
-    events = _load_events(ids)
+    events = load_rows_of_runs(ids, _READ_KINDS, decisions_with=f'"{SENT_BACK}"')
     return {
         str(run.pk): (run.question, _try_fold(run, events.get(run.pk, []), behaviour))
         for run in rows.only("pk", "question", "behaviour", "behaviour_digest")
     }
 
 
-def _load_events(ids: Sequence[UUID]) -> dict[UUID, list[tuple[Any, ...]]]:
-    # JSON is read as text: what cannot be parsed is then one run's damage, not everybody's.
-    found = (
-        query_events(ids)
-        .filter(kind__in=_READ_KINDS)
-        .order_by("run", "seq")
-        .annotate(data_text=Cast("data", TextField()), run_name=Cast("run_id", TextField()))
-        .exclude(kind="tool_call", data_text__contains='"status": "running"')  # it was pending
-        .exclude(~Q(data_text__contains=f'"{SENT_BACK}"'), kind="decision")
-        .values_list("run_name", "seq", "kind", "data_text", "content", "at")
-    )
-    by_name = {name: run_id for run_id in ids for name in (run_id.hex, str(run_id))}
-    return {by_name[name]: list(rows) for name, rows in groupby(found, key=itemgetter(0))}
-
-
 def _try_fold(
     run: AgentRun, events: list[tuple[Any, ...]], behaviour: Behaviour
 ) -> list[RehearsedTurn] | None:
-    chunks = (decode_row(*event[1:]) for event in events if '"parent": ' not in event[3])
+    chunks = (decode_row(*event) for event in events if '"parent": ' not in event[2])
     try:
         return fold_turns(run, filter(None, chunks), behaviour)
     except PARSE_ERRORS:

@@ -2,8 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -17,12 +15,13 @@ from agents.core.config import AgentConfig
 from agents.core.decisions import TREES, build_guard
 from agents.core.replay.event_reader import EVENT_KINDS, build_recording
 from agents.core.replay.recording import DAMAGED_MESSAGE, Recording
-from agents.ledger import query_events
+from agents.ledger import load_rows_of_runs
 from agents.models import AgentRun
 
 BATCH_SIZE = 200
 """Runs that are read at a time."""
 _ROW_FIELDS = ("pk", "tree", "reason", "outcome", "turns", "tokens_in", "tokens_out", "started_at")
+_EVENT_COLUMNS = ("kind", "data_text", "content")
 _Event = tuple[Any, ...]
 
 
@@ -52,7 +51,10 @@ def _load_batch(ids: list[UUID], tree: str | None) -> Iterator[Recording]:
         .values(*_ROW_FIELDS, "config_text")
     }
     trees = {tree} if tree is not None else {row["tree"] for row in rows.values()}
-    events = _load_events(ids, with_results=any(map(tree_reads_results, trees)))
+    with_results = any(map(tree_reads_results, trees))
+    kinds = EVENT_KINDS if with_results else EVENT_KINDS - {"tool_result"}
+    columns = _EVENT_COLUMNS if with_results else _EVENT_COLUMNS[:2]
+    events = load_rows_of_runs(ids, kinds, columns)
     for run_id in ids:
         if run_id in rows:
             yield _recording_from_row(rows[run_id], events.get(run_id, []))
@@ -64,20 +66,6 @@ def tree_reads_results(tree: str) -> bool:
         return False
     config = AgentConfig()
     return build_guard(tree, config).overrides("on_tool_result")
-
-
-def _load_events(ids: list[UUID], *, with_results: bool) -> dict[UUID, list[_Event]]:
-    kinds = EVENT_KINDS if with_results else EVENT_KINDS - {"tool_result"}
-    found = (
-        query_events(ids)
-        .filter(kind__in=kinds)
-        .order_by("run", "seq")
-        .annotate(data_text=Cast("data", TextField()), run_name=Cast("run_id", TextField()))
-        .exclude(kind="tool_call", data_text__contains='"status": "running"')  # it was pending
-        .values_list("run_name", "kind", "data_text", *(["content"] if with_results else []))
-    )
-    by_name = {name: run_id for run_id in ids for name in (run_id.hex, str(run_id))}
-    return {by_name[name]: list(rows) for name, rows in groupby(found, key=itemgetter(0))}
 
 
 def _recording_from_row(row: Mapping[str, Any], events: list[_Event]) -> Recording:
@@ -92,7 +80,7 @@ def _recording_from_row(row: Mapping[str, Any], events: list[_Event]) -> Recordi
         config = AgentConfig.build(json.loads(row["config_text"]))
     except PARSE_ERRORS:
         return Recording(config=AgentConfig(), damage=DAMAGED_MESSAGE, **known)
-    recording = build_recording((_to_wire(*event[1:]) for event in events), config=config, **known)
+    recording = build_recording((_to_wire(*event) for event in events), config=config, **known)
     counted = (recording.turns, recording.tokens)
     if row["outcome"] and counted != (row["turns"], row["tokens_in"] + row["tokens_out"]):
         return Recording(config=config, damage=DAMAGED_MESSAGE, **known)

@@ -2,12 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet, TextField
+from django.db.models import Count, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from agents.core.chunks import CHUNK_TYPES, PARSE_ERRORS, OracleStreamChunk, Turn
@@ -16,7 +14,7 @@ from agents.core.control.facts import RunBackground
 from agents.core.replay.recording import DAMAGED_MESSAGE
 from agents.core.rules.dry_run import ERASED, TOO_DEAR, RuleTrial, try_rule
 from agents.core.rules.rule import Rule
-from agents.ledger import decode_row, query_events
+from agents.ledger import decode_row, load_rows_of_runs
 from agents.models import AgentRun, Note
 
 BATCH_SIZE = 200
@@ -53,7 +51,8 @@ def try_rule_on_runs(
         if steps > MAX_TRIAL_STEPS:
             yield from map(_give_up, batch)
             continue
-        rows, events = _load_rows(batch), _load_events(batch)
+        rows = _load_rows(batch)
+        events = load_rows_of_runs(batch, _READ_KINDS, decisions_with='"checkpoint": "start"')
         for row in (rows[run_id] for run_id in batch if run_id in rows):
             if steps > MAX_TRIAL_STEPS:
                 yield _give_up(row["pk"])
@@ -78,21 +77,6 @@ def _load_rows(ids: list[UUID]) -> dict[UUID, dict[str, Any]]:
     # JSON is read as text: what cannot be parsed is then one run's damage, not everybody's.
     found = AgentRun.objects.filter(pk__in=ids).annotate(config_text=Cast("config", TextField()))
     return {row["pk"]: row for row in found.values(*_ROW_FIELDS, "config_text")}
-
-
-def _load_events(ids: list[UUID]) -> dict[UUID, list[tuple[Any, ...]]]:
-    data = Cast("data", TextField())
-    found = (
-        query_events(ids)
-        .filter(kind__in=_READ_KINDS)
-        .order_by("run", "seq")
-        .annotate(data_text=data, run_name=Cast("run_id", TextField()))
-        .exclude(kind="tool_call", data_text__contains='"status": "running"')  # it was pending
-        .exclude(~Q(data_text__contains='"checkpoint": "start"'), kind="decision")
-        .values_list("run_name", "seq", "kind", "data_text", "content", "at")
-    )
-    by_name = {name: run_id for run_id in ids for name in (run_id.hex, str(run_id))}
-    return {by_name[name]: list(rows) for name, rows in groupby(found, key=itemgetter(0))}
 
 
 def _try_run(
@@ -124,8 +108,8 @@ def _try_run(
 
 
 def _decode_events(events: list[tuple[Any, ...]]) -> Iterator[OracleStreamChunk]:
-    for _, seq, kind, data, content, at in events:
-        if '"parent": ' in data:  # a subagent's
+    for event in events:
+        if '"parent": ' in event[2]:  # a subagent's
             continue
-        if (chunk := decode_row(seq, kind, data, content, at)) is not None:
+        if (chunk := decode_row(*event)) is not None:
             yield chunk

@@ -17,6 +17,7 @@ from agents.ledger.stored_events import (
     load_chunks,
     load_chunks_of_runs,
     load_notices_of_runs,
+    load_rows_of_runs,
     load_run_record,
     query_events,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "load_chunks",
     "load_chunks_of_runs",
     "load_notices_of_runs",
+    "load_rows_of_runs",
     "load_run_record",
     "query_events",
     "write",

@@ -6,6 +6,8 @@ a run by the reader.
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -18,6 +20,9 @@ from agents.core.chunks import PARSE_ERRORS, OracleStreamChunk
 from agents.core.run_record import RunRecord
 from agents.ledger.pages import iter_pages
 from agents.models import RunEvent
+
+ROW_COLUMNS = ("seq", "kind", "data_text", "content", "at")
+"""What `decode_row` takes."""
 
 
 class _StoredEvent(NamedTuple):
@@ -66,6 +71,35 @@ def load_notices_of_runs(
             continue
         if chunk is not None:
             yield run_id, chunk
+
+
+def load_rows_of_runs(
+    run_ids: Collection[UUID],
+    kinds: Collection[str],
+    columns: Collection[str] = ROW_COLUMNS,
+    *,
+    decisions_with: str = "",
+) -> dict[UUID, list[tuple[Any, ...]]]:
+    """Return the rows of these kinds by run, in one query: of decisions those that have this in
+    them, and of a call the one that says what it asked for.
+
+    JSON is read as text: what cannot be parsed is then one run's damage, not everybody's.
+    """
+    found = (
+        query_events(run_ids)
+        .filter(kind__in=kinds)
+        .order_by("run", "seq")
+        .annotate(data_text=Cast("data", TextField()), run_name=Cast("run_id", TextField()))
+        .exclude(kind="tool_call", data_text__contains='"status": "running"')  # it was pending
+    )
+    if decisions_with:
+        found = found.exclude(~Q(data_text__contains=decisions_with), kind="decision")
+    rows = found.values_list("run_name", *columns)
+    by_name = {name: run_id for run_id in run_ids for name in (run_id.hex, str(run_id))}
+    return {
+        by_name[name]: [row[1:] for row in rows_of_run]
+        for name, rows_of_run in groupby(rows, key=itemgetter(0))
+    }
 
 
 def decode_row(

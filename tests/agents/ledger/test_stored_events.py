@@ -3,16 +3,25 @@
 import ast
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
 import agents
-from agents.core.chunks import CallView, Content, OracleStreamChunk, ToolCalled, ToolResult
+from agents.core.chunks import (
+    CallView,
+    Content,
+    Decision,
+    OracleStreamChunk,
+    ToolCalled,
+    ToolResult,
+)
 from agents.ledger import queries
 from agents.ledger.stored_events import (
     load_chunks,
     load_chunks_of_runs,
+    load_rows_of_runs,
     load_run_record,
     query_events,
 )
@@ -108,3 +117,34 @@ def test_nobody_but_the_ledger_and_the_audit_touches_the_rows_of_events() -> Non
                     for alias in node.names
                 }
                 assert not imported & {"RunEvent", "decode_event"}, name
+
+
+def test_rows_of_runs_come_by_run_with_their_json_as_text(
+    runs: list[AgentRun], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        found = load_rows_of_runs([run.pk for run in runs], ("content",), ("seq", "data_text"))
+    assert found == {run.pk: [(1, "{}"), (4, "{}")] for run in runs}
+
+
+def test_of_a_call_the_row_comes_back_that_says_what_it_asked_for(runs: list[AgentRun]) -> None:
+    run = runs[0]
+    store(run, [ToolCalled(tool_call=CallView("c1", "vault_read", {}, "running"), seq=5, at=AT)])
+    found = load_rows_of_runs([run.pk], ("tool_call",), ("seq",))
+    assert found == {run.pk: [(2,)]}
+
+
+def test_of_decisions_those_come_back_that_have_the_words(runs: list[AgentRun]) -> None:
+    run = runs[0]
+    told: dict[str, Any] = {
+        "goes_on": True,
+        "reason": "",
+        "tree": "default",
+        "checks": (),
+        "at": AT,
+    }
+    begun = Decision(checkpoint="start", seq=5, **told)
+    store(run, [begun, Decision(checkpoint="turn", seq=6, **told)])
+    kinds = ("decision", "content")
+    found = load_rows_of_runs([run.pk], kinds, ("seq",), decisions_with='"checkpoint": "start"')
+    assert found == {run.pk: [(1,), (4,), (5,)]}
