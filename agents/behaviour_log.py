@@ -12,7 +12,7 @@ from agents.core.behaviours.outline import BehaviourOutline, parse_outline
 from agents.core.behaviours.plain_path import guess_ways, load_shipped_outline
 from agents.core.behaviours.trace import BehaviourTrace, TurnWay, build_trace
 from agents.core.chunks import PARSE_ERRORS, Decision, OracleStreamChunk, ToolResult, Turn
-from agents.ledger import decode_row, query_events
+from agents.ledger import decode_undamaged, query_events
 from agents.models import AgentRun, BehaviourText
 
 MAX_EVENTS = 8_000
@@ -122,14 +122,4 @@ def _load_chunks(run_id: UUID) -> Iterator[OracleStreamChunk]:
         .order_by("seq")
         .values_list("seq", "kind", "data_text", "label", "at")
     )
-    try:
-        found = list(rows[:MAX_EVENTS])
-    except READ_ERRORS:
-        return
-    for seq, kind, data, label, at in found:
-        try:
-            chunk = decode_row(seq, kind, data, label, at)
-        except PARSE_ERRORS:
-            continue
-        if chunk is not None and not chunk.parent:
-            yield chunk
+    return decode_undamaged(rows[:MAX_EVENTS])

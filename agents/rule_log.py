@@ -9,9 +9,8 @@ from uuid import UUID
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
-from agents.audit.event_codec import READ_ERRORS
-from agents.core.chunks import PARSE_ERRORS, EventRecord, Hint, OracleStreamChunk, SystemMessage
-from agents.ledger import decode_row, query_events
+from agents.core.chunks import EventRecord, Hint, OracleStreamChunk, SystemMessage
+from agents.ledger import decode_undamaged, query_events
 
 MAX_ENTRIES = 500
 MAX_WORDS = 2_000
@@ -80,17 +79,7 @@ def _load_chunks(run_id: UUID) -> Iterator[OracleStreamChunk]:
         .order_by("seq")
         .values_list("seq", "kind", "data_text", "content", "at")
     )
-    try:
-        found = list(rows[:MAX_ENTRIES])
-    except READ_ERRORS:  # the page of the run says that it is damaged
-        return
-    for row in found:
-        try:
-            chunk = decode_row(*row)
-        except PARSE_ERRORS:
-            continue
-        if chunk is not None and not chunk.parent:
-            yield chunk
+    return decode_undamaged(rows[:MAX_ENTRIES])
 
 
 def _build_entry(record: EventRecord, words: Sequence[str]) -> RuleOutcome:

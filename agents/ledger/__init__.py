@@ -14,6 +14,7 @@ from agents.ledger.queries import Commit, FinalValues, Lease, checkpoint_wal, wr
 from agents.ledger.reader import Reader
 from agents.ledger.stored_events import (
     decode_row,
+    decode_undamaged,
     load_chunks,
     load_chunks_of_runs,
     load_notices_of_runs,
@@ -40,6 +41,7 @@ __all__ = [
     "Writer",
     "checkpoint_wal",
     "decode_row",
+    "decode_undamaged",
     "describe_database_error",
     "iter_pages",
     "load_chunks",

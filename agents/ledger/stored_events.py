@@ -4,7 +4,7 @@ Everybody outside the ledger and the audit gets events here; those who wait for 
 a run by the reader.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 from pydantic_core import from_json
 
-from agents.audit.event_codec import decode_event
+from agents.audit.event_codec import READ_ERRORS, decode_event
 from agents.core.chunks import PARSE_ERRORS, OracleStreamChunk
 from agents.core.run_record import RunRecord
 from agents.ledger.pages import iter_pages
@@ -107,6 +107,24 @@ def decode_row(
 ) -> OracleStreamChunk | None:
     """Return the chunk of a row whose JSON was read as text, so that damage is one run's."""
     return decode_event(_StoredEvent(seq, kind, from_json(data), content, at))
+
+
+def decode_undamaged(rows: Iterable[tuple[Any, ...]]) -> Iterator[OracleStreamChunk]:
+    """Return the chunks of a run's rows, as `decode_row` takes them, without those of subagents.
+
+    Never raises: what is damaged is left out, and everything if the rows cannot be read.
+    """
+    try:
+        found = list(rows)
+    except READ_ERRORS:  # the page of the run says that it is damaged
+        return
+    for row in found:
+        try:
+            chunk = decode_row(*row)
+        except PARSE_ERRORS:
+            continue
+        if chunk is not None and not chunk.parent:
+            yield chunk
 
 
 def load_run_record(run_id: UUID) -> RunRecord:
