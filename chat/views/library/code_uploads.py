@@ -18,10 +18,9 @@ from agents.vault.errors import VaultError
 from agents.web.requests import get_user
 from chat.library.code_report import list_report_parts
 from chat.library.code_uploads import get_progress, import_uploaded, store_upload
-from chat.library.upload_pieces import append_piece, take_upload
-from chat.views.library.helpers import clean, library_page, parse_number, render_page
-
-NOT_AN_UPLOAD = "This is not an upload."
+from chat.library.upload_pieces import take_upload
+from chat.views.library.helpers import clean, library_page, render_page
+from chat.views.library.upload_pieces import NOT_AN_UPLOAD, refuse_upload, take_piece
 
 
 @library_page(writes=True)
@@ -46,20 +45,13 @@ def upload(request: HttpRequest, project: Project) -> HttpResponse:
 @library_page(writes=True)
 def upload_piece(request: HttpRequest, project: Project) -> HttpResponse:
     """Take a piece of a zip; with the last one, read it and say where the report is."""
-    user_id, piece = get_user(request).pk, request.FILES.get("piece")
-    try:
-        upload_id = UUID(request.POST.get("id", ""))
-        data = piece.read() if piece else b""
-        size = append_piece(user_id, upload_id, parse_number(request.POST.get("offset")), data)
-        if request.POST.get("last") != "yes":
-            return JsonResponse({"size": size})
-        with take_upload(user_id, upload_id) as place:
+
+    def finish(upload_id: UUID, size: int) -> dict[str, Any]:
+        with take_upload(get_user(request).pk, upload_id) as place:
             _import(request, project, place, request.POST.get("path", ""), upload_id)
-    except ValueError:
-        return JsonResponse({"error": NOT_AN_UPLOAD}, status=400)
-    except (CodeError, VaultError) as error:
-        return JsonResponse({"error": str(error)}, status=400)
-    return JsonResponse({"report": _get_report_address(project, _get_folder(request))})
+        return {"report": _get_report_address(project, _get_folder(request))}
+
+    return take_piece(request, finish)
 
 
 def _import(
@@ -85,7 +77,7 @@ def upload_progress(request: HttpRequest, project: Project) -> HttpResponse:
     try:
         found = get_progress(get_user(request).pk, UUID(request.GET.get("id", "")))
     except ValueError:
-        return JsonResponse({"error": NOT_AN_UPLOAD}, status=400)
+        return refuse_upload(NOT_AN_UPLOAD)
     done, total = found or (0, 0)
     return JsonResponse({"done": done, "total": total})
 

@@ -13,13 +13,13 @@ from agents.vault.attachments import get_attachment, iterate_chunks
 from agents.vault.author import Author
 from agents.vault.errors import NoteRefused, VaultError
 from agents.vault.exporter import stream_zip
-from agents.vault.importer import ImportReport
 from agents.vault.notes import get_note
 from agents.web.requests import get_user
 from agents.web.streaming import stream_download
-from chat.library.upload_pieces import append_piece, take_upload
+from chat.library.upload_pieces import take_upload
 from chat.library.uploads import DroppedFile, import_dropped, serialize_report
-from chat.views.library.helpers import library_page, parse_number, render_page
+from chat.views.library.helpers import library_page, render_page
+from chat.views.library.upload_pieces import take_piece
 
 PICTURE_TYPES = frozenset(
     {"image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"}
@@ -86,27 +86,15 @@ def upload(request: HttpRequest, project: Project) -> HttpResponse:
 @library_page(writes=True)
 def upload_piece(request: HttpRequest, project: Project) -> HttpResponse:
     """Take a piece of a large file; with the last one, show what was imported."""
-    user_id, piece = get_user(request).pk, request.FILES.get("piece")
-    try:
-        upload_id = UUID(request.POST.get("id", ""))
-        data = piece.read() if piece else b""
-        size = append_piece(user_id, upload_id, parse_number(request.POST.get("offset")), data)
-        if request.POST.get("last") != "yes":
-            return JsonResponse({"size": size})
-        return JsonResponse(serialize_report(_import_pieces(request, project, upload_id, size)))
-    except ValueError:
-        return JsonResponse({"error": "This is not an upload."}, status=400)
-    except VaultError as error:
-        return JsonResponse({"error": str(error)}, status=400)
-
-
-def _import_pieces(
-    request: HttpRequest, project: Project, upload_id: UUID, size: int
-) -> ImportReport:
     path, folder = (request.POST.get(name, "") for name in ("path", "folder"))
-    with take_upload(get_user(request).pk, upload_id) as place, place.open("rb") as opened:
-        dropped = [DroppedFile(path, opened, size)]
-        return import_dropped(project.pk, dropped, folder, _get_importer(request))
+
+    def finish(upload_id: UUID, size: int) -> dict[str, Any]:
+        with take_upload(get_user(request).pk, upload_id) as place, place.open("rb") as opened:
+            dropped = [DroppedFile(path, opened, size)]
+            report = import_dropped(project.pk, dropped, folder, _get_importer(request))
+        return serialize_report(report)
+
+    return take_piece(request, finish)
 
 
 def _get_importer(request: HttpRequest) -> Author:
