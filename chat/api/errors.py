@@ -40,6 +40,21 @@ logger = logging.getLogger(__name__)
 Location = tuple[str | int, ...]
 SERVER_ERROR_MESSAGE = "Something went wrong here. It was written to the server's log; try again."
 NO_DATABASE_MESSAGE = "The database does not answer. Try again in a moment."
+_HERE: Location = ()
+"""Where the request named its object."""
+_REFUSALS: tuple[tuple[tuple[type[Exception], ...], int, Location, str], ...] = (
+    ((NotFoundForUser, ProjectNotFound, TextNotFound), 404, _HERE, "not_found"),
+    ((ThreadUnavailable, ThreadNameRefused), 404, _HERE, "not_found"),
+    ((CodeError,), 404, ("query",), "not_found"),  # a file, folder, language or name
+    ((ProjectForbidden, TextLocked), 403, _HERE, "forbidden"),
+    ((ThreadArchived,), 409, _HERE, "conflict"),
+    ((ThreadRefused,), 422, ("body",), "value_error"),
+    ((InvalidName,), 422, ("body", "name"), "value_error"),
+    ((InvalidAction, ConversationBusy, ProjectClosed, ProjectRefused), 409, _HERE, "conflict"),
+    ((TextRefused,), 409, ("body",), "conflict"),
+)
+"""What says itself what is wrong: its status, where to look, and a word for programs. The first
+that an exception is counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,27 +99,12 @@ def error_response(error: ApiError) -> HttpResponse:
 
 def error_for(error: Exception, loc: Location) -> ApiError:
     """Return what to answer to an exception; `loc` is where the request named its object."""
+    for kinds, status, place, word in _REFUSALS:
+        if isinstance(error, kinds):
+            return api_error(status, place or loc, str(error), word)
     match error:
         case ApiError():
             return error
-        case NotFoundForUser() | ProjectNotFound() | TextNotFound():
-            return api_error(404, loc, str(error), "not_found")
-        case CodeError():  # a file, folder, language or name that cannot be there
-            return api_error(404, ("query",), str(error), "not_found")
-        case ProjectForbidden() | TextLocked():
-            return api_error(403, loc, str(error), "forbidden")
-        case ThreadUnavailable() | ThreadNameRefused():
-            return api_error(404, loc, str(error), "not_found")
-        case ThreadArchived():
-            return api_error(409, loc, str(error), "conflict")
-        case ThreadRefused():
-            return api_error(422, ("body",), str(error), "value_error")
-        case InvalidName():
-            return api_error(422, ("body", "name"), str(error), "value_error")
-        case InvalidAction() | ConversationBusy() | ProjectClosed() | ProjectRefused():
-            return api_error(409, loc, str(error), "conflict")
-        case TextRefused():
-            return api_error(409, ("body",), str(error), "conflict")
         case TextConflict(row=row):
             present = {"version": row.version, "text": row.text}
             return api_error(409, ("body", "version"), str(error), "conflict", context=present)
@@ -112,21 +112,29 @@ def error_for(error: Exception, loc: Location) -> ApiError:
             return ApiError(409, list(_text_details(error, "not_a_rule")))
         case InvalidBehaviour():
             return ApiError(409, list(_text_details(error, "not_a_behaviour")))
-        case Throttled():
-            wait = {"Retry-After": str(WINDOW_SECONDS)}
-            return api_error(429, ("body",), str(error), "rate_limit", headers=wait)
-        case TooManyRuns():
-            return api_error(
-                429, ("body",), str(error), "too_many_runs", headers={"Retry-After": "5"}
-            )
-        case RunRefused():
-            return unavailable_error(str(error))
         case UnusableConfigError():
             return ApiError(409, list(setting_details(error, "conflict")))
         case ConfigError():
             return ApiError(422, list(setting_details(error)))
         case ValidationError():
             return api_error(422, ("body",), " ".join(error.messages), "value_error")
+        case Throttled():
+            return _busy_error(error, "rate_limit", WINDOW_SECONDS)
+        case TooManyRuns():
+            return _busy_error(error, "too_many_runs", 5)
+        case RunRefused():
+            return unavailable_error(str(error))
+        case _:
+            return _site_error(error)
+
+
+def _busy_error(error: Exception, kind: str, seconds: int) -> ApiError:
+    return api_error(429, ("body",), str(error), kind, headers={"Retry-After": str(seconds)})
+
+
+def _site_error(error: Exception) -> ApiError:
+    """Return what to answer where nobody who asked can do anything about it."""
+    match error:
         case DisallowedHost():
             return api_error(400, ("header", "host"), "This host is not served here.", "host")
         case DatabaseError():
