@@ -19,6 +19,7 @@ from agents.core.decisions.endings import RULE_STOPPED
 from agents.core.decisions.warnings import mark_notices_given
 from agents.core.loop import GRACE_SECONDS
 from agents.core.reasons import REASONS, Outcome
+from agents.core.replay.divergence import explain_divergence
 from agents.core.replay.recording import (
     CheckpointState,
     RecordedTurn,
@@ -44,7 +45,6 @@ __all__ = ["Recording", "Summary", "Verdict", "from_trace", "replay", "summarize
 
 NOT_RECORDED = "The run ended there: what it would have done next was not recorded."
 NOT_ENDED = "The run has not ended yet."
-NO_CONTENT = "This tree looks at the results of tools, and those of this run are not kept."
 LESS_USED = "With such a small budget, history and results would have been cut, and less used."
 NEARLY_SPENT = "It would have been warned about tokens, with so few left that the warning decides."
 HINT_TOKENS = 60
@@ -239,22 +239,11 @@ class _Replay:
 
     def _find_divergence(self, step: RecordedTurn) -> Verdict | None:
         """Return the verdict if this turn would not have been, or stayed, as recorded."""
-        if step.why_unknown:
-            return self._verdict_unknown(step.why_unknown)
-        if step.used and not self.recording.has_content and self.guard.overrides("on_tool_result"):
-            return self._verdict_unknown(NO_CONTENT)
-        if step.used or step.refused:
-            new, old = self.state.config, self.old
-            withheld, cap = self.state.withheld_tools, new.max_tool_calls_per_turn
-            if gone := withheld.intersection(step.used):
-                return self._verdict_unknown(f"It used {min(gone)}, which this tree withholds.")
-            if len(step.used) > cap < old.max_tool_calls_per_turn:
-                return self._verdict_unknown(f"It made {len(step.used)} calls in one iteration.")
-            looser = self.has_other_tree or cap > old.max_tool_calls_per_turn
-            if looser and (more := step.refused - withheld):
-                return self._verdict_unknown(
-                    f"A call of {min(more)} was refused that would have been run."
-                )
+        why = explain_divergence(
+            step, self.recording, self.guard, self.state, has_other_tree=self.has_other_tree
+        )
+        if why:
+            return self._verdict_unknown(why)
         return self._verdict_continued() if was_cut_by_limit(step, self.state, self.old) else None
 
     # -- endings ----------------------------------------------------------------------------------
