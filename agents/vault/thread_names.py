@@ -14,7 +14,7 @@ _DIRECTION_MARKS = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 
 def validate_name(name: str) -> str:
     """Return a name as it is kept, without blanks around it, or raise ThreadNameRefused."""
-    plain = re.sub(" +", " ", _DIRECTION_MARKS.sub("", name)).strip()
+    plain = re.sub(" +", " ", drop_direction_marks(name)).strip()
     if not make_name_key(plain):
         raise ThreadNameRefused("A thread needs a name, such as power supply.")
     if len(plain) > MAX_THREAD_NAME_LENGTH:
@@ -35,6 +35,11 @@ def validate_name(name: str) -> str:
             "backslash or line break, no dot first or last, no escapes, none that Windows reserves."
         ) from None
     return plain
+
+
+def drop_direction_marks(name: str) -> str:
+    """Return a name as it is kept. Old ones may still have marks, which no comparison counts."""
+    return _DIRECTION_MARKS.sub("", name)
 
 
 def make_name_key(name: str) -> str:

@@ -9,6 +9,7 @@ from django.urls import reverse
 from agents.core.answer_sources import THREAD_PREFIX
 from agents.core.chunks import SourceRef
 from agents.vault.paths import NOTE_SUFFIX
+from agents.vault.thread_names import drop_direction_marks
 from chat.markdown import LinkResolver
 from chat.markdown.highlight import find_language
 
@@ -74,7 +75,8 @@ def _link_line(project_id: UUID, page: str, path: str, line: int | None, shown: 
 
 
 def link_entry(project_id: UUID, thread: str, number: int | None) -> str | None:
-    if not thread.strip(". ") or _NEVER_IN_NAMES.search(thread) or set("/#") & set(thread):
+    name = drop_direction_marks(thread)
+    if not name.strip(". ") or _NEVER_IN_NAMES.search(name) or set("/#") & set(name):
         return None
-    address = reverse("thread", args=[project_id, thread])
+    address = reverse("thread", args=[project_id, name])
     return f"{address}?entry={number}#entry-{number}" if number else address

@@ -38,9 +38,14 @@ def test_an_odd_name_is_linked_as_it_is(name: str) -> None:
     assert "<img" not in html
 
 
-@pytest.mark.parametrize("name", ["", " ", ".", "..", "a/b", "../x", "a\u202eb"])
+@pytest.mark.parametrize("name", ["", " ", ".", "..", "a/b", "../x", "\u202e", "a\x1bb"])
 def test_what_no_thread_can_be_called_stays_text(name: str) -> None:
     assert "href" not in cite(f"[thread:{name}#2]")
+
+
+def test_a_name_is_linked_without_marks_that_turn_the_text_around() -> None:
+    html = cite("[thread:a\u202eb#2]")
+    assert f'href="/threads/{PROJECT}/ab?entry=2#entry-2"' in html
 
 
 def test_a_note_and_a_thread_of_one_name_are_two_sources() -> None:

@@ -6,9 +6,11 @@ from urllib.parse import quote
 import pytest
 from django.contrib.auth.models import User
 
+from agents.core.chunks import SourceRef
 from agents.models import Membership, Thread, ThreadEntry
 from agents.vault.author import Author
 from agents.vault.threads import NewEntry, get_thread, push_entries, push_entry, set_status
+from chat.rendering.source_links import get_address
 from tests.chat.factories import browser
 from tests.chat.views.library.conftest import Shelf
 from tests.support.pages import Page, problems
@@ -212,3 +214,12 @@ def test_times_are_those_of_the_entries(shelf: Shelf) -> None:
     html = read(shelf, "threads/power/")
     assert "26 Feb 2026, 09:30 UTC" in html
     assert "imported" in html
+
+
+def test_a_thread_whose_old_name_has_marks_of_direction_is_found_by_its_link(shelf: Shelf) -> None:
+    push(shelf, "live", "We take LFP.")
+    name = "\u202elive"
+    Thread.objects.update(name=name)  # as names were kept once
+    address = get_address(shelf.project.pk, SourceRef(name, "thread", 1))
+    assert address is not None
+    assert "We take LFP." in shelf.ada.get(address).content.decode()
