@@ -19,6 +19,7 @@ from agents.tools.registry import tool_writes
 from agents.web.notice_levels import NoticeLevel, notice_level
 from chat.markdown import MarkdownStream
 from chat.rendering.card_templates import get_card_template, has_own_card
+from chat.rendering.card_titles import get_title
 
 _NON_FINAL_NOTICES = frozenset(
     {"limit_warning", "loop_warning", "tool_limit", "context_warning", "notification"}
@@ -119,6 +120,10 @@ class ToolCard:
     @property
     def template(self) -> Template:
         return get_card_template(self.name)
+
+    @property
+    def title(self) -> str:
+        return get_title(self.name)
 
     @property
     def is_from_cache(self) -> bool:

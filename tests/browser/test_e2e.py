@@ -50,9 +50,10 @@ def test_e2e_2_a_single_tool_call_shows_its_result_and_the_answer_uses_it(
     tab = visitor.enters(ada).ask("Why radar?").ended()
     card = tab.tools("done")
     expect(card).to_have_count(1)
-    expect(card).to_contain_text("vault_search")
+    expect(card).to_contain_text("Search notes")
     expect(card).to_contain_text("radar")
     card.locator("summary").click()
+    expect(card).to_contain_text("vault_search")
     expect(card).to_contain_text("decisions/0001-radar.md")
     (result,) = [c for c in ada.run()["chunks"] if c["type"] == "tool_result"]
     assert result["ok"]
