@@ -18,7 +18,7 @@ from django.db import InterfaceError, OperationalError
 from agents.models import AgentRun
 from agents.runtime import Runtime
 from chat.conversations import queries, tree
-from chat.live import broadcast
+from chat.live import broadcast, shared_reads
 from chat.live.broadcast import Broadcast, Snapshot
 from chat.models import Conversation, Exchange
 from chat.rendering import fragments, quota, thread
@@ -162,13 +162,13 @@ class ConversationFollower:
             await asyncio.sleep(min(wait, IDLE_SECONDS))
             await self._send_heartbeat()
             return False
-        scene = await self._runtime.run_db(self._load_snapshot)
+        scene = await self._look()
         while scene is not None and scene.run is not None:
             run = await self._join_broadcast(scene.run)
             if not run.is_over:
                 break
             await self._leave_broadcast()  # it ended as we looked
-            scene = await self._runtime.run_db(self._load_snapshot)
+            scene = await self._look()
         if scene is None:
             return True
         if scene.run is None:
@@ -176,7 +176,7 @@ class ConversationFollower:
         snapshot = None
         if self._broadcast is not None and (scene.rows or self._run_frames == NO_FRAMES):
             snapshot = self._broadcast.snapshot()
-        await self._send(await self._runtime.run_db(lambda: self._render_charged(scene, snapshot)))
+        await self._send(await self._render_shared(scene, snapshot))
         self._title = scene.conversation.title
         self._head = scene.conversation.head_id
         if snapshot is not None:
@@ -200,6 +200,11 @@ class ConversationFollower:
             self._broadcast = None
             await run.remove_listener(self._wakeup.set)
 
+    async def _look(self) -> ConversationSnapshot | None:
+        """Return the conversation as it is now, read once for all tabs that show the same of it."""
+        shown = (self._conversation_id, self._head, frozenset(self._unfinished))
+        return await shared_reads.read(self._runtime, self._user.pk, shown, self._load_snapshot)
+
     def _load_snapshot(self) -> ConversationSnapshot | None:
         found = queries.for_user(self._user).filter(pk=self._conversation_id).first()
         if found is None:
@@ -220,6 +225,13 @@ class ConversationFollower:
         if known and (self._head is not None or rows[0].parent_id is None):
             return rows[known[0] :], True
         return rows, False
+
+    async def _render_shared(self, scene: ConversationSnapshot, snapshot: Snapshot | None) -> str:
+        """Render what tabs that were shown the same lack, once for all of them."""
+        shown = (id(scene), id(snapshot), self._title)  # both live as long as who waits for them
+        return await shared_reads.read(
+            self._runtime, self._user.pk, shown, lambda: self._render_charged(scene, snapshot)
+        )
 
     def _render_charged(self, scene: ConversationSnapshot, snapshot: Snapshot | None) -> str:
         """`snapshot` is of what is going on, if the page does not have it as it is."""

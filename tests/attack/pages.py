@@ -1,13 +1,14 @@
 """Answers and requests that are dear to the server, or impossible."""
 
 import asyncio
+import re
 from contextlib import AsyncExitStack, suppress
 from uuid import uuid4
 
 import httpx
 
 from tests.attack.model import SHAPES, Say
-from tests.attack.scene import GONE, Scene, asks, says
+from tests.attack.scene import BEGUN, ENDED, GONE, Scene, asks, says
 from tests.attack.target import PATIENCE, Somebody
 from tests.support.dom import frame_problems
 from tests.support.hostile import FOLDER, OURS
@@ -21,14 +22,15 @@ NEVER_TO_BE_SENT = ("<script", "onerror=", "onload=", "javascript:alert")
 
 
 async def markdown(scene: Scene) -> None:
-    """Answers that are dear to show, with many tabs open on each."""
+    """Answers that are dear to show, with many tabs open on each, until it ends or has begun."""
     shapes = scene.rng.sample(sorted(SHAPES), len(SHAPES))
     while scene.is_on:
-        await _dear_answer(scene, shapes[scene.acts % len(shapes)])
+        until = scene.rng.choice((BEGUN, ENDED))
+        await _dear_answer(scene, shapes[scene.acts % len(shapes)], until)
         scene.acts += 1
 
 
-async def _dear_answer(scene: Scene, shape: str) -> None:
+async def _dear_answer(scene: Scene, shape: str, until: re.Pattern[str]) -> None:
     key = str(uuid4())
     async with AsyncExitStack() as tabs:
         with suppress(*GONE):
@@ -41,7 +43,7 @@ async def _dear_answer(scene: Scene, shape: str) -> None:
             await asks(opened[0], Say(shape=shape, size=DEAR, delay=0.005))
             async with asyncio.timeout(scene.left):
                 async for frame in opened[0]:
-                    if 'class="badge' in str(frame):
+                    if until.search(str(frame)):
                         break
 
 
@@ -52,7 +54,7 @@ async def dear_talk(mallory: Somebody) -> str:
         await says(tab, "resume", head="", live=[])
         await asks(tab, Say(shape="brackets", size=DEAR))
         async for frame in tab:
-            if 'class="badge' in str(frame):
+            if ENDED.search(str(frame)):
                 break
     return key
 
@@ -193,6 +195,6 @@ async def _whole_answer(scene: Scene, say: Say) -> list[str]:
             async with asyncio.timeout(scene.left + 1.0):
                 async for frame in tab:
                     frames.append(str(frame))
-                    if 'class="badge' in frames[-1] or "Too many" in frames[-1]:
+                    if ENDED.search(frames[-1]) or "Too many" in frames[-1]:
                         break
     return frames

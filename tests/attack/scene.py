@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
@@ -21,6 +22,9 @@ GONE = (OSError, httpx.HTTPError, WebSocketException, TimeoutError)
 """How a server says no, besides saying it."""
 LATE_SECONDS = 1.0
 """For what was begun in time; then they hang up."""
+BEGUN = re.compile(r'class="badge running"')
+ENDED = re.compile(r'class="badge (?:completed|limited|cancelled|failed)"')
+"""In the frames that begin and end an answer."""
 
 
 @dataclass

@@ -15,10 +15,13 @@ from typing import Any
 
 import pytest
 
+from chat.rendering import fragments
 from tests.attack.__main__ import ATTACKS
+from tests.attack.scene import BEGUN, ENDED
 from tests.attack.table import Row, Times, judge, lines, p99
 from tests.attack.target import TICK
 from tests.attack.victim import Machine, Noticed
+from tests.chat.run_chunks import a_run, an_answer, done
 from tests.support.server import ROOT
 
 SHORT = ["--seconds", "1.0", "--crowd", "0.5", "--json"]
@@ -60,6 +63,18 @@ def test_one_person_does_not_stop_the_others(name: str) -> None:
 def test_nor_does_whatever_else_they_try(name: str) -> None:
     assert rows(REST)[name]["broken"] == []
     assert rows(REST)[name]["acts"] > 0
+
+
+# -- what it waits for ----------------------------------------------------------------------------
+
+
+def test_an_answer_that_has_begun_is_not_taken_for_one_that_has_ended() -> None:
+    shown, run = an_answer([]), a_run()
+    begun = fragments.render_answer(shown, run)
+    assert BEGUN.search(begun)
+    assert not ENDED.search(begun)
+    shown.apply(done())
+    assert ENDED.search(fragments.render_answer(shown, run))
 
 
 # -- the judgement itself -------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from uuid import uuid4
 import httpx
 
 from tests.attack.model import Say
+from tests.attack.scene import ENDED
 from tests.attack.target import Somebody, cpu_seconds
 
 HOME = "127.0.0.1"
@@ -29,7 +30,6 @@ LATEST_SECONDS = 45.0
 """After so long a frame, a page or an answer counts as never."""
 STAMP = re.compile(r"\b\d{19}\b")
 BEAT = re.compile(r'id="beat"[^>]*data-frames="(\d+)"')
-ENDED = re.compile(r'class="badge (?:completed|limited|cancelled|failed)"')
 
 
 Took = tuple[float, float]
