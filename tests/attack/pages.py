@@ -10,12 +10,13 @@ import httpx
 from tests.attack.model import SHAPES, Say
 from tests.attack.scene import BEGUN, ENDED, GONE, Scene, asks, says
 from tests.attack.target import PATIENCE, Somebody
-from tests.support.dom import frame_problems
+from tests.support.dom import GROWN, Element, Malformed, frame_problems, read
 from tests.support.hostile import FOLDER, OURS
 
 DEAR = 190_000
 """Characters of an answer that is dear to show."""
-NEVER_TO_BE_SENT = ("<script", "onerror=", "onload=", "javascript:alert")
+NEVER_TO_BE_SENT = frozenset({"script", "style", "iframe", "img", "object", "embed", "link"})
+"""Elements that no answer has."""
 
 
 # -- dear pages -----------------------------------------------------------------------------------
@@ -174,16 +175,32 @@ async def scripts(scene: Scene) -> None:
     async def act() -> None:
         some = "\n\n".join(scene.rng.choices(payloads, k=20))[:12_000]
         for frame in await _whole_answer(scene, Say(text=some, piece=40, delay=0.002)):
-            scene.broken += [f"a frame has {what}" for what in frame_problems(frame)]
-            tags = _tags(frame)
-            scene.broken += [f"a frame has {what}" for what in NEVER_TO_BE_SENT if what in tags]
+            scene.broken += [f"a frame has {what}" for what in find_faults(frame)]
 
     await scene.together(act, most=3)
 
 
-def _tags(frame: str) -> str:
-    """What a browser would read as elements: everything that is between < and >."""
-    return " ".join("<" + part.partition(">")[0] for part in frame.split("<")[1:]).lower()
+def find_faults(frame: str) -> list[str]:
+    """What no frame may have: what htmx would not do as meant, or a browser would run."""
+    grown = GROWN.match(frame)
+    if grown and grown[2] is None:
+        return []  # text, which the page takes as such
+    html = grown[3] if grown else frame
+    try:
+        faults = frame_problems(html) if grown is None else []
+        return faults + [str(one)[:200] for one in read(html).walk() if _would_run(one)]
+    except Malformed as error:
+        return [f"what a browser reads otherwise: {error}"]
+
+
+def _would_run(element: Element) -> bool:
+    """Whether a browser would run something of it. Words in a text or an address are no harm."""
+    address = "".join(element.attributes.get("href", "").split()).lower()
+    return (
+        element.tag in NEVER_TO_BE_SENT
+        or address.startswith(("javascript:", "data:", "vbscript:"))
+        or any(name.startswith("on") for name in element.attributes)
+    )
 
 
 async def _whole_answer(scene: Scene, say: Say) -> list[str]:

@@ -17,6 +17,7 @@ import pytest
 
 from chat.rendering import fragments
 from tests.attack.__main__ import ATTACKS
+from tests.attack.pages import find_faults
 from tests.attack.scene import BEGUN, ENDED
 from tests.attack.table import Row, Times, judge, lines, p99
 from tests.attack.target import TICK
@@ -75,6 +76,26 @@ def test_an_answer_that_has_begun_is_not_taken_for_one_that_has_ended() -> None:
     assert not ENDED.search(begun)
     shown.apply(done())
     assert ENDED.search(fragments.render_answer(shown, run))
+
+
+@pytest.mark.parametrize(
+    ("frame", "is_fault"),
+    [
+        ('<p id="a">so</p>', False),
+        ('<p id="a"><script>so</script></p>', True),
+        ('<p id="a" onload="so"></p>', True),
+        ('<p id="a"><a href="/?onload=so">javascript:so</a></p>', False),
+        ('<p id="a"><a href=" java\nscript:so">so</a></p>', True),
+        ("<p>nowhere</p>", True),
+        ('<p id="a"></a></p>', True),
+        ("+12 <script>as text</script>", False),
+        ("+1.0 <p>so</p>", False),
+        ("+1.0 <p><script>so</script></p>", True),
+        ("+1.0 <p></a></p>", True),
+    ],
+)
+def test_every_kind_of_frame_is_looked_at(frame: str, is_fault: bool) -> None:
+    assert bool(find_faults(frame)) is is_fault
 
 
 # -- the judgement itself -------------------------------------------------------------------------
