@@ -99,7 +99,7 @@ def fold_turns(
     run: AgentRun, chunks: Iterable[OracleStreamChunk], behaviour: Behaviour
 ) -> list[RehearsedTurn]:
     """Return the turns that a behaviour can have driven: the last answer of a limit is not one."""
-    is_steered = run.behaviour not in ("", DEFAULT_BEHAVIOUR)
+    is_steered = run.behaviour_name not in ("", DEFAULT_BEHAVIOUR)
     fold = _TurnFold(is_steered=is_steered and run.behaviour_digest != behaviour.digest)
     for chunk in chunks:
         if not chunk.parent:

@@ -1,7 +1,7 @@
 """In which of somebody's runs rules have fired lately."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -12,7 +12,8 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from agents.ledger import query_events
+from agents.core.chunks import PARSE_ERRORS, EventRecord
+from agents.ledger import decode_row, query_events
 from agents.projects.queries import runs_for
 
 FIRING_DAYS = 30
@@ -51,19 +52,31 @@ def find_firings(user: User) -> Mapping[FiringKey, RuleFirings]:
         data_text__contains='"rule.fired"'
     )
     order = {run_id: at for at, run_id in enumerate(ids)}
-    rows = sorted(named.values_list("run_id", "data"), key=lambda row: order[row[0]])
+    rows = named.values_list("run_id", "seq", "kind", "data_text", "content", "at")
     found: dict[FiringKey, RuleFirings] = {}
-    for run_id, data in rows:
-        _count(found, run_id, projects[run_id], data)
+    for run_id, *row in sorted(rows, key=lambda row: order[row[0]]):
+        _count(found, run_id, projects[run_id], _read_firing(row))
     return found
 
 
-def _count(found: dict[FiringKey, RuleFirings], run_id: UUID, project_id: UUID, data: Any) -> None:
-    payload = data.get("payload") if isinstance(data, dict) else None
-    if not isinstance(payload, dict) or data.get("name") != "rule.fired":
+def _read_firing(row: Sequence[Any]) -> Mapping[str, Any]:
+    """Return what a firing tells; nothing of one that was damaged."""
+    try:
+        chunk = decode_row(*row)
+    except PARSE_ERRORS:
+        return {}
+    if isinstance(chunk, EventRecord) and chunk.name == "rule.fired":
+        return chunk.told
+    return {}
+
+
+def _count(
+    found: dict[FiringKey, RuleFirings], run_id: UUID, project_id: UUID, told: Mapping[str, Any]
+) -> None:
+    rule = told.get("rule")
+    if not isinstance(rule, str):
         return
-    rule = str(payload.get("rule", ""))
     key = rule, project_id if rule.startswith("project:") else None
     firings = found.setdefault(key, RuleFirings())
     firings.runs[run_id] += 1
-    firings.shadow += payload.get("mode") == "shadow"
+    firings.shadow += told.get("mode") == "shadow"

@@ -16,6 +16,8 @@ MAX_ENTRIES = 500
 MAX_WORDS = 2_000
 LOOP = "limits"
 """Who says what no subscriber says."""
+ERASED_RULE = "own rule"
+"""What stands for the key of one that somebody wrote, when it was erased with what was said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +85,15 @@ def _load_chunks(run_id: UUID) -> Iterator[OracleStreamChunk]:
 
 
 def _build_entry(record: EventRecord, words: Sequence[str]) -> RuleOutcome:
-    told = record.payload
+    told = record.told
     return RuleOutcome(
         seq=record.seq,
-        rule=_get_text(told.get("rule")),
+        rule=_get_text(told.get("rule")) or ERASED_RULE,
         turn=_get_number(told.get("turn")),
         event=_get_text(told.get("event")),
         mode=_get_text(told.get("mode")),
         is_off=told.get("off") is True,
-        name=_get_text(record.texts.get("name")),
+        name=_get_text(told.get("name")),
         words=words,
     )
 
@@ -111,7 +113,7 @@ def _list_not_fired(record: EventRecord) -> Iterator[RuleOutcome]:
 
 def _find_speaker(about: Mapping[str, Any]) -> str:
     """Return the key of a rule, which has its level before it; or the id of a subscriber."""
-    rule = _get_text(about.get("rule"))
+    rule = _get_text(about.get("own_rule") or about.get("rule"))
     return rule if ":" in rule else _get_text(about.get("subscriber")) or LOOP
 
 

@@ -14,6 +14,7 @@ TIME_FIELDS = ("started_at", "ended_at")
 TOKEN_FIELDS = ("tokens_in", "tokens_out", "usage_source")
 
 ATTRIBUTES = {
+    "behaviour": "behaviour_name",
     "conversation": "conversation_key",
     "conversation_id": "conversation_key",
     "continued_from": "continued_from_id",

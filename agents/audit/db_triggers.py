@@ -15,7 +15,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 TRIGGER_NAMES = ("changed", "removed", "added", "emptied")
 _ERASABLE_COLUMNS = {
     "agents_runevent": ("content",),
-    "agents_agentrun": ("question", "answer", "explanation", "cancel_note", "user_id"),
+    "agents_agentrun": (
+        "question",
+        "answer",
+        "explanation",
+        "cancel_note",
+        "behaviour",
+        "user_id",
+    ),
     "agents_auditentry": ("by_id",),
     "agents_runtool": (),
 }

@@ -14,7 +14,7 @@ from django.dispatch import Signal
 
 from agents.audit.log import log_actions, log_details
 from agents.audit.remembered_words import forget_words
-from agents.audit.signing import ERASABLE_TEXTS
+from agents.audit.signing import ERASABLE_TEXTS, OWN_BEHAVIOUR
 from agents.models.approvals import ApprovalCall, ApprovalRequest
 from agents.models.audit import AuditEntry
 from agents.models.behaviours import BehaviourText
@@ -40,7 +40,9 @@ def erase(run_ids: Iterable[UUID], *, why: str, by: User | None = None) -> int:
             log_actions(AuditEntry.Verb.ERASE, found, by=by, why=why)
             forget_words(found)
             RunEvent.objects.filter(run_id__in=found).exclude(content="").update(content="")
-            AgentRun.objects.filter(pk__in=found).update(**dict.fromkeys(ERASABLE_TEXTS, ""))
+            runs = AgentRun.objects.filter(pk__in=found)
+            runs.update(**dict.fromkeys(ERASABLE_TEXTS, ""))
+            runs.filter(digests__has_key=OWN_BEHAVIOUR).update(behaviour="")
             _delete_unused_texts(found)
             _erase_decisions(found)
             Reminder.objects.filter(source_run_id__in=found).delete()  # their words are from there

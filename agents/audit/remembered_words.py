@@ -49,7 +49,7 @@ def _find_given(owners: Mapping[UUID, tuple[int, UUID]]) -> dict[_Rule, set[str]
         except PARSE_ERRORS:  # somebody damaged it
             continue
         if isinstance(chunk, EventRecord) and chunk.name == "rule.fired":
-            rule = (*owners[row.run_id], str(chunk.payload.get("rule", "")))
+            rule = (*owners[row.run_id], str(chunk.told.get("rule", "")))
             given.setdefault(rule, set()).update(_list_words(chunk.texts.get("state")))
     return given
 

@@ -34,6 +34,8 @@ _START_FIELDS = (
 )
 _BEHAVIOUR_FIELDS = ("behaviour", "behaviour_digest")
 """Signed where they say something: runs have not always had them."""
+OWN_BEHAVIOUR = "behaviour"
+"""The digest that a run has which its user's own behaviour drives: its name can be erased."""
 _END_FIELDS = (
     "outcome",
     "reason",
@@ -78,6 +80,8 @@ def next_links(previous: str, signed: Iterable[str]) -> list[str]:
 def first_link(run: AgentRun, key: bytes) -> str:
     """Return the link of what a run started from: digests of question and user must be there."""
     started = {name: run.digests.get(name, "") for name in ("question", "user")}
+    if OWN_BEHAVIOUR in run.digests:
+        started[OWN_BEHAVIOUR] = run.digests[OWN_BEHAVIOUR]
     return next_link("", _canonical_fields(run, _START_FIELDS) + _to_canonical_json(started), key)
 
 
@@ -86,9 +90,11 @@ def seal(run: AgentRun, link: str, key: bytes) -> str:
     return next_link(link, _canonical_fields(run, _START_FIELDS + _END_FIELDS), key)
 
 
-def sign_start(run: AgentRun) -> None:
+def sign_start(run: AgentRun, *, is_own_behaviour: bool = False) -> None:
     """Sign a new run."""
     run.digests = {"question": digest(run.question), "user": user_pseudonym(run.user_id)}
+    if is_own_behaviour:
+        run.digests[OWN_BEHAVIOUR] = digest(run.behaviour)
     run.first_link = first_link(run, all_keys()[0])
 
 
@@ -116,7 +122,9 @@ def user_pseudonym(user_id: int | None, key: bytes | None = None) -> str:
 
 
 def _canonical_fields(run: AgentRun, names: Sequence[str]) -> str:
-    if any(getattr(run, name) for name in _BEHAVIOUR_FIELDS):
+    if OWN_BEHAVIOUR in run.digests:
+        names = (*names, "behaviour_digest")
+    elif any(getattr(run, name) for name in _BEHAVIOUR_FIELDS):
         names = (*names, *_BEHAVIOUR_FIELDS)
     return _to_canonical_json({name: getattr(run, name) for name in names})
 

@@ -109,6 +109,8 @@ class _RunVerifier:
         run = self.run
         if run.first_link not in (signing.first_link(run, key) for key in signing.all_keys()):
             return Finding(None, "what the run started from is not what was signed")
+        if signing.OWN_BEHAVIOUR in run.digests and not self._is_as_digested("behaviour"):
+            return Finding(None, "its behaviour was changed")
         if run.user_id is not None and run.digests["user"] not in _user_pseudonyms(run.user_id):
             return Finding(None, "the run belongs to a different user than recorded")
         if run.user_id is None and run.outcome is not None and not self.is_erased:
@@ -161,11 +163,14 @@ class _RunVerifier:
         if signing.tools_digest(run.tools.values(*signing.TOOL_FIELDS)) != run.digests["tools"]:
             return Finding(None, "what it used of its tools was changed")
         for name in signing.ERASABLE_TEXTS:
-            if not (self.is_erased and not getattr(run, name)) and (
-                signing.digest(getattr(run, name)) != run.digests[name]
-            ):
+            if not self._is_as_digested(name):
                 return Finding(None, f"its {name.replace('_', ' ')} was changed")
         return None
+
+    def _is_as_digested(self, name: str) -> bool:
+        """Return whether a text is what its digest says, or was erased."""
+        text = getattr(self.run, name)
+        return (self.is_erased and not text) or signing.digest(text) == self.run.digests[name]
 
 
 def _erasure_is_recorded(run_id: UUID) -> bool:

@@ -74,8 +74,8 @@ class RunRecord:
                 self.notices.append(chunk)
             case Source():
                 self.sources.append(chunk)
-            case EventRecord(name="rule.fired", payload={"rule": rule}, texts=texts):
-                if changes := texts.get("state"):
+            case EventRecord(name="rule.fired", told={"rule": rule, "state": changes}):
+                if changes:
                     self.rule_states.setdefault(rule, {}).update(changes)
             case Approval():
                 self.approval = chunk

@@ -14,6 +14,8 @@ from agents.models.projects import Project
 TERMINAL = "done"
 DEFAULT_BEHAVIOUR = "oracle-agent"
 """What drives runs that have chosen no behaviour."""
+ERASED_BEHAVIOUR = "own behaviour"
+"""What stands for the name of one that somebody wrote, when it was erased with what was said."""
 
 
 def today() -> date:
@@ -56,7 +58,7 @@ class AgentRun(models.Model):
     tree = models.CharField(max_length=64)
     """The decision tree."""
     behaviour = models.CharField(max_length=60, blank=True, default="")
-    """What drove it, by name; empty: the plain string of turns."""
+    """What drove it, by name; empty: the plain string of turns, or the name was erased."""
     behaviour_digest = models.CharField(max_length=64, blank=True, default="")
     """Of the text that it began with (BehaviourText), whatever becomes of the file."""
     model = models.CharField(max_length=200)
@@ -159,7 +161,13 @@ class AgentRun(models.Model):
     @property
     def mode(self) -> str:
         """What was chosen for it: a behaviour, or the decision tree of those that chose none."""
-        return self.behaviour if self.behaviour not in ("", DEFAULT_BEHAVIOUR) else self.tree
+        name = self.behaviour_name
+        return name if name not in ("", DEFAULT_BEHAVIOUR) else self.tree
+
+    @property
+    def behaviour_name(self) -> str:
+        """What drove it, or what stands for that."""
+        return self.behaviour or (ERASED_BEHAVIOUR if self.behaviour_digest else "")
 
     @property
     def is_erased(self) -> bool:

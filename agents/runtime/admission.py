@@ -55,7 +55,7 @@ def create_run(
         owner=owner,
         lease_until=timezone.now() + lease_duration,
     )
-    signing.sign_start(run)
+    signing.sign_start(run, is_own_behaviour=mode.level == "own")
     try:
         return _store_run(request, run, mode, attach)
     except IntegrityError:  # a start of another user was quicker: now it is seen

@@ -24,11 +24,12 @@ def record(name: str, payload: dict[str, object], /, **texts: object) -> dict[st
 RECORDS = [
     record(
         "rule.fired",
-        {"rule": "own:enough", "turn": 2, "event": "turn.end", "mode": "on"},
+        {"turn": 2, "event": "turn.end", "mode": "on"},
+        rule="own:enough",
         name="Enough",
         effects=["stop: Enough."],
     ),
-    record("rule.failed", {"rule": "own:odd", "turn": 3, "off": True}, problem="divided by zero"),
+    record("rule.failed", {"rule": "site:odd", "turn": 3, "off": True}, problem="divided by zero"),
     record(
         "rule.not_fired",
         {"count": 1},
@@ -45,7 +46,7 @@ def run_with_rules() -> AgentRun:
         for number, fields in enumerate(RECORDS)
     ]
     seq += len(told)
-    about = {"rule": "own:enough", "subscriber": "rule-notify"}
+    about = {"own_rule": "own:enough", "subscriber": "rule-notify"}
     said = SystemMessage(
         seq=seq,
         at=1.0,
@@ -63,18 +64,19 @@ def test_firings_failures_and_why_others_did_not_fire_are_told() -> None:
     (fired,), (failed,), (idle,) = log.fired, log.failed, log.not_fired
     assert (fired.rule, fired.turn, fired.name) == ("own:enough", 2, "Enough")
     assert (fired.words, fired.mode) == (["stop: Enough."], "on")
-    assert (failed.rule, failed.is_off, failed.words) == ("own:odd", True, ["divided by zero"])
+    assert (failed.rule, failed.is_off, failed.words) == ("site:odd", True, ["divided by zero"])
     assert (idle.rule, idle.turn, idle.words) == ("shipped:slow-tool", 4, ["it was quick"])
     said = [(each.who, each.to, each.words) for each in log.said]
     assert ("own:enough", "the user", "Enough now.") in said
     assert ("", "the model", "Oracle: enough.") in said
 
 
-def test_an_erased_run_still_tells_which_rules_fired() -> None:
+def test_an_erased_run_still_tells_which_rules_fired_but_for_the_names_of_own_ones() -> None:
     run = run_with_rules()
     erase([run.pk], why="a test")
     log = load_rule_log(run.pk)
-    assert [entry.rule for entry in log.fired] == ["own:enough"]
+    assert [(entry.rule, entry.turn, entry.mode) for entry in log.fired] == [("own rule", 2, "on")]
+    assert [entry.rule for entry in log.failed] == ["site:odd"]
     assert log.fired[0].words == []
     assert log.not_fired == []
     assert not any(each.words for each in log.said)

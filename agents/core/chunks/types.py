@@ -135,7 +135,7 @@ class SystemMessage(BaseChunk):
     type: ClassVar[str] = "system"
     traits: ClassVar[ChunkTraits] = ChunkTraits(
         label="Notice",
-        words=("system_message", "metadata.action"),
+        words=("system_message", "metadata.action", "metadata.own_rule"),
         read_by=("pages", "export", "transcript", "audit"),
         urgent=True,
     )
@@ -235,6 +235,11 @@ class EventRecord(BaseChunk):
     source: EventSource
     payload: Mapping[str, Any]
     texts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """All that it tells, whoever wrote it."""
+        return {**self.payload, **self.texts}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

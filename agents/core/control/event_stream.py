@@ -16,7 +16,13 @@ from agents.core.chunks import (
     ToolResult,
     Turn,
 )
-from agents.core.control.events import EVENT_TYPES, MAX_NOTE_LENGTH, AgentEvent, EventType
+from agents.core.control.events import (
+    EVENT_TYPES,
+    MAX_NOTE_LENGTH,
+    OWN_EVENT,
+    AgentEvent,
+    EventType,
+)
 
 MAX_ERROR_LENGTH = 500
 SUBAGENT_TOOLS = frozenset({"delegate_librarian"})
@@ -119,11 +125,14 @@ def _read_note(call: CallView) -> dict[str, Any]:
 
 def _read_record(chunk: EventRecord) -> AgentEvent:
     """Return what was recorded as it is. Where it was erased, its texts are empty."""
-    payload = {**chunk.payload, **chunk.texts}
+    payload = chunk.told
     known = EVENT_TYPES.get(chunk.name)
     if known is None:
+        name = chunk.name
+        if name == OWN_EVENT:
+            name, payload = payload.get("event", name), payload.get("payload", {})
         own_type = EventType(chunk.severity, chunk.source, {})
-        return AgentEvent(chunk.name, chunk.seq, chunk.at, payload, own_type)
+        return AgentEvent(name, chunk.seq, chunk.at, payload, own_type)
     for name in known.fields:
         payload.setdefault(name, "")
     return AgentEvent(chunk.name, chunk.seq, chunk.at, payload)

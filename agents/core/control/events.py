@@ -58,19 +58,42 @@ class AgentEvent:
         return (self.own_type or EVENT_TYPES[self.name]).source
 
 
-def describe_event(
-    name: str, payload: Mapping[str, Any], own_type: EventType | None = None
-) -> dict[str, Any]:
+OWN_PREFIX = "x."
+"""How the names of events begin that rules emit."""
+OWN_EVENT = "x.*"
+"""What such an event is called where its name is not said, which is somebody's word."""
+OWN_RULE = "own:"
+"""How the keys of rules begin that somebody has written for their own runs."""
+
+
+def is_personal(name: object) -> bool:
+    """Return whether the name of a rule or an event is somebody's own word: erasure empties it."""
+    return isinstance(name, str) and name.startswith((OWN_RULE, OWN_PREFIX))
+
+
+def describe_event(name: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the chunk that records an event, with what is ours and what is not set
     apart. A field that its type does not name is not ours."""
-    about = own_type or EVENT_TYPES[name]
+    about = EVENT_TYPES[name]
     ours: dict[str, Any] = {}
     texts: dict[str, Any] = {}
     for key, value in payload.items():
-        if (field := about.fields.get(key)) is not None and field.trusted:
+        field = about.fields.get(key)
+        if field is not None and field.trusted and not is_personal(value):
             ours[key] = value
         else:
             texts[key] = _clean(value)
+    return _build_record(name, about, ours, texts)
+
+
+def describe_own_event(name: str, payload: Mapping[str, Any], about: EventType) -> dict[str, Any]:
+    """Return the same for an event that a rule emits, of which nothing is ours."""
+    return _build_record(OWN_EVENT, about, {}, {"event": name, "payload": _clean(dict(payload))})
+
+
+def _build_record(
+    name: str, about: EventType, ours: Mapping[str, Any], texts: Mapping[str, Any]
+) -> dict[str, Any]:
     return {
         "name": name,
         "severity": about.severity,

@@ -16,8 +16,6 @@ from agents.core.control.events import AgentEvent
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind, RecordKind
 
 RESULT_EVENTS = frozenset({"tool.call.success", "tool.call.failure", "tool.call.timeout"})
-OWN_PREFIX = "x."
-"""How the names of events begin that rules emit."""
 
 _RESULT_FIELDS = {
     "success": TRUTH,

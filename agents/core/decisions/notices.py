@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from agents.core.chunks import SystemType
+from agents.core.control.events import is_personal
 from agents.core.notify.shipped import LOOP
 from agents.core.notify.words import build_loop_notice
 from agents.core.reasons import REASONS
@@ -230,8 +231,13 @@ def _no_progress_notice(state: AgentState) -> Notice:
     return _build_limit_notice("no_progress", about, variant)
 
 
+def name_rule(key: str) -> dict[str, str]:
+    """Return how a notice names a rule: somebody's own one is named where it can be erased."""
+    return {"own_rule" if is_personal(key) else "rule": key}
+
+
 def _rule_stop_notice(stop: RuleStop) -> Notice:
-    about = {"limit_type": "rule_stopped", "rule": stop.rule}  # no words: they could not be erased
+    about = {"limit_type": "rule_stopped", **name_rule(stop.rule)}
     return _build_limit_notice("rule_stopped", about, "rule", rule=stop.name, said=stop.words)
 
 

@@ -11,13 +11,14 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from agents.core.chunks import Done, EventRecord, OracleStreamChunk
-from agents.core.control.events import AgentEvent, describe_event
+from agents.core.control.events import AgentEvent, describe_own_event
 from agents.core.control.facts import Facts
 from agents.core.decisions.endings import find_end_reason
+from agents.core.decisions.notices import name_rule
 from agents.core.loop.context import RunContext
 from agents.core.loop.control import Control
 from agents.core.notify.hints import HintLine
-from agents.core.rules.engine import OWN_EVENT, RuleEngine
+from agents.core.rules.engine import EMITTED, RuleEngine
 from agents.core.rules.outcomes import Effect, Firing, RuleFailure
 from agents.core.rules.rule import (
     AskAgain,
@@ -142,7 +143,7 @@ class LiveRules:
                     message=effect.words,
                 )
             case EmitEvent(event=name, payload=payload):
-                yield ctx.emit(EventRecord, **describe_event(name, payload, OWN_EVENT))
+                yield ctx.emit(EventRecord, **describe_own_event(name, payload, EMITTED))
             case StopRun():
                 if ctx.state.rule_stop is None:
                     words = _end_sentence(effect.words)
@@ -173,7 +174,7 @@ class LiveRules:
     def _tell_user(
         self, rule: Rule, message: str, severity: Any = "info"
     ) -> Iterator[OracleStreamChunk]:
-        metadata = {"subscriber": "rule-notify", "rule": rule.key}
+        metadata = {"subscriber": "rule-notify", **name_rule(rule.key)}
         yield from self._ctx.tell(
             Notice(
                 key="",

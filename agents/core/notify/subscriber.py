@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from agents.core.chunks import EventSeverity, SystemType
-from agents.core.control.events import EVENT_TYPES
+from agents.core.control.events import EVENT_TYPES, OWN_PREFIX
 from agents.core.control.expression import Expression
-from agents.core.control.facts import OWN_PREFIX, RESULT
+from agents.core.control.facts import RESULT
 from agents.core.control.kinds import (
     ANY,
     NUMBER,

@@ -11,8 +11,8 @@ from typing import Any, assert_never
 
 from agents.core.control import Unanswerable
 from agents.core.control.evaluation import Evaluation
-from agents.core.control.events import AgentEvent, EventType, quote_texts
-from agents.core.control.facts import OWN_PREFIX, Facts
+from agents.core.control.events import OWN_PREFIX, AgentEvent, EventType, quote_texts
+from agents.core.control.facts import Facts
 from agents.core.rules.in_force import Moment, RuleInForce
 from agents.core.rules.outcomes import Effect, Firing, NotFired, RuleFailure
 from agents.core.rules.rule import (
@@ -45,7 +45,7 @@ MAX_SHARES: Mapping[RuleLevel, int] = {"project": 40, "own": 40}
 MAX_CHAIN = 3
 """Rules that may have led to an event, one by the other."""
 MAX_STATE_KEYS = 50
-OWN_EVENT = EventType("info", "rule", {})
+EMITTED = EventType("info", "rule", {})
 """What is known beforehand of an event that a rule emits."""
 CROWDED = "this takes too many steps, together with the other rules that look"
 _NO_STATES: Mapping[str, Mapping[str, Any]] = {}
@@ -265,4 +265,4 @@ def _emit_events(firing: Firing, event: AgentEvent) -> Iterable[tuple[AgentEvent
     for effect in firing.effects:
         if isinstance(effect.action, EmitEvent):
             about = effect.action
-            yield AgentEvent(about.event, event.seq, event.at, about.payload, OWN_EVENT), chain
+            yield AgentEvent(about.event, event.seq, event.at, about.payload, EMITTED), chain

@@ -6,7 +6,7 @@ from typing import Any
 
 from agents.core.control import InvalidExpression
 from agents.core.control.condition import Condition, parse_condition
-from agents.core.control.facts import OWN_PREFIX
+from agents.core.control.events import OWN_PREFIX
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind
 from agents.core.control.language import Language
 from agents.core.control.problems import suggest_name

@@ -3,16 +3,8 @@
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from agents.core.control.events import EVENT_TYPES
-from agents.core.control.facts import (
-    HISTORY,
-    OWN_PREFIX,
-    PROJECT,
-    RESULT,
-    RESULT_EVENTS,
-    TURN,
-    USER,
-)
+from agents.core.control.events import EVENT_TYPES, OWN_PREFIX
+from agents.core.control.facts import HISTORY, PROJECT, RESULT, RESULT_EVENTS, TURN, USER
 from agents.core.control.kinds import ANY, TEXT, TRUTH, MapKind, RecordKind, ValueKind, join_kinds
 from agents.core.control.language import Language
 

@@ -13,13 +13,14 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
+from agents.audit import signing
 from agents.audit.erasure import erase, erase_unfinished
 from agents.audit.event_codec import event_digest
 from agents.audit.log import log_action
 from agents.audit.verify import verify_entries, verify_run
 from agents.core.chunks import Content, Done, OracleStreamChunk
 from agents.core.config import AgentConfig
-from agents.models import AgentRun, AuditEntry, RunEvent, RunTool
+from agents.models import AgentRun, AuditEntry, RunEvent, RunTool, StoredBehaviour
 from agents.runtime import RunRequest, Runtime
 from agents.runtime.recovery import sweep
 from tests.agents.audit.stored_runs import kept
@@ -414,3 +415,57 @@ def test_a_damaged_row_is_named_and_the_others_are_checked(
     out = capsys.readouterr().out
     assert f"{run.pk}  its row cannot be read" in out
     assert f"{other.pk}  " in out
+
+
+def recorded_by(behaviour: str) -> AgentRun:
+    """A real run that its user's own behaviour has driven."""
+
+    async def run() -> AgentRun:
+        request = await asked(tree=behaviour)
+        text = f'(tree "{behaviour}" (repeater :until-success (turn)))'
+        await StoredBehaviour.objects.acreate(
+            name=behaviour, text=text, level="own", user=request.user
+        )
+        async with Runtime(ScriptedRunFactory(ScriptedModel([say("So.")]))) as runtime:
+            row = await runtime.start(request)
+            await followed(runtime, row.pk)
+        return await AgentRun.objects.aget(pk=row.pk)
+
+    return async_to_sync(run)()
+
+
+@pytest.mark.parametrize("is_erased", [False, True])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda run: {"behaviour": "another"},
+        lambda run: {"behaviour_digest": "0" * 64},
+        lambda run: {"digests": {k: v for k, v in run.digests.items() if k != "behaviour"}},
+        lambda run: {"digests": {**run.digests, "behaviour": signing.digest("another")}},
+    ],
+    ids=["name", "text", "taken for anybody's", "digest"],
+)
+def test_a_changed_name_of_an_own_behaviour_is_found(change: Any, is_erased: bool) -> None:
+    run = recorded_by("mine")
+    if is_erased:
+        erase([run.pk], why="retention")
+    with rewritable():
+        AgentRun.objects.filter(pk=run.pk).update(**change(run))
+    assert verify_run(AgentRun.objects.get(pk=run.pk)) is not None
+
+
+def test_the_name_of_an_own_behaviour_cannot_go_without_an_erasure() -> None:
+    run = recorded_by("mine")
+    with rewritable():
+        AgentRun.objects.filter(pk=run.pk).update(behaviour="")
+    finding = verify_run(AgentRun.objects.get(pk=run.pk))
+    assert str(finding) == "its behaviour was changed"
+
+
+def test_the_name_of_anybodys_behaviour_stays_and_runs_from_before_keep_theirs() -> None:
+    run = recorded()
+    assert (run.behaviour, "behaviour" in run.digests) == ("oracle-agent", False)
+    erase([run.pk], why="retention")
+    erased = AgentRun.objects.get(pk=run.pk)
+    assert erased.behaviour == "oracle-agent"
+    assert verify_run(erased) is None

@@ -21,7 +21,13 @@ from agents.core.chunks import (
     to_dict,
 )
 from agents.core.control.event_stream import list_events
-from agents.core.control.events import EVENT_TYPES, AgentEvent, EventType, describe_event
+from agents.core.control.events import (
+    EVENT_TYPES,
+    AgentEvent,
+    EventType,
+    describe_event,
+    describe_own_event,
+)
 from agents.core.control.kinds import fits, kind_of
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.loop import Control, HeldCall, KeptReminder, Resume
@@ -129,10 +135,35 @@ def test_an_event_whose_texts_were_erased_keeps_the_rest() -> None:
 
 def test_an_event_of_another_name_is_as_grave_as_it_was_recorded() -> None:
     own = EventType("critical", "rule", {})
-    fields = describe_event("x.spilt", {"where": "a\x00b"}, own)
-    assert (fields["payload"], fields["texts"]) == ({}, {"where": "a\ufffdb"})
+    fields = describe_own_event("x.spilt", {"where": "a\x00b"}, own)
     (event,) = list_events([EventRecord(**fields)])
     assert (event.name, event.severity, event.source) == ("x.spilt", "critical", "rule")
+    assert event.payload == {"where": "a\ufffdb"}
+
+
+def test_the_name_of_an_event_that_a_rule_emits_is_erased_with_what_it_tells() -> None:
+    fields = describe_own_event("x.spilt", {"where": "here"}, EventType("info", "rule", {}))
+    assert (fields["name"], fields["payload"]) == ("x.*", {})
+    (event,) = list_events([EventRecord(**{**fields, "texts": {}})])
+    assert (event.name, event.payload) == ("x.*", {})
+
+
+def test_an_event_of_a_rule_is_read_as_it_was_recorded_before_its_name_could_be_erased() -> None:
+    earlier = EventRecord(
+        name="x.spilt", severity="info", source="rule", payload={}, texts={"event": "spilt"}
+    )
+    (event,) = list_events([earlier])
+    assert (event.name, event.payload) == ("x.spilt", {"event": "spilt"})
+
+
+def test_the_key_of_an_own_rule_is_somebodys_word_and_that_of_others_is_not() -> None:
+    about = {"event": "turn.end", "at_seq": 1, "turn": 1, "mode": "on"}
+    for key, is_own in (("own:mine", True), ("project:ours", False), ("shipped:slow-tool", False)):
+        fields = describe_event("rule.fired", {"rule": key, **about})
+        assert ("rule" in fields["texts"]) is is_own
+        assert EventRecord(**fields).told["rule"] == key
+    heard = describe_event("rule.fired", {"rule": "site:one", **about, "event": "x.spilt"})
+    assert heard["texts"] == {"event": "x.spilt"}
 
 
 @virtual_time

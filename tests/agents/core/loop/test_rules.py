@@ -19,6 +19,7 @@ from agents.core.chunks import (
     Turn,
 )
 from agents.core.config import AgentConfig
+from agents.core.control.event_stream import list_events
 from agents.core.control.facts import RunBackground
 from agents.core.loop import Control
 from agents.core.messages import ToolOutcome
@@ -79,7 +80,7 @@ def events(chunks: Sequence[OracleStreamChunk], name: str) -> list[EventRecord]:
 
 def fired(chunks: Sequence[OracleStreamChunk]) -> list[tuple[str, str, int]]:
     return [
-        (one.payload["rule"].partition(":")[2], one.payload["event"], one.payload["turn"])
+        (one.told["rule"].partition(":")[2], one.told["event"], one.told["turn"])
         for one in events(chunks, "rule.fired")
     ]
 
@@ -265,7 +266,7 @@ def test_rules_that_emit_what_they_listen_to_come_to_an_end() -> None:
     chunks = go([call("look"), say("So.")], first, self_fed, other)
     assert done(chunks).termination_reason == "completed"
     assert 0 < len(fired(chunks)) < 20
-    assert {one.name for one in own(chunks, EventRecord)} >= {"x.a", "x.b"}
+    assert {event.name for event in list_events(chunks)} >= {"x.a", "x.b"}
 
 
 def test_a_rule_floods_no_run() -> None:
