@@ -27,7 +27,7 @@ MAX_COPIED_NAME = 56
 BEHAVIOURS = TextKind("behaviour", "name", StoredBehaviour.objects.select_related("changed_by"))
 Level = StoredBehaviour.Level
 SITE_LOCK = "It is the site's: only staff can change it. Copy it to write one like it."
-FILE_LOCK = "It is a file of the operator's, which pages only show. Copy it to write one like it."
+FILE_LOCK = "It is one of the operator's files: it can be copied here, not changed."
 SHIPPED_LOCK = "It comes with Oracle: it can be copied, not changed."
 
 

@@ -18,7 +18,7 @@ from agents.stored_texts import ListedText, TextKind
 RULES = TextKind("rule", "id", StoredRule.objects.select_related("project", "changed_by"))
 Level = StoredRule.Level
 SITE_LOCK = "It is the site's: only staff can change or switch it."
-FILE_LOCK = "It is a file of the operator's, which pages only show."
+FILE_LOCK = "It is one of the operator's files: it can be read here, not changed."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +109,7 @@ def _list_rows(user: User, files: Mapping[str, str]) -> Iterator[ListedRule]:
 def _explain_twin(row: StoredRule, files: Mapping[str, str]) -> str:
     if row.level != Level.SITE or row.name not in files:
         return ""
-    return f"Not in force: {files[row.name]}, a file of the operator's, has the same id."
+    return f"Not in force: {files[row.name]}, one of the operator's files, has the same id."
 
 
 def _explain_lock(row: StoredRule, managed: set[UUID], *, is_site_author: bool) -> str:

@@ -25,7 +25,7 @@ def format_trial_summary(rule: Rule, found: TrialSummary) -> Iterator[str]:
             f"{found.cut:,} of which completed."
         )
     if found.failed:
-        yield f"It could not be answered in {format_count(found.failed, 'run')}."
+        yield f"It could not be evaluated in {format_count(found.failed, 'run')}."
     turns = {f"iteration {turn}": count for turn, count in found.turns.items()}
     yield from _format_counts("Where it would have fired first", turns)
     yield from _format_counts("What it would have done", found.words)

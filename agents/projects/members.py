@@ -22,7 +22,7 @@ def find_person(name: str) -> User:
     is_storable = "\0" not in name and name.isprintable()
     found = User.objects.filter(username=name, is_active=True).first() if is_storable else None
     if found is None:
-        raise ProjectRefused("There is no user of that name. Create a link for somebody new.")
+        raise ProjectRefused("There is no user with that name. Create a link for somebody new.")
     return found
 
 

@@ -12,7 +12,7 @@ from agents.vault.threads import NewEntry, get_entry, push_entry, withdraw_entri
 
 DEFAULT_THREAD_NAME = "answers"
 READ_ONLY_MESSAGE = "You may read this project, but not change it."
-NOT_YOURS_MESSAGE = "Only who wrote an entry, or an owner of the project, can withdraw it."
+NOT_YOURS_MESSAGE = "Only its author or an owner of the project can withdraw an entry."
 
 
 def push_answer(user: User, run: AgentRun, name: str, entry: NewEntry) -> ThreadEntry:

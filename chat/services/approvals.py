@@ -56,7 +56,7 @@ def _read_verdict(verdict: str, words: str) -> CallVerdict:
     if verdict not in CHOICES:
         raise InvalidAction("Say approved, refused or differently.")
     if len(words) > MAX_WORDS_LENGTH:
-        raise InvalidAction(f"Say it in {MAX_WORDS_LENGTH:,} characters at the most.")
+        raise InvalidAction(f"Say it in at most {MAX_WORDS_LENGTH:,} characters.")
     if verdict == ApprovalState.DIFFERENTLY and not words:
         raise InvalidAction("Say what is to be done differently.")
     return CallVerdict(ApprovalState(verdict), words)

@@ -31,10 +31,10 @@ from settings_ui.views.text_editor import TextEditor, find_text
 STARTER = "shipped:plan-then-do"
 GROUPS = {
     "own": "Yours",
-    "site": "Of this site",
-    "file": "Files of the operator's",
-    "package": "Of installed packages",
-    "shipped": "Come with Oracle",
+    "site": "For everybody on this site",
+    "file": "The operator's files",
+    "package": "From installed packages",
+    "shipped": "Shipped with Oracle",
 }
 
 
@@ -60,7 +60,7 @@ class BehaviourEditor(TextEditor[ListedBehaviour]):
 
     def change(self, user: User, listed: ListedBehaviour, text: str, version: int) -> str:
         row = change_behaviour(user, listed, text, version)
-        return f"{row.name} is saved. It holds from the next question on."
+        return f"{row.name} is saved. It applies from the next question on."
 
     def delete(self, user: User, listed: ListedBehaviour) -> str:
         delete_behaviour(user, listed)

@@ -51,11 +51,11 @@ class RuleEditor(TextEditor[ListedRule]):
     def create(self, user: User, text: str, chosen: str) -> str:
         level, _, project = chosen.partition(":")
         row = create_rule(user, text, level=level, project_id=project or None)
-        return f"{row.name} is stored, and {row.mode}. It holds from the next run."
+        return f"{row.name} is stored, and {row.mode}. It applies from the next run on."
 
     def change(self, user: User, listed: ListedRule, text: str, version: int) -> str:
         row = change_rule(user, listed, text, version)
-        return f"{row.name} is saved. It holds from the next run on."
+        return f"{row.name} is saved. It applies from the next run on."
 
     def delete(self, user: User, listed: ListedRule) -> str:
         delete_rule(user, listed)

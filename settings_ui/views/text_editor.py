@@ -29,7 +29,7 @@ from agents.web.throttling import Throttled, check_rate
 
 Context = Mapping[str, Any]
 Listed = TypeVar("Listed", bound=ListedText)
-GONE = "This {0} is not there any more. Your text is not lost: save it as a new {0}."
+GONE = "This {0} no longer exists. Your text is not lost: save it as a new {0}."
 
 
 class TextEditor(ABC, Generic[Listed]):

@@ -79,7 +79,7 @@ def _check_name(user: User, name: str) -> str:
     if len(name) > MAX_NAME_LENGTH:
         return f"A name has at most {MAX_NAME_LENGTH} characters."
     taken = ApiToken.objects.filter(user=user, name=name, revoked_at=None).exists()
-    return "You already have a token of this name. Choose another." if taken else ""
+    return "You already have a token with this name. Choose another." if taken else ""
 
 
 def _check_scopes(scopes: list[str]) -> str:

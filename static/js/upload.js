@@ -44,7 +44,7 @@ const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 const showReport = (problem) => {
   const { created, updated, attachments, threads, unchanged } = total;
   const card = element("section", "", element("p", "", element("strong",
-    `${count(created, "new note")}, ${updated} changed, ${count(attachments, "other file")}, ${threads ? `${count(threads, "file")} of threads, ` : ""}${unchanged} as they were.`)));
+    `${count(created, "new note")}, ${updated} changed, ${count(attachments, "other file")}, ${threads ? `${count(threads, "file")} of threads, ` : ""}${unchanged} unchanged.`)));
   card.className = "card";
   if (problem) card.prepend(Object.assign(element("p", problem), { className: "notice error" }));
   card.append(...list("Changed here and there: these copies were made", total.conflicts),

@@ -214,7 +214,7 @@ def test_a_file_of_the_operator_goes_before_a_rule_of_the_site_and_that_is_told(
     StoredRule.objects.create(level="site", name="same", text=write("same"))
     file, row = [listed for listed in list_rules_for(staff) if listed.name == "same"]
     assert (file.note, row.can_edit) == ("", True)
-    assert row.note == "Not in force: rules/a.toml, a file of the operator's, has the same id."
+    assert row.note == "Not in force: rules/a.toml, one of the operator's files, has the same id."
     assert create_rule(staff, write("same")).level == "own"
 
 

@@ -72,7 +72,7 @@ def drop_the_folder(page: Page, address: str, slug: str, vault: Path) -> None:
     expect(page.locator("#report")).to_contain_text("103 new notes", timeout=30_000)
     drop(page, vault)  # once more, which changes nothing
     expect(page.locator("#report")).to_contain_text("0 new notes, 0 changed", timeout=30_000)
-    expect(page.locator("#report")).to_contain_text("135 as they were.")
+    expect(page.locator("#report")).to_contain_text("135 unchanged.")
     page.goto(f"{address}/library/{slug}/")
     expect(page.locator(".entries").get_by_role("link", name="Clippings")).to_be_visible()
 

@@ -59,7 +59,7 @@ def test_somebody_is_let_in_by_name() -> None:
 def test_a_name_that_nobody_has_is_refused_in_words() -> None:
     team, root = Team(), administrator()
     answer = root.post(address(team), form(team, ("nobody", "reader")))
-    assert "There is no user of that name" in answer.content.decode()
+    assert "There is no user with that name" in answer.content.decode()
 
 
 def test_roles_change_people_go_and_their_runs_end() -> None:

@@ -20,7 +20,7 @@ def test_people_are_found_by_their_name() -> None:
     ada = person("ada")
     assert members.find_person(" ada ") == ada
     User.objects.update(is_active=False)
-    with pytest.raises(ProjectRefused, match="no user of that name"):
+    with pytest.raises(ProjectRefused, match="no user with that name"):
         members.find_person("ada")
 
 

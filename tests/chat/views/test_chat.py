@@ -345,7 +345,7 @@ def test_a_long_result_is_cut_until_somebody_asks_for_all_of_it() -> None:
 def test_a_call_whose_result_was_summarised_shows_what_the_model_got_and_the_result() -> None:
     ended = replace(result("c0", text="a long <i> story"), given="a short <b> one")
     shown = call_page(with_calls(called("c0"), ended), 0)
-    assert "Summary, which the model got" in shown
+    assert "Summary given to the model" in shown
     assert shown.index("a short &lt;b&gt; one") < shown.index("a long &lt;i&gt; story")
 
 

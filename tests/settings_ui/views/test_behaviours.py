@@ -51,7 +51,7 @@ def test_all_are_listed_with_what_they_do_and_each_can_be_copied(ada: User) -> N
     create_behaviour(ada, TEXT)
     page = get(ada)
     assert "Yours mine My way." in page.text()
-    assert "Come with Oracle" in page.text()
+    assert "Shipped with Oracle" in page.text()
     copies = [at["href"] for at in page.all("a") if "?copy=" in at.get("href", "")]
     assert len(copies) == len(list_behaviours_for(ada))
     for copy in copies:
@@ -115,7 +115,7 @@ def test_staff_write_for_the_site_and_others_do_not(ada: User) -> None:
     staff.user_permissions.add(Permission.objects.get(codename="change_storedbehaviour"))
     assert "everybody on this site" in get(staff, "new/").text()
     assert post(staff, "new/", text=TEXT, level="site").status_code == 302
-    assert "Of this site mine" in get(ada).text()
+    assert "For everybody on this site mine" in get(ada).text()
 
 
 def test_one_is_tried_on_a_run_of_the_past() -> None:

@@ -156,7 +156,7 @@ def test_a_rule_that_does_not_hold_and_one_of_a_package_say_so(
     (tmp_path / "rules" / "a.toml").write_text(STARTER)
     StoredRule.objects.create(level="site", name="stop-after-five", text=STARTER)
     text = get(ada).text()
-    assert "Not in force: rules/a.toml, a file of the operator's, has the same id." in text
+    assert "Not in force: rules/a.toml, one of the operator's files, has the same id." in text
     assert "Comes with a package" in text
 
 
@@ -167,7 +167,7 @@ def test_a_rule_deleted_in_another_tab_can_be_saved_as_a_new_one(ada: User) -> N
     late = post(ada, f"{row.pk}/", text=STARTER, version="1")
     assert late.status_code == 409
     page = Page(late.content.decode())
-    assert "This rule is not there any more." in page.text()
+    assert "This rule no longer exists." in page.text()
     assert 'id = "stop-after-five"' in page.text()
     assert "/settings/rules/new/" in [at.get("action") for at in page.all("form")]
 
