@@ -63,6 +63,8 @@ class TreeGuard:
     def on_tool_result(self, state: AgentState, result: Mapping[str, Any]) -> AgentState:
         """Hand a result to the tree. Its call is in the history then, whoever put it there."""
         true = state.with_action(action_signature(result["name"], result["arguments"]))
+        if not self.overrides("on_tool_result"):
+            return true  # the default tree does no more than that
         return self._replace(
             true, "on_tool_result", lambda: self._tree.on_tool_result(state, result), state
         )

@@ -20,8 +20,10 @@ from agents.core.loop.explanation import RunTally
 from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS, working_tokens, wrap_up_tokens
 from agents.core.loop.holds import CallHolds
 from agents.core.loop.inbox import Inbox
+from agents.core.loop.offered_tools import OfferedTools
 from agents.core.loop.prompt import Prompt
 from agents.core.loop.stragglers import Stragglers
+from agents.core.loop.timers import RunTimers
 from agents.core.loop.tool_plan import CallIds
 from agents.core.loop.turn_limits import TurnLimits
 from agents.core.messages import ToolSchema
@@ -36,7 +38,6 @@ from agents.core.tokens import (
     TURN_CHARS,
     TokenBudget,
     forecast_further_turn,
-    schema_chars,
 )
 
 C = TypeVar("C")
@@ -65,7 +66,7 @@ class RunContext:
     ) -> None:
         self.guard, self.model, self.tools, self.clock = guard, model, tools, clock
         self.cancellation, self.grace = cancellation, grace
-        self.inbox: Inbox[Any] = Inbox(clock, cancellation)
+        self.inbox: Inbox[Any] = Inbox(cancellation)
         """Where the run waits at present; each request and each batch of calls has its own."""
         self.prompt = Prompt()
         self.ids = CallIds()
@@ -78,24 +79,29 @@ class RunContext:
         """Those that let calls wait, for the run's subagents."""
         self.limits = TurnLimits(tools)
         self.holds = CallHolds()
+        self.timers = RunTimers(clock, lambda: self.inbox.wake())
         self.stragglers = Stragglers(lambda: self.inbox.wake())
         self.versions: dict[str, str] = {}
         """In what state the run knows its sources, by path."""
         self.seq = 0
         self._last_context_tokens: int | None = None
         self._growth: deque[tuple[int, int]] = deque(maxlen=FORECAST_TURNS)
-        self._offered_cache: tuple[frozenset[str], tuple[ToolSchema, ...], int] | None = None
-        self.started = clock.monotonic()
-        limit = float(guard.config.timeout_seconds)
+        self._offered = OfferedTools(tools)
+        self._begin(state, deadline)
+
+    def _begin(self, state: AgentState, deadline: float | None) -> None:
+        """Start the clock and the accounts, within the limits in force."""
+        config, model = self.guard.config, self.model
+        self.started = self.clock.monotonic()
+        limit = float(config.timeout_seconds)
         if deadline is not None:
             limit = max(0.001, min(limit, deadline - self.started))
         self.deadline = self.started + limit
-        budget = min(guard.config.token_budget, state.token_limit)
+        budget = min(config.token_budget, state.token_limit)
         self.budget = TokenBudget(budget, model.window, model.max_output)
-        now = clock.time()
-        self.state = replace(
-            state,
-            config=guard.config,
+        now = self.clock.time()
+        self.state = state.replace(
+            config=config,
             token_limit=budget,
             time_limit=limit,
             start_time=now,
@@ -103,6 +109,11 @@ class RunContext:
             context_window=model.window,
         )
         self.working_deadline = self.started + self.state.working_seconds
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        self.timers.cancel()
+        self.inbox.close()
 
     # -- chunks -----------------------------------------------------------------------------------
 
@@ -127,7 +138,7 @@ class RunContext:
         if notice.key:
             if notice.key in self.state.fired:
                 return
-            self.state = replace(self.state, fired=self.state.fired | {notice.key})
+            self.state = self.state.replace(fired=self.state.fired | {notice.key})
         if notice.hint:
             self.hints.append(build_hint(notice))
         if notice.message:
@@ -148,7 +159,8 @@ class RunContext:
         The warnings are the loop's own: a tree cannot use up, or reword, one of them.
         """
         wanted = [notice for notice in self.state.notices if not is_warning(notice)]
-        self.state = replace(self.state, notices=())
+        if self.state.notices:
+            self.state = self.state.replace(notices=())
         due = due_warnings(self.state) if warnings else []
         for notice in (*self.guard.pop_reports(), *due, *wanted):
             yield from self.tell(notice)
@@ -188,7 +200,7 @@ class RunContext:
     def open_inbox(self) -> Inbox[Any]:
         """Return a new inbox: what the writers of an earlier one still send is of no interest."""
         self.inbox.close()
-        self.inbox = Inbox(self.clock, self.cancellation)
+        self.inbox = Inbox(self.cancellation)
         return self.inbox
 
     def take_event(self, event: AgentEvent) -> None:
@@ -199,7 +211,7 @@ class RunContext:
         if due is not None and due <= now:
             self.inbox.wake()
         elif due is not None:
-            self.inbox.wake_at(due + _TIMER_MARGIN)
+            self.timers.want(due + _TIMER_MARGIN)
 
     def is_past(self, when: float) -> bool:
         return self.clock.monotonic() >= when
@@ -207,23 +219,23 @@ class RunContext:
     def set_timers(self, *moments: float) -> None:
         """Be woken at these moments, at the time warning if it is still to come, and when a
         subscriber is to speak."""
-        self.inbox.clear_timers()
-        for moment in moments:
-            self.inbox.wake_at(moment + _TIMER_MARGIN)
+        wanted = list(moments)
         if "time" not in self.state.fired:
-            share = TIME_WARNING_PERCENT / 100
-            self.inbox.wake_at(self.started + share * self.state.time_limit + _TIMER_MARGIN)
+            wanted.append(self.started + TIME_WARNING_PERCENT / 100 * self.state.time_limit)
         if (due := self.bus.next_due()) is not None:
-            self.inbox.wake_at(due + _TIMER_MARGIN)
+            wanted.append(due)
+        self.timers.want_only(*(moment + _TIMER_MARGIN for moment in wanted))
 
     def tick(self) -> None:
         """Bring the state's clock and cancellation up to date."""
+        self.state = self.state.replace(**self._read_clock())
+
+    def _read_clock(self) -> dict[str, Any]:
         now = self.state.start_time + self.clock.monotonic() - self.started
-        self.state = replace(self.state, now=now, cancelled=self.cancellation.requested)
+        return {"now": now, "cancelled": self.cancellation.requested}
 
     def refresh(self) -> None:
         """Bring the state's clock, cancellation and forecasts up to date."""
-        self.tick()
         chars, tools = self.prompt.chars, self.tool_chars()
         working = self.budget.estimate(chars + measure_told(self.hints) + tools)
         turns, bare = self.state.turns_left, self.wrap_up_tokens()
@@ -231,6 +243,7 @@ class RunContext:
         step = self.budget.estimate(TURN_CHARS)
         past = [(self.budget.estimate(chars), tokens) for chars, tokens in self._growth]
         self.state = self.state.replace(
+            **self._read_clock(),
             context_tokens=working,
             next_request=one,
             two_requests=one + forecast_further_turn(working, step, past) if turns > 2 else one,
@@ -256,29 +269,14 @@ class RunContext:
         return min(self.working_deadline, self.limits.deadline)
 
     def tool_schemas(self) -> tuple[ToolSchema, ...]:
-        return self._get_offered_tools()[0]
+        return self._offered.list(self.withheld_tools)
 
     def list_withheld_schemas(self) -> tuple[ToolSchema, ...]:
         """Return the run's tools where a behaviour wants none of them called."""
-        withheld = self.state.withheld_tools | self.rule_withheld
-        return tuple(
-            schema for schema in self.tools.schemas() if schema["function"]["name"] not in withheld
-        )
+        return self._offered.list(self.state.withheld_tools | self.rule_withheld)
 
     def tool_chars(self) -> int:
-        return self._get_offered_tools()[1]
-
-    def _get_offered_tools(self) -> tuple[tuple[ToolSchema, ...], int]:
-        """Return the tools that are not withheld, and their size; cached until that changes."""
-        withheld = self.withheld_tools
-        if self._offered_cache is None or self._offered_cache[0] != withheld:
-            offered = tuple(
-                schema
-                for schema in self.tools.schemas()
-                if schema["function"]["name"] not in withheld
-            )
-            self._offered_cache = (withheld, offered, schema_chars(offered))
-        return self._offered_cache[1], self._offered_cache[2]
+        return self._offered.measure(self.withheld_tools)
 
     def result_chars(self, results: int) -> int:
         """Return how long each of a turn's results may be.

@@ -6,7 +6,6 @@ from collections import deque
 from typing import Generic, TypeVar
 
 from agents.core.cancellation import Cancellation
-from agents.core.ports import Clock, Timer
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -20,14 +19,12 @@ class Inbox(Generic[T]):
     they stand for cannot be lost in a queue or mistaken for that of an earlier turn.
     """
 
-    def __init__(self, clock: Clock, cancellation: Cancellation) -> None:
-        self._clock = clock
+    def __init__(self, cancellation: Cancellation) -> None:
         self._cancellation = cancellation
         self._items: deque[T] = deque()
         self._woken = False
         self._reader: asyncio.Future[None] | None = None
         self._capacity_freed: asyncio.Future[None] | None = None
-        self._timers: dict[float, Timer] = {}
         self._closed = False
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -55,11 +52,6 @@ class Inbox(Generic[T]):
     def wake(self) -> None:
         self._woken = True
         self._release_reader()
-
-    def wake_at(self, when: float) -> None:
-        """Wake the reader when the clock has reached `when`."""
-        if when not in self._timers:
-            self._timers[when] = self._clock.call_at(when, self.wake)
 
     async def get(self) -> T | None:
         """Return the next item, or None for a wake-up. Wake-ups come first: they are urgent."""
@@ -95,13 +87,7 @@ class Inbox(Generic[T]):
         if not self._closed:
             self._closed = True
             self._cancellation.unsubscribe(self._on_cancel)
-            self.clear_timers()
             self.drain()
-
-    def clear_timers(self) -> None:
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
 
     def _on_cancel(self) -> None:
         """Wake the reader. Cancellation may be asked for in any thread."""

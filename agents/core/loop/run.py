@@ -9,7 +9,6 @@ turns, tokens and time, and ends it with exactly one `done` chunk.
 import logging
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import aclosing, closing
-from dataclasses import replace
 from typing import Any
 
 from agents.core.behaviours.driver import BehaviourDriver
@@ -83,7 +82,7 @@ async def run(
             for told in loop.tap.pass_on(chunk):
                 yield told
     finally:
-        ctx.inbox.close()
+        ctx.close()
 
 
 class _Loop(BehaviourEngine):
@@ -177,7 +176,7 @@ class _Loop(BehaviourEngine):
         """Yield the run's last chunks, whatever ended it."""
         ctx, entry = self.ctx, REASONS.get(self.reason)
         ctx.tick()
-        ctx.state = replace(ctx.state, termination_reason=self.reason)
+        ctx.state = ctx.state.replace(termination_reason=self.reason)
         if self.turn is not None:
             yield from abort_turn(ctx, self.turn)
         yield from self._clean_up()

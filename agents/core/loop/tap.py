@@ -1,8 +1,9 @@
 """Where every chunk of a run passes: its events are handed on, and what rules add follows it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from agents.core.chunks import OracleStreamChunk
+from agents.core.control.events import AgentEvent
 from agents.core.control.facts import Facts, RunBackground
 from agents.core.control.observers import Observer, build_handing, name_observer
 from agents.core.loop.context import RunContext
@@ -46,15 +47,19 @@ class EventTap:
         self._hand = build_handing(observers, run_id) if observers else None
         self._is_heard = reads_facts or self._hand is not None or self.rules is not None
 
-    def pass_on(self, chunk: OracleStreamChunk) -> Iterator[OracleStreamChunk]:
-        """Yield a chunk after its events were handed on, then what rules have to add to it."""
-        if not self._is_heard:
-            yield chunk
-            return
-        events = self.facts.feed(chunk)
-        if self._hand is not None and events:
+    def pass_on(self, chunk: OracleStreamChunk) -> Iterable[OracleStreamChunk]:
+        """Return a chunk after its events were handed on, and what rules have to add to it."""
+        events = self.facts.feed(chunk) if self._is_heard else ()
+        if not events:
+            return (chunk,)
+        if self._hand is not None:
             self._hand(events)
+        return (chunk,) if self.rules is None else self._add_reactions(self.rules, chunk, events)
+
+    def _add_reactions(
+        self, rules: LiveRules, chunk: OracleStreamChunk, events: Sequence[AgentEvent]
+    ) -> Iterator[OracleStreamChunk]:
+        """Yield a chunk, then what rules do about it once it was taken."""
         yield chunk
-        if self.rules is not None and events:
-            for added in self.rules.react(events):
-                yield from self.pass_on(added)
+        for added in rules.react(events):
+            yield from self.pass_on(added)

@@ -6,7 +6,6 @@ import threading
 from agents.core.cancellation import Cancellation
 from agents.core.loop.inbox import Inbox
 from tests.support.timing import PATIENCE
-from tests.support.virtual import VirtualClock
 
 
 def test_the_first_request_calls_everybody_and_the_second_nobody() -> None:
@@ -56,7 +55,7 @@ def test_a_callback_may_unsubscribe_itself() -> None:
 async def test_a_request_from_another_thread_wakes_a_waiting_run() -> None:
     """`Cancellation` says: from anywhere in the process. In real time, because threads are."""
     cancellation = Cancellation()
-    box: Inbox[str] = Inbox(VirtualClock(), cancellation)
+    box: Inbox[str] = Inbox(cancellation)
     reading = asyncio.create_task(box.get())
     await asyncio.sleep(0)
     loop = asyncio.get_running_loop()

@@ -19,7 +19,6 @@ from agents.core.chunks import (
     Turn,
     to_dict,
 )
-from agents.core.clock import LoopClock
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.loop import ConversationInput, run
 from agents.core.loop.inbox import Inbox
@@ -420,7 +419,7 @@ async def test_a_tool_that_reports_something_else_than_a_chunk_has_failed() -> N
 async def test_a_report_from_a_thread_is_heard_at_once() -> None:
     heard = asyncio.Event()
     cancellation = Cancellation()
-    box: Inbox[str] = Inbox(LoopClock(), cancellation)
+    box: Inbox[str] = Inbox(cancellation)
 
     async def read() -> None:
         assert await box.get() == "from a thread"

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from agents.core.cancellation import Cancellation
 from agents.core.loop.inbox import CAPACITY, Inbox
-from tests.support.virtual import VirtualClock, run_virtual, virtual_time
+from tests.support.virtual import run_virtual, virtual_time
 
 
 def inbox(cancellation: Cancellation | None = None) -> Inbox[Any]:
-    return Inbox(VirtualClock(), cancellation or Cancellation())
+    return Inbox(cancellation or Cancellation())
 
 
 def now() -> float:
@@ -102,45 +102,13 @@ async def test_a_cancellation_from_before_wakes_at_once() -> None:
     assert await inbox(cancellation).get() is None
 
 
-# -- timers ---------------------------------------------------------------------------------------
-
-
 @virtual_time
-async def test_a_timer_wakes_the_reader_when_it_is_due() -> None:
-    box = inbox()
-    box.wake_at(20)
-    box.wake_at(10)
-    assert (await box.get(), now()) == (None, 10)
-    assert (await box.get(), now()) == (None, 20)
-
-
-@virtual_time
-async def test_a_cleared_timer_does_not_ring() -> None:
-    box = inbox()
-    box.wake_at(10)
-    box.clear_timers()
-    asyncio.get_running_loop().call_later(50, box.put, "item")
-    assert await box.get() == "item"
-
-
-@virtual_time
-async def test_a_timer_can_be_set_again_after_it_was_cleared() -> None:
-    box = inbox()
-    box.wake_at(10)
-    box.clear_timers()
-    box.wake_at(10)
-    assert (await box.get(), now()) == (None, 10)
-
-
-@virtual_time
-async def test_a_closed_inbox_hears_neither_timers_nor_cancellation() -> None:
+async def test_a_closed_inbox_does_not_hear_of_a_cancellation() -> None:
     cancellation = Cancellation()
     box = inbox(cancellation)
     box.put("unread")
-    box.wake_at(10)
     box.close()
     cancellation.request()
-    await asyncio.sleep(20)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(box.get(), 5)
 
