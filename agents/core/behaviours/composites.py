@@ -84,6 +84,8 @@ def build_decorator(node: BehaviourNode) -> object:
 
 def _visit_checkpoint(walk: Walk, frame: Frame) -> Move:
     """Open a turn before the child, and fold it afterwards: which is never a success."""
-    if walk.status is not None:
-        return walk.run.play("fold") if walk.run.next_step else False
-    return frame.node.children[0] if frame.stage else (walk.run.open_turn(),)
+    if walk.status is None:
+        frame.then = frame.node.children[0]
+        return (walk.run.open_turn(),)
+    frame.then = False
+    return walk.run.play("fold")

@@ -31,8 +31,11 @@ def visit_condition(walk: Walk, frame: Frame) -> Move:
 
 
 def visit_action(walk: Walk, frame: Frame) -> Move:
-    result = True if frame.stage else use_action(walk, frame)
-    return walk.run.play(result.step) if isinstance(result, RunUntil) else result is not False
+    result = use_action(walk, frame)
+    if isinstance(result, RunUntil):
+        frame.then = True
+        return walk.run.play(result.step)
+    return result is not False
 
 
 def use_action(walk: Walk, frame: Frame) -> Any:

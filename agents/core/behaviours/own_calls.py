@@ -34,7 +34,8 @@ def visit_parallel(walk: Walk, frame: Frame) -> Move:
     """Make calls side by side, as many in a turn as it may have."""
     run = walk.run
     if _runs_own_list(frame.node):
-        return True if frame.stage else run.play("execute")
+        frame.then = True
+        return run.play("execute")
     if frame.items is None:
         frame.items = list(_list_parts(walk, frame))
         frame.results = []

@@ -70,7 +70,6 @@ def restore_snapshot(walk: Walk, snapshot: Mapping[str, Any]) -> None:
         leaf = walk.frames[-1].node
         if leaf.kind not in DOORS or leaf.number != snapshot["leaf"]:
             raise InvalidSnapshot("it does not end where a run can go on")
-        walk.frames[-1].stage = 0
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, NotWritten) as error:
         raise InvalidSnapshot(type(error).__name__) from None
 
@@ -112,7 +111,6 @@ def _restore_frame(walk: Walk, frame: Frame, about: Mapping[str, Any]) -> None:
         frame.inner = NodeScope(Blackboard(node.behaviour.schema))
         _fill_board(frame.inner.board, about["board"])
     elif node.kind == "decorator" and node.word is not None:
-        frame.stage = 1
         _restore_decorator(walk, frame, about.get("decorator", {}))
 
 

@@ -57,6 +57,8 @@ class Frame:
     """What its calls have come to."""
     decorator: Any = None
     deadline: float | None = None
+    then: "BehaviourNode | bool | None" = None
+    """What comes after that which is done for it, if nothing but its end is waited for."""
     said: set[int] | None = None
     """Nodes below that have told the model what they have to say, in this phase."""
 
@@ -134,14 +136,16 @@ class Walk:
                 raise BehaviourFailed("it went round and round and did nothing")
             frame, why = frames[-1], ""
             move = self._leave_late() if self._deadlines else None
-            if move is None:
+            if move is None and frame.then is not None:
+                move, frame.then = frame.then, None
+            elif move is None:
                 try:
                     move = visits[frame.node.kind](self, frame)
                 except NotWritten as error:
                     move, why = False, error.why
                 except Unanswerable:
                     move, why = False, NO_VALUE
-            if isinstance(move, bool):
+            if move is True or move is False:
                 self.leave(move, why)
             elif isinstance(move, BehaviourNode):
                 self.enter(self._transitions.list_entered(move))
