@@ -47,6 +47,8 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "notifications API": (programs.notifications, 10),
     "reminders API": (programs.reminders, 10),
     "approvals": (approvals.approvals, 10),
+    "approvals API": (programs.approvals, 10),
+    "ways": (pages.ways, 10),
     "code": (imports.code, 1),
     "web pages": (web.web, 3),
     "clock": (faults.clock, 1),

@@ -14,26 +14,37 @@ ASK_ALL = (
 DECIDED = "SELECT count(*) FROM agents_approvalrequest WHERE digest = 'secret' AND verdict <> ''"
 VERDICTS = ("approved", "refused", "differently", "not_decided", "", "x" * 2_000, "\x00")
 
+PLACES = ("/runs/{}/approval/", "/runs/{}/decide/")
+
 
 async def approvals(scene: Scene) -> None:
     """Every run waits for a decision, and none is taken by whoever does not know what is asked."""
-    rows = scene.target.rows
-    rows.query(ASK_ALL)
-    runs = [str(UUID(run)) for (run,) in rows.query("SELECT id FROM agents_agentrun LIMIT 50")]
-    runs += [str(uuid4()), "0", "x" * 2_000, "%2e%2e"]
+    runs = ask_all(scene)
     async with scene.target.client(scene.mallory) as http:
 
         async def act() -> None:
-            place = f"/runs/{scene.rng.choice(runs)}"
+            run = scene.rng.choice(runs)
             sent = {
                 "verdict": scene.rng.choice(VERDICTS),
                 "words": "w" * scene.rng.choice((0, 10, 50_000)),
                 "digest": scene.rng.choice(("", "0" * 64, "d" * 5_000)),
                 "do": [str(number) for number in range(scene.rng.choice((0, 1, 500)))],
             }
-            shown = await http.get(f"{place}/approval/")
-            scene.look_at(shown, await http.post(f"{place}/decide/", data=sent))
+            shown, decided = (place.format(run) for place in PLACES)
+            scene.look_at(await http.get(shown), await http.post(decided, data=sent))
 
         await scene.together(act)
-    if decided := rows.query(DECIDED)[0][0]:
+    count_decided(scene)
+
+
+def ask_all(scene: Scene) -> list[str]:
+    """Let every run wait for a decision; some of them, and names of none."""
+    rows = scene.target.rows
+    rows.query(ASK_ALL)
+    runs = [str(UUID(run)) for (run,) in rows.query("SELECT id FROM agents_agentrun LIMIT 50")]
+    return [*runs, str(uuid4()), "0", "x" * 2_000, "%2e%2e"]
+
+
+def count_decided(scene: Scene) -> None:
+    if decided := scene.target.rows.query(DECIDED)[0][0]:
         scene.broken.append(f"{decided} decisions were taken by a stranger")

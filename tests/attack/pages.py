@@ -3,7 +3,7 @@
 import asyncio
 import re
 from contextlib import AsyncExitStack, suppress
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 
@@ -17,6 +17,21 @@ DEAR = 190_000
 """Characters of an answer that is dear to show."""
 NEVER_TO_BE_SENT = frozenset({"script", "style", "iframe", "img", "object", "embed", "link"})
 """Elements that no answer has."""
+RULE_PLACES = (
+    *(f"/settings/rules/{end}" for end in ("new/", "check/", "try/")),
+    *(f"/settings/rules/{{}}/{end}" for end in ("", "switch/", "delete/")),
+)
+BEHAVIOUR_PLACES = (
+    *(f"/settings/behaviours/{end}" for end in ("new/", "check/", "try/")),
+    *(f"/settings/behaviours/{{}}/{end}" for end in ("", "delete/")),
+)
+NOTIFICATION_PLACES = (
+    "/settings/notifications/{}/switch/",
+    "/settings/reminders/",
+    "/settings/reminders/{}/delete/",
+)
+WAY_PLACES = ("/runs/{}/behaviour/", "/runs/{}/rules/", "/modes/", "/p/{}/asking/")
+LIST_PLACES = ("/settings/rules/", "/settings/behaviours/", "/settings/notifications/")
 
 
 # -- dear pages -----------------------------------------------------------------------------------
@@ -105,9 +120,8 @@ async def rules(scene: Scene) -> None:
         async def act() -> None:
             text, name = scene.rng.choice(texts), scene.rng.choice(names)
             sent = {"text": text, "days": "30", "version": "1", "mode": "off"}
-            places = ["new/", "check/", "try/", f"{name}/", f"{name}/switch/", f"{name}/delete/"]
-            place = f"/settings/rules/{scene.rng.choice(places)}"
-            scene.look_at(await http.post(place, data=sent), await http.get("/settings/rules/"))
+            place = scene.rng.choice(RULE_PLACES).format(name)
+            scene.look_at(await http.post(place, data=sent), await http.get(LIST_PLACES[0]))
 
         await scene.together(act)
 
@@ -125,9 +139,10 @@ async def behaviours(scene: Scene) -> None:
             text, name = scene.rng.choice(texts), scene.rng.choice(names)
             known = scene.rng.choice(("", name))
             sent = {"text": text, "run": name, "version": "1", "behaviour": known}
-            places = ["new/", "check/", "try/", f"{name}/", f"{name}/delete/"]
-            place = f"/settings/behaviours/{scene.rng.choice(places)}"
-            shown = await http.get(f"/settings/behaviours/new/?copy={name}")
+            place = scene.rng.choice(BEHAVIOUR_PLACES).format(name)
+            shown = await http.get(
+                scene.rng.choice((LIST_PLACES[1], f"/settings/behaviours/new/?copy={name}"))
+            )
             scene.look_at(await http.post(place, data=sent), shown)
 
         await scene.together(act)
@@ -135,14 +150,31 @@ async def behaviours(scene: Scene) -> None:
 
 async def notifications(scene: Scene) -> None:
     """The page that looks for who spoke last, by many at once, and switches that there are not."""
-    names = ["tool-failures", "tokens", "nothing", "x" * 2_000, "%2e%2e", "a%00b"]
+    names = ["tool-failures", "tokens", "nothing", "x" * 2_000, "%2e%2e", "a%00b", "1", "9" * 40]
     async with scene.target.client(scene.mallory) as http:
 
         async def act() -> None:
-            place = f"/settings/notifications/{scene.rng.choice(names)}/switch/"
-            shown = await http.get("/settings/notifications/")
-            switched = await http.post(place, data={"on": "0"})
+            place = scene.rng.choice(NOTIFICATION_PLACES).format(scene.rng.choice(names))
+            shown = await http.get(LIST_PLACES[2])
+            switched = await http.post(place, data={"on": scene.rng.choice("01")})
             scene.look_at(shown, switched)
+
+        await scene.together(act)
+
+
+async def ways(scene: Scene) -> None:
+    """What drove runs of anybody, and what rules did in them; modes and settings of nobody's."""
+    rows = scene.target.rows.query("SELECT id FROM agents_agentrun LIMIT 50")
+    names = [str(UUID(run)) for (run,) in rows]
+    names += [str(uuid4()), scene.mallory.project, "x" * 2_000, "%2e%2e", "a%00b"]
+    queries = ["", "?turn=1", "?turn=" + "9" * 500, "?tree=quick", "?tree=" + "x" * 5_000]
+    async with scene.target.client(scene.mallory) as http:
+
+        async def act() -> None:
+            place = scene.rng.choice(WAY_PLACES).format(scene.rng.choice(names))
+            shown = await http.get(place + scene.rng.choice(queries))
+            sent = {"mode": scene.rng.choice(("always", "", "x" * 50_000))}
+            scene.look_at(shown, await http.post(place, data=sent))
 
         await scene.together(act)
 

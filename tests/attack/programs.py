@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 
+from tests.attack.approvals import VERDICTS, ask_all, count_decided
 from tests.attack.scene import Scene
 
 TOKENS = 5
@@ -27,6 +28,7 @@ BEHAVIOURS = [
     *("", "(" * 10_000, "x" * 60_000, "\x00", '(tree "a" ' * 900, "(tree \uff08turn\uff09)"),
     *(TREE.format("mine", each) for each in ("(turn)", "(turn) " * 600, "(subtree mine)")),
 ]
+APPROVAL_PLACE = "oracle/runs/{}/approval"
 Calls = list[tuple[str, str]]
 Body = dict[str, Any]
 TEXT_CALLS: Calls = [
@@ -59,6 +61,14 @@ async def reminders(scene: Scene) -> None:
     await _play(scene, "reminders", calls, ["", "x" * 60_000])
 
 
+async def approvals(scene: Scene) -> None:
+    """Decisions by programs about runs of anybody; and the modes, again and again."""
+    asked = [APPROVAL_PLACE.format(run) for run in ask_all(scene)]
+    calls: Calls = [(verb, place) for verb in ("GET", "POST", "POST") for place in asked]
+    await _play(scene, "", [*calls, *[("GET", "modes")] * 20], [])
+    count_decided(scene)
+
+
 def _each(known: str) -> Calls:
     verbs = ("GET", "PUT", "PATCH", "DELETE")
     return [(verb, f"/{name}") for verb in verbs for name in (known, *NAMES)]
@@ -89,6 +99,8 @@ async def _play(scene: Scene, kind: str, calls: Calls, texts: list[str]) -> None
 
 def _make_body(scene: Scene, method: str, path: str, texts: list[str]) -> Body:
     """What the address takes, mostly; else what it does not."""
+    if not texts:
+        return _make_decision(scene)
     text: Body = {"text": scene.rng.choice(texts)}
     some: dict[str, list[Body]] = {
         "PUT": [{**text, "version": 1}],
@@ -98,6 +110,13 @@ def _make_body(scene: Scene, method: str, path: str, texts: list[str]) -> Body:
     if scene.rng.random() < 0.2:
         return {"x": [[]] * 5_000}
     return scene.rng.choice(some.get(path) or some.get(method) or [text])
+
+
+def _make_decision(scene: Scene) -> Body:
+    words, digest = "w" * scene.rng.choice((0, 10, 50_000)), scene.rng.choice(("", "0" * 64))
+    one: Body = {"decision": scene.rng.choice(VERDICTS), "words": words}
+    calls = {str(number): one for number in range(scene.rng.choice((0, 1, 500)))}
+    return {**one, "digest": digest, "calls": calls}
 
 
 async def _make_token(pages: httpx.AsyncClient, number: int) -> str:

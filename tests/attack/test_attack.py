@@ -7,17 +7,24 @@ busy does not.
 """
 
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.urls import Resolver404, URLPattern, URLResolver, get_resolver, resolve
 
 from chat.rendering import fragments
+from tests.attack import approvals, pages, programs
 from tests.attack.__main__ import ATTACKS
 from tests.attack.pages import find_faults
+from tests.attack.programs import TEXT_CALLS as TEXTS
 from tests.attack.scene import BEGUN, ENDED
 from tests.attack.table import Row, Times, judge, lines, p99
 from tests.attack.target import TICK
@@ -96,6 +103,43 @@ def test_an_answer_that_has_begun_is_not_taken_for_one_that_has_ended() -> None:
 )
 def test_every_kind_of_frame_is_looked_at(frame: str, is_fault: bool) -> None:
     assert bool(find_faults(frame)) is is_fault
+
+
+def list_routes(found: Iterable[URLPattern | URLResolver], before: str = "") -> Iterator[str]:
+    for each in found:
+        route = before + str(each.pattern)
+        if isinstance(each, URLResolver):
+            yield from list_routes(each.url_patterns, route)
+        else:
+            yield route
+
+
+def list_attacked() -> Iterator[str]:
+    yield from (*pages.RULE_PLACES, *pages.BEHAVIOUR_PLACES, *pages.NOTIFICATION_PLACES)
+    yield from (*pages.WAY_PLACES, *pages.LIST_PLACES, *approvals.PLACES)
+    yield from ("/api/modes", f"/api/{programs.APPROVAL_PLACE}")
+    yield from (f"/api/{kind}{path}" for kind in ("rules", "behaviours") for _, path in TEXTS)
+    for kind in ("rules", "behaviours", "notifications", "reminders"):
+        yield from (f"/api/{kind}", f"/api/{kind}/{{}}")
+    yield "/api/notifications/{}/preview"
+
+
+def resolve_route(place: str) -> str:
+    """Return the route of an address that takes an id, a number or a name."""
+    for name in (str(uuid4()), "1", "x"):
+        with suppress(Resolver404):
+            route = resolve(place.format(name)).route
+            if route != "api/":  # what there is not
+                return route
+    raise AssertionError(f"{place} is no address")
+
+
+def test_every_address_of_rules_behaviours_notifications_and_approvals_is_attacked() -> None:
+    about = re.compile(r"rule|behaviour|notification|reminder|approval|decide|modes|asking")
+    routes = {route for route in list_routes(get_resolver().url_patterns) if about.search(route)}
+    doors = {route for route in routes if not route.startswith("admin/")}
+    assert doors == {resolve_route(place) for place in list_attacked()}
+    assert len(doors) > 25
 
 
 # -- the judgement itself -------------------------------------------------------------------------
