@@ -10,7 +10,6 @@ from asgiref.sync import sync_to_async
 from django.core.cache import cache
 from pytest_django import Settings
 
-from agents.endpoints import probe
 from agents.endpoints.encryption import decrypt
 from agents.endpoints.model_settings import KEY, SETTING_NAMES, update_model_settings
 from agents.models import ModelSettings, SettingChange
@@ -20,6 +19,7 @@ from chat.api.urls import ENDPOINTS
 from settings_ui.forms.models import MODEL_FIELDS as PAGE
 from tests.chat.api.api_client import Caller, refusal
 from tests.chat.factories import member
+from tests.support.resolver import replace_resolver
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MODELS = "settings/models"
@@ -48,16 +48,7 @@ def fresh(settings: Settings) -> Iterator[None]:
 
 @pytest.fixture
 def resolved(monkeypatch: pytest.MonkeyPatch) -> dict[str, Sequence[str]]:
-    """What names resolve to."""
-    known: dict[str, Sequence[str]] = {}
-
-    async def resolve(host: str, port: int) -> Sequence[str]:
-        if host not in known:
-            raise OSError("no such name")
-        return known[host]
-
-    monkeypatch.setattr(probe, "resolve", resolve)
-    return known
+    return replace_resolver(monkeypatch)
 
 
 @sync_to_async

@@ -28,6 +28,7 @@ from tests.settings_ui.input_cases import browser
 from tests.support.endpoint import refusing_base_url
 from tests.support.listings import Answer, Lister, models
 from tests.support.pages import Page, problems
+from tests.support.resolver import replace_resolver
 from tests.support.script import Fault, Script, say
 from tests.support.threaded_endpoint import Stage
 from tests.support.wire import RAW_DETAIL
@@ -243,16 +244,7 @@ def test_an_address_that_is_inside_is_refused_and_what_is_stored_stays(
 
 @pytest.fixture
 def resolved(monkeypatch: pytest.MonkeyPatch) -> dict[str, Sequence[str]]:
-    """What names resolve to."""
-    known: dict[str, Sequence[str]] = {}
-
-    async def resolve(host: str, port: int) -> Sequence[str]:
-        if host not in known:
-            raise OSError("no such name")
-        return known[host]
-
-    monkeypatch.setattr(probe, "resolve", resolve)
-    return known
+    return replace_resolver(monkeypatch)
 
 
 @pytest.mark.parametrize("address", ["10.0.0.1", "::1", "169.254.169.254", "::ffff:10.0.0.1"])
