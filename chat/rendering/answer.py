@@ -41,6 +41,7 @@ from chat.rendering.parts import (
     element_id,
 )
 from chat.rendering.sent_parts import SentParts
+from chat.rendering.tool_words import get_title
 
 MAX_TEXT_PARTS = 500
 """After so many, text and thinking that take turns are no longer told apart: no model that means it
@@ -181,7 +182,7 @@ class AnswerView(SentParts):
             card.group = part.id
             part.cards.append(card)
             self._mark_changed(card)
-        self.activity = f"Using {call.name}"
+        self.activity = f"Using a tool: {get_title(call.name)}"
 
     def _add_card(self, part: ToolsPart, chunk: ToolCalled) -> ToolCard:
         number = len(self._cards)

@@ -1,7 +1,6 @@
 """What a page shows of an answer as one thing: text, thinking, a step before the answer, a group of
 tool calls, a notice."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,13 +12,12 @@ from django.utils.html import format_html
 
 from agents.core.chunks import CallView, SystemMessage, ToolCalled, ToolResult
 from agents.core.notify.shipped import SHIPPED
-from agents.core.sanitize import truncate
 from agents.tools.librarian import DELEGATE_TOOL
 from agents.tools.registry import tool_writes
 from agents.web.notice_levels import NoticeLevel, notice_level
 from chat.markdown import MarkdownStream
 from chat.rendering.card_templates import get_card_template, has_own_card
-from chat.rendering.card_titles import get_title
+from chat.rendering.tool_words import get_title, summarize_arguments
 
 _NON_FINAL_NOTICES = frozenset(
     {"limit_warning", "loop_warning", "tool_limit", "context_warning", "notification"}
@@ -34,7 +32,6 @@ _ENDINGS = {
     "failed": "The run failed",
     "paused": "Waiting for you",
 }
-ARGUMENT_CHARS = 80
 FOLD_ABOVE = 3
 """More calls than these, all finished, are folded into one line."""
 
@@ -139,7 +136,7 @@ class ToolCard:
     @classmethod
     def from_call(cls, element_id: str, number: int, chunk: ToolCalled) -> "ToolCard":
         call = chunk.tool_call
-        gist = _summarize_arguments(call.arguments)
+        gist = summarize_arguments(call.name, call.arguments)
         card = cls(element_id, number, call.id, call.name, gist, "queued", chunk.at)
         card.parent = chunk.parent
         if has_own_card(call.name):
@@ -276,23 +273,6 @@ def describe_ending(outcome: str, parts: Iterable[AnswerPart], finish_reason: st
     if not any(isinstance(part, TextPart) and part.kind == "text" for part in parts):
         return "Ended without an answer"
     return "Answer complete" if finish_reason == "stop" else "Answer cut off"
-
-
-def _summarize_arguments(arguments: Mapping[str, Any] | str) -> str:
-    """Return the gist of a call's arguments: the one value, or all of them as JSON."""
-    if isinstance(arguments, str):
-        text = arguments
-    elif len(arguments) == 1 and isinstance(next(iter(arguments.values())), str | list):
-        text = _format_value(next(iter(arguments.values())))
-    else:
-        text = ", ".join(f"{name}: {_format_value(value)}" for name, value in arguments.items())
-    return truncate(" ".join(text.split()), ARGUMENT_CHARS)
-
-
-def _format_value(value: Any) -> str:
-    if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
-        return ", ".join(value)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def element_id(run_id: UUID) -> str:

@@ -27,8 +27,9 @@ from agents.runtime.endings import UNKNOWN_RESULTS
 from chat.markdown import budget
 from chat.rendering.answer import MAX_TEXT_PARTS, AnswerView
 from chat.rendering.fragments import render_answer as whole
-from chat.rendering.parts import ARGUMENT_CHARS, NoticePart, TextPart, ToolCard, ToolsPart
+from chat.rendering.parts import NoticePart, TextPart, ToolCard, ToolsPart
 from chat.rendering.tool_call import load_tool_call
+from chat.rendering.tool_words import ARGUMENT_CHARS
 from tests.chat.factories import Talk, said
 from tests.chat.run_chunks import (
     RUN,
@@ -513,7 +514,7 @@ def test_a_turn_that_the_model_did_not_answer_is_not_counted() -> None:
     [
         ([Thinking(content="Hm")], "Thinking"),
         ([Content(content="So")], "Generating"),
-        ([called("c0", name="vault_search")], "Using vault_search"),
+        ([called("c0", name="vault_search")], "Using a tool: Search notes"),
         ([Content(content="So"), done()], "Answer complete"),
         ([Content(content="So"), done("max_iterations")], "Answer complete"),
         ([Content(content="So"), done("user_cancelled")], "Stopped"),

@@ -1,0 +1,40 @@
+"""Cards speak of tools as people do, and show what tells most of a call."""
+
+from typing import Any
+
+import pytest
+
+from agents.tools.registry import TOOLS
+from chat.rendering.tool_words import ARGUMENT_CHARS, get_title, summarize_arguments
+
+SHIPPED = [name for name, tool in TOOLS if tool.function.__module__.startswith("agents.tools.")]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_each_tool_that_comes_with_oracle_has_a_title(name: str) -> None:
+    assert get_title(name)[0].isupper()
+    assert "_" not in get_title(name)
+
+
+@pytest.mark.parametrize("name", ["check_claim", "vault_burn", "", "<b>"])
+def test_another_tool_keeps_its_name(name: str) -> None:
+    assert get_title(name) == name
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "gist"),
+    [
+        ("vault_search", {"queries": ["salt", "sea"], "limit": 8}, "salt, sea"),
+        ("vault_search", {"queries": ["salt"], "folder": "plan"}, "salt, plan"),
+        ("vault_write", {"path": "a.md", "body": "# A\n\nLong.", "title": "A"}, "a.md"),
+        ("vault_move", {"old_path": "a.md", "new_path": "b/a.md"}, "a.md → b/a.md"),
+        ("vault_list", {}, ""),
+        ("vault_read", {"path": ["not", 1, "path"]}, '["not", 1, "path"]'),
+        ("vault_read", "not even JSON", "not even JSON"),
+        ("vault_read", {"nonsense": 1, "more": 2}, "nonsense: 1, more: 2"),
+        ("check_claim", {"path": "a.md", "line": 3}, "path: a.md, line: 3"),
+        ("think", {"thought": "x" * 200}, "x" * (ARGUMENT_CHARS - 1) + "…"),
+    ],
+)
+def test_the_gist_of_a_call_is_what_tells_most(tool: str, arguments: Any, gist: str) -> None:
+    assert summarize_arguments(tool, arguments) == gist
