@@ -66,7 +66,7 @@ def _answer(
     if evidence.failure:
         return [f"{said['failed']} {escape(' '.join(evidence.failure.split())[:300])}"]
     if evidence.queries:
-        looked = "; ".join(f"“{query}”" for query in dict.fromkeys(evidence.queries))
+        looked = "; ".join(map(said["quoted"].format, dict.fromkeys(evidence.queries)))
         return [f"{said['nothing']} {said['looked'].format(looked)}"]
     if evidence.request.get_steps("vault_list"):
         return [said["empty"]]

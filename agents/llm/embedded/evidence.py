@@ -101,8 +101,9 @@ class Evidence:
 
     @property
     def queries(self) -> list[str]:
-        searches = self.request.get_steps("vault_search")
-        return [str(query) for step in searches for query in step.arguments.get("queries", ())]
+        """What was looked for, as the question has it: synonyms come after it, and are folded."""
+        asked = [step.arguments.get("queries") for step in self.request.get_steps("vault_search")]
+        return [str(queries[0]) for queries in asked if isinstance(queries, list) and queries]
 
     def find_folder(self, question: Question) -> str:
         """Return a folder whose list or summary is asked for."""

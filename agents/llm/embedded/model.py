@@ -30,7 +30,7 @@ _PIECE = re.compile(r"\s*\S+\s*")
 class OfflineModel:
     """A deterministic reader of notes, as the loop's ChatModel."""
 
-    name = "offline"
+    name = "embedded"
     window = 64_000
     max_output = 2_048
 
@@ -84,4 +84,4 @@ def reply(request: ModelRequest) -> tuple[str, tuple[RawCall, ...], bool]:
 def _build_call(call: Call, turn: int, at: int) -> RawCall:
     name, arguments = call
     encoded = json.dumps(arguments, ensure_ascii=False)
-    return RawCall(id=f"offline-{turn + 1}-{at + 1}", name=name, arguments=encoded)
+    return RawCall(id=f"embedded-{turn + 1}-{at + 1}", name=name, arguments=encoded)

@@ -6,6 +6,7 @@ ENGLISH = {
     "nearest": "Nothing in the notes answers this directly; these come closest:",
     "nothing": "I found nothing about this in the notes.",
     "looked": "I looked for: {}.",
+    "quoted": "“{}”",
     "unread": "Found by searching; I could not read the whole notes.",
     "no_tool": "I cannot look into the notes here: the tool vault_search is not offered.",
     "failed": "The notes could not be searched:",
@@ -24,6 +25,7 @@ GERMAN = {
     "nearest": "Nichts in den Notizen beantwortet das unmittelbar; am nächsten kommen:",
     "nothing": "Dazu habe ich in den Notizen nichts gefunden.",
     "looked": "Gesucht habe ich nach: {}.",
+    "quoted": "„{}“",
     "unread": "Durch Suchen gefunden; ganz lesen konnte ich die Notizen nicht.",
     "no_tool": "Ich kann hier nicht in die Notizen sehen: Das Werkzeug vault_search fehlt.",
     "failed": "Die Notizen ließen sich nicht durchsuchen:",
@@ -36,3 +38,4 @@ GERMAN = {
     "talk": "Frage mich nach deinen Notizen: wer, wann, wo, wie viel, warum oder wie; „liste …“, "
     "„fasse … zusammen“, „vergleiche … und …“ oder „wo wird … erwähnt?“.",
 }
+NOTHING = (ENGLISH["nothing"], GERMAN["nothing"])

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from agents.core.messages import Message, ModelRequest
 from agents.llm.embedded.passages import split_sentences
+from agents.llm.embedded.phrases import NOTHING
 
 _SYSTEM_NOTE = re.compile(r"(?:\A|\n)\[Oracle: .*\Z", re.DOTALL)
 _GO_ON = re.compile(
@@ -112,7 +113,9 @@ def _parse_calls(message: Message) -> dict[str, Call]:
 
 
 def list_quotes(answer: str) -> list[str]:
-    """Return what an earlier answer of ours quoted, in its order, without marks and citations."""
+    """Return what an earlier answer quoted, in its order, without marks and citations."""
+    if answer.startswith(NOTHING):
+        return []
     found = []
     for line in answer.split("\n"):
         if cite := CITATION.search(line):

@@ -117,6 +117,16 @@ async def test_what_is_nowhere_is_not_found_and_the_answer_says_what_was_looked_
     assert cited(ran.answer) == set()
 
 
+async def test_what_was_looked_for_is_told_in_the_words_of_the_question() -> None:
+    ran = await ask("Wer leitet die Mondbasis?")
+    assert "Gesucht habe ich nach: „leitet Mondbasis“." in ran.answer
+
+
+async def test_a_follow_up_on_nothing_found_does_not_look_for_the_words_that_said_so() -> None:
+    ran = await talk("Wer leitet die Mondbasis?", "Warum?")
+    assert "Dazu" not in str([call.arguments for call in ran.record.calls.values()])
+
+
 async def test_what_only_comes_near_is_not_called_an_answer() -> None:
     ran = await ask("Who is the president of the university in Tarn?")
     assert ran.answer.startswith("Nothing in the notes answers this directly; these come closest:")
