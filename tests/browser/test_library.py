@@ -56,6 +56,26 @@ def test_files_are_uploaded_found_and_changed_in_two_tabs(
     expect(page.locator(".prose")).to_contain_text("It is new.")
 
 
+def test_whoever_leaves_a_text_that_is_not_saved_is_asked_first(
+    visitor: Visitor, ada: Person
+) -> None:
+    ada.note("Quay.md", "It is long.\n")
+    tab = visitor.enters(ada)
+    page = tab.page
+    page.goto(f"{tab.address}/library/")
+    page.get_by_role("link", name="Quay").first.click()
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_role("link", name="Cancel").click()  # nothing was written: nobody is asked
+    page.get_by_role("link", name="Edit").click()
+    page.locator("#text").press_sequentially("So ")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="Edit").click()
+    page.locator("#text").press_sequentially("And ")
+    tab.watch.allowed.append(re.compile(r"dialog: beforeunload"))
+    page.get_by_role("link", name="Cancel").click()  # and stays, asked whether to leave
+    expect(page.locator("#text")).to_have_value(re.compile(r"^And So It is long\."))
+
+
 def test_files_and_a_zip_are_dropped_also_beside_the_place_for_them(
     visitor: Visitor, ada: Person, tmp_path: Path
 ) -> None:
