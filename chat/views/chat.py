@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET
 
 from agents.core.config import LIMITS
 from agents.models import AgentRun, ModelSettings, UserAgentConfig
-from agents.projects.queries import projects_for, runs_for
+from agents.projects.queries import can_write, projects_for, runs_for
 from agents.runtime import list_modes
 from agents.settings_service import effective_config
 from agents.web.requests import get_user
@@ -77,6 +77,7 @@ def _render_page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> 
     active = _get_active_run(shown)
     last = active or (rows[-1].run if rows else None)
     answer = thread.get_rendered_answer(last) if last else None
+    prompts = [] if rows else suggest_questions(shown.project_id)
     context = {
         "conversation": shown,
         "is_new": is_new,
@@ -85,7 +86,8 @@ def _render_page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> 
         "close_sentences": close_codes.SENTENCES,
         "controls": fragments.render("controls", running=active is not None),
         "max_question_length": MAX_QUESTION_LENGTH,
-        "prompts": () if rows else suggest_questions(shown.project_id),
+        "prompts": prompts,
+        "can_bring_notes": not rows and not prompts and can_write(get_user(request), shown.project),
         "runs": _recent_runs(shown) if is_new else (),
         **_composer_context(get_user(request), last),
         **sidebar_context(get_user(request), shown.project_id, shown.pk),
