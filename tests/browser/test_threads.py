@@ -94,6 +94,8 @@ def test_a_thread_is_written_archived_and_an_entry_withdrawn(visitor: Visitor, a
     page.get_by_role("button", name="Add entry").click()
     expect(page.locator("#entry-2")).to_contain_text("And solar.")
     expect(page.get_by_label("New entry")).to_have_value("")
+    expect(page.get_by_label("New entry")).to_be_focused()
+    expect(page.locator("#thread-meta")).to_contain_text("2 entries")
     page.get_by_role("button", name="Withdraw entry 2").click()
     expect(page.locator("#entry-2")).to_contain_text("Withdrawn by")
     page.get_by_role("button", name="Archive").click()
