@@ -16,14 +16,13 @@ from django.http import HttpRequest
 from django.http.cookie import parse_cookie
 from django.http.response import HttpResponseBase
 
-from agents.web.throttling import Lanes
+from agents.web.throttling import KnownPeople, Lanes
 
 MAX_CONCURRENT = 2
 FREE_PREFIXES: tuple[str, ...] = ("/static/", "/healthz", "/readyz")
 """What costs next to nothing."""
 WAITING_PREFIXES = ("/settings/models/",)
 """Pages that wait for other servers have a lane beside that of the others."""
-MAX_KNOWN_SESSIONS = 10_000
 USER_KEY = "oracle.user"
 """Where a page leaves in the scope who asked for it."""
 
@@ -37,8 +36,7 @@ class UserConcurrencyLimiter:
 
     def __init__(self, app: Any, max_concurrent: int = MAX_CONCURRENT) -> None:
         self._app, self._lanes = app, Lanes(max_concurrent)
-        self._users: dict[str, int] = {}
-        """By session, those seen last at the end."""
+        self._people = KnownPeople()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["path"].startswith(FREE_PREFIXES):
@@ -48,17 +46,11 @@ class UserConcurrencyLimiter:
         async with self._lanes.enter(self._find_lane(scope, session)):
             await self._app(scope, receive, send)
         if session and USER_KEY in scope:
-            self._remember(session, scope[USER_KEY])
+            self._people.remember(session, scope[USER_KEY])
 
     def _find_lane(self, scope: Message, session: str) -> Hashable:
-        who: Hashable = self._users.get(session) or _address(scope)
+        who = self._people.find(session, _address(scope))
         return who, scope["path"].startswith(WAITING_PREFIXES)
-
-    def _remember(self, session: str, user: int) -> None:
-        self._users.pop(session, None)
-        self._users[session] = user
-        if len(self._users) > MAX_KNOWN_SESSIONS:
-            del self._users[next(iter(self._users))]
 
 
 def name_user_middleware(

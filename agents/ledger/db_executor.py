@@ -32,7 +32,7 @@ class DatabaseExecutor:
         self._pool = ThreadPoolExecutor(threads, name, initializer=self._register_connection)
         self._lanes = Lanes(THREADS_PER_PERSON)
 
-    async def run(self, work: Callable[[], T], person: int | None = None) -> T:
+    async def run(self, work: Callable[[], T], person: int | str | None = None) -> T:
         """Run it; that of a person, a little at a time.
 
         A thread cannot be stopped: its place is free when it has ended, not when whoever asked has

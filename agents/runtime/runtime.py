@@ -246,7 +246,7 @@ class Runtime:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._on_committed, {key: 0})
 
-    async def run_db(self, work: Callable[[], T], person: int | None = None) -> T:
+    async def run_db(self, work: Callable[[], T], person: int | str | None = None) -> T:
         """Run database work for those who use this runtime, in its threads."""
         return await self._database.run(work, person)
 

@@ -104,6 +104,26 @@ class Lanes:
             del self._counts[key], self._semaphores[key]
 
 
+class KnownPeople:
+    """Whose a session or a token was when it was last used: enough to choose a lane by, and for
+    nothing else."""
+
+    def __init__(self, max_size: int = 10_000) -> None:
+        self._max_size = max_size
+        self._people: dict[str, int] = {}
+        """Those seen last at the end."""
+
+    def find(self, key: str, address: str) -> int | str:
+        """Return whose lane it is: its person's, or that of its address if nobody is known."""
+        return self._people.get(key) or address
+
+    def remember(self, key: str, person: int) -> None:
+        self._people.pop(key, None)
+        self._people[key] = person
+        if len(self._people) > self._max_size:
+            del self._people[next(iter(self._people))]
+
+
 class Throttled(Exception):
     """The message is for the person."""
 

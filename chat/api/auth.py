@@ -8,13 +8,16 @@ from django.db import Error as DatabaseError
 from django.http import HttpRequest
 
 from agents.models import ApiToken
-from agents.models.api_tokens import Scope
+from agents.models.api_tokens import Scope, token_digest
+from agents.web.throttling import KnownPeople
 from chat.api.errors import ApiError, api_error
-from chat.api.runtime import run_db
+from chat.api.runtime import asking_person, run_db
 
 BEARER = re.compile(r"bearer +([A-Za-z0-9._~+/=-]{1,200})", re.IGNORECASE)
 REALM = 'Bearer realm="oracle"'
 LOCATION = ("header", "authorization")
+
+_people = KnownPeople()
 
 
 async def authenticate(request: HttpRequest, scopes: tuple[Scope, ...]) -> ApiToken:
@@ -26,11 +29,23 @@ async def authenticate(request: HttpRequest, scopes: tuple[Scope, ...]) -> ApiTo
             "Send a token: `Authorization: Bearer oracle_...`.", "missing", REALM
         )
     match = BEARER.fullmatch(given.strip())
-    token = await run_db(lambda: _find_token(match[1])) if match else None
+    token = await _look_up(match[1], request.META.get("REMOTE_ADDR", "")) if match else None
     if token is None:
         raise _invalid_token_error()
     if not any(map(token.allows, scopes)):
         raise _missing_scope_error(scopes)
+    return token
+
+
+async def _look_up(text: str, address: str) -> ApiToken | None:
+    """Find a token in the threads of its person; one that is not known yet, in those of its
+    address: whoever makes up tokens gets no threads by it."""
+    digest = token_digest(text)
+    asking_person.set(_people.find(digest, address))
+    token = await run_db(lambda: _find_token(text))
+    if token is not None:
+        _people.remember(digest, token.user_id)
+        asking_person.set(token.user_id)
     return token
 
 

@@ -21,7 +21,7 @@ from agents.models.api_tokens import Scope
 from chat.api import auth, refusal_hints, throttling
 from chat.api.errors import ApiError, Location, api_error, error_for, error_response
 from chat.api.parsing import JSON, find_setting_names, parse_body, parse_query, validation_error
-from chat.api.runtime import asking_person, run_db
+from chat.api.runtime import run_db
 from chat.api.schemas import NoQuery
 from chat.api.throttling import Rate
 
@@ -150,7 +150,6 @@ async def _execute(
     given: dict[str, Any] = dict(where)
     if found.scopes:
         token = await auth.authenticate(request, found.scopes)
-        asking_person.set(token.user_id)
         headers.update(throttling.check_rate_limit(token.pk, found.rate))
         given["request"] = ApiRequest(request, token)
         given.update(await _parse_input(found, given["request"]))

@@ -9,8 +9,8 @@ from chat.api.errors import unavailable_error
 
 T = TypeVar("T")
 
-asking_person: ContextVar[int | None] = ContextVar("asking_person", default=None)
-"""Whose request this is, once their token is known."""
+asking_person: ContextVar[int | str | None] = ContextVar("asking_person", default=None)
+"""Whose request this is; until their token is known, the address that it comes from."""
 
 
 def require_runtime() -> Runtime:

@@ -24,7 +24,7 @@ class FakeRuntime:
     loop = None
     """So that pages, which would hand work to it, only say that the server is starting."""
 
-    async def run_db(self, work: Callable[[], T], person: int | None = None) -> T:
+    async def run_db(self, work: Callable[[], T], person: int | str | None = None) -> T:
         return await sync_to_async(work)()
 
     async def start(self, request: RunRequest, attach: Callable[[AgentRun], None]) -> AgentRun:

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from oracle_site.asgi import pages
-from oracle_site.user_concurrency import MAX_KNOWN_SESSIONS, USER_KEY, UserConcurrencyLimiter
+from oracle_site.user_concurrency import USER_KEY, UserConcurrencyLimiter
 from tests.support.timing import PATIENCE
 
 HOME = "192.0.2.1"
@@ -129,15 +129,6 @@ async def test_a_page_that_waits_for_another_server_holds_up_no_other() -> None:
     await let_all_go(pages, visits)
 
 
-async def test_sessions_are_forgotten_when_there_are_too_many() -> None:
-    pages = Pages(first=1)
-    app = await known(pages)
-    for number in range(MAX_KNOWN_SESSIONS):
-        app._remember(str(number), number)
-    assert len(app._users) == MAX_KNOWN_SESSIONS
-    assert "first" not in app._users
-
-
 async def test_whoever_leaves_gives_the_place_back() -> None:
     pages = Pages()
     app = UserConcurrencyLimiter(pages, max_concurrent=1)
@@ -175,4 +166,5 @@ async def test_the_site_tells_who_asked(path: str) -> None:
     async with httpx.AsyncClient(transport=transport, base_url="https://127.0.0.1") as http:
         await http.get("/sign-in/", headers={"Cookie": "sessionid=made-up"})
         await http.get(path, headers={"Cookie": f"sessionid={session}"})
-    assert app._users == {session: ada.pk}
+    assert app._people.find(session, "") == ada.pk
+    assert app._people.find("made-up", "") == ""

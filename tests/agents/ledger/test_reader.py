@@ -35,7 +35,7 @@ class GatedDatabase(DatabaseExecutor):
         self.gate.set()
         self.failures: list[Exception] = []
 
-    async def run(self, work: Callable[[], T], person: int | None = None) -> T:
+    async def run(self, work: Callable[[], T], person: int | str | None = None) -> T:
         self.queries += 1
         self.asked.set()
         await self.gate.wait()

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from django.contrib.auth.models import User
 from pytest_django import Settings
 
 from agents.ledger.db_executor import THREADS_PER_PERSON
-from chat.api import notifications, throttling
+from agents.models import ApiToken
+from chat.api import auth, notifications, throttling
 from chat.api.throttling import Rate
 from tests.chat.api.api_client import CONFIG, Caller, refusal
 from tests.support.timing import PATIENCE
@@ -85,3 +87,33 @@ async def test_what_one_person_asks_for_leaves_threads_to_the_others(
     finally:
         goes_on.set()
     assert {answer.status_code for answer in await asyncio.gather(*theirs)} == {200}
+
+
+@pytest.mark.parametrize("is_made_up", [True, False])
+async def test_looking_for_tokens_leaves_threads_to_the_others(
+    ada: Caller, monkeypatch: pytest.MonkeyPatch, is_made_up: bool
+) -> None:
+    """Of an address that floods, or a person who does; also if no token of theirs is any good."""
+    goes_on, begun = threading.Event(), list[str]()
+    eve = await ada.as_user(await User.objects.acreate(username="eve"))
+    for caller in (ada, eve):
+        assert (await caller("GET", CONFIG)).status_code == 200
+    find = auth._find_token
+
+    def find_for_long(text: str) -> ApiToken | None:
+        if text != eve.token:
+            begun.append(text)
+            goes_on.wait(PATIENCE)
+        return find(text)
+
+    monkeypatch.setattr(auth, "_find_token", find_for_long)
+    callers = [replace(ada, token=f"oracle_{n}") if is_made_up else ada for n in range(10)]
+    theirs = [asyncio.ensure_future(caller("GET", CONFIG)) for caller in callers]
+    try:
+        async with asyncio.timeout(PATIENCE):
+            assert (await eve("GET", CONFIG)).status_code == 200
+        assert len(begun) <= THREADS_PER_PERSON
+    finally:
+        goes_on.set()
+    answers = {answer.status_code for answer in await asyncio.gather(*theirs)}
+    assert answers == ({401} if is_made_up else {200})
