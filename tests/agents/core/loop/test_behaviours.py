@@ -524,3 +524,38 @@ async def test_a_plan_alone_is_no_answer() -> None:
         chunks = await play(model, toolbox(), control=driven(node))
     assert reason(chunks) == "behaviour_ended"
     assert read(chunks).answer == "It is so."
+
+
+@pytest.mark.parametrize("decision", ["approved", "refused"])
+@virtual_time
+async def test_a_behaviour_that_asks_a_thousand_times_asks_once_in_each_run(
+    decision: ApprovalDecision,
+) -> None:
+    """However often somebody answers: each run ends with one question, and does nothing else."""
+    text = '(repeater :max-iterations 1000 (approve "May I?"))'
+    resume = None
+    for _ in range(100):
+        with ScriptedModel([]) as model:
+            chunks = await play(model, toolbox(), control=driven(text, resume=resume))
+        assert (reason(chunks), done(chunks).outcome) == ("needs_approval", "paused")
+        (asked,) = own(chunks, Approval)
+        assert len(str(asked.snapshot)) < 500
+        resume = Resume(decision=decision, snapshot=asked.snapshot)
+
+
+@virtual_time
+async def test_a_behaviour_that_withholds_every_tool_ends_at_a_limit_with_an_answer() -> None:
+    text = "(repeater :until-success :max-iterations 1000 (turn :tools :none))"
+
+    def insist(request: ModelRequest) -> Answer:
+        is_last = "This is your last reply" in str(request.messages[-1])
+        return say("All I have.") if is_last else call("look")
+
+    chunks = await play(
+        ScriptedModel([], then=insist),
+        toolbox(),
+        config=limits(max_iterations=6),
+        control=driven(text),
+    )
+    assert (done(chunks).outcome, read(chunks).answer) == ("limited", "All I have.")
+    assert set(results(chunks).values()) == {"Refused: look is not available in this step."}

@@ -319,7 +319,7 @@ def compare_with_stored(seed: int) -> None:
     verdict = run_virtual(scenarios.play(seed, kept, control=control), thread_grace=0.002)
     assert not verdict.problems
     live = [
-        (one.payload["rule"], one.payload["event"], one.payload["turn"], one.texts["effects"])
+        (one.told["rule"], one.told["event"], one.told["turn"], one.told["effects"])
         for one in events(kept, "rule.fired")
     ]
     # The limits in force are those of the guarded tree.
@@ -355,7 +355,7 @@ def assert_rules_break_no_promise(seed: int) -> None:
     played = scenarios.play(seed, kept, control=Control(rules=rules))
     verdict = run_virtual(played, thread_grace=0.002)
     assert not verdict.problems, f"seed {seed}: {verdict.problems}"
-    counts = Counter(one.payload["rule"] for one in events(kept, "rule.fired"))
+    counts = Counter(one.told["rule"] for one in events(kept, "rule.fired"))
     assert all(count <= MAX_FIRINGS for count in counts.values()), seed
 
 
