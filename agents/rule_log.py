@@ -10,6 +10,7 @@ from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
 from agents.core.chunks import EventRecord, Hint, OracleStreamChunk, SystemMessage
+from agents.core.control.events import OWN_EVENT, is_personal
 from agents.ledger import decode_undamaged, query_events
 
 MAX_ENTRIES = 500
@@ -17,7 +18,7 @@ MAX_WORDS = 2_000
 LOOP = "limits"
 """Who says what no subscriber says."""
 ERASED_RULE = "own rule"
-"""What stands for the key of one that somebody wrote, when it was erased with what was said."""
+"""What stands for the key of one that somebody wrote for their own runs, where nobody reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,15 @@ class RuleOutcome:
     name: str = ""
     words: Sequence[str] = ()
 
+    @property
+    def open_rule(self) -> str:
+        """Its key, for those who may not read what people wrote."""
+        return _hide_own(self.rule)
+
+    @property
+    def open_event(self) -> str:
+        return OWN_EVENT if is_personal(self.event) else self.event
+
 
 @dataclass(frozen=True, slots=True)
 class SaidEntry:
@@ -42,6 +52,10 @@ class SaidEntry:
     who: str
     to: str
     words: str
+
+    @property
+    def open_who(self) -> str:
+        return _hide_own(self.who)
 
 
 @dataclass(slots=True)
@@ -115,6 +129,10 @@ def _find_speaker(about: Mapping[str, Any]) -> str:
     """Return the key of a rule, which has its level before it; or the id of a subscriber."""
     rule = _get_text(about.get("own_rule") or about.get("rule"))
     return rule if ":" in rule else _get_text(about.get("subscriber")) or LOOP
+
+
+def _hide_own(key: str) -> str:
+    return ERASED_RULE if is_personal(key) else key
 
 
 def _get_text(value: Any) -> str:

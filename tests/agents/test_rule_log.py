@@ -9,6 +9,7 @@ from agents.core.chunks import EventRecord, Hint, OracleStreamChunk, SystemMessa
 from agents.core.config import AgentConfig
 from agents.models import AgentRun, RunEvent
 from agents.rule_log import load_rule_log
+from tests.agents.admin.fixtures import auditor, page_of
 from tests.agents.audit.stored_runs import FIVE_TURNS, kept
 from tests.agents.core.recorded_runs import chunks_of
 from tests.support.history_rewriting import rewritable
@@ -88,3 +89,10 @@ def test_damaged_rows_are_left_out() -> None:
         RunEvent.objects.filter(run=run, kind="event").update(content="{")
         RunEvent.objects.filter(run=run, kind="system").update(data=[])
     assert load_rule_log(run.pk).said != []
+
+
+def test_the_key_of_an_own_rule_is_for_those_who_may_read_what_was_said() -> None:
+    run = run_with_rules()
+    plain = page_of(run, auditor()).text()
+    assert ("own:enough" in plain, "own rule" in plain, "site:odd" in plain) == (False, True, True)
+    assert "own:enough" in page_of(run, auditor("rita", "view_content")).text()
