@@ -155,13 +155,13 @@ class Facts:
         }
 
     def _describe_event(self, event: AgentEvent) -> dict[str, Any]:
-        payload = event.payload
+        payload, about = event.payload, event.about
         if event.name.startswith("tool.call."):
             payload = {**payload, "writes": self._background.writes(payload["tool"])}
         return {
             "type": event.name,
-            "source": event.source,
-            "severity": event.severity,
+            "source": about.source,
+            "severity": about.severity,
             "payload": payload,
         }
 

@@ -168,8 +168,9 @@ class RunContext:
 
     def tell_waiting(self, point: InjectionPoint) -> Iterator[OracleStreamChunk]:
         """Give what subscribers have to say at a point of the run."""
-        for notice in self.bus.due(point, self.clock.monotonic()):
-            yield from self.tell(notice)
+        if self.bus.has_waiting:
+            for notice in self.bus.due(point, self.clock.monotonic()):
+                yield from self.tell(notice)
 
     def tell_rest(self) -> Iterator[OracleStreamChunk]:
         """Give what subscribers still have to say to the user, because the run ends."""

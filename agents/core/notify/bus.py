@@ -53,6 +53,11 @@ class NotificationBus:
         return not self._listeners
 
     @property
+    def has_waiting(self) -> bool:
+        """Whether there is anything to be told, now or later."""
+        return any(self._counts) or self._deferred.has_waiting
+
+    @property
     def waiting(self) -> int:
         """How many events wait to be told."""
         return sum(self._counts)

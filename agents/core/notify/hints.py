@@ -57,6 +57,8 @@ def fit_hints(
     core goes first, the least urgent before the rest; then the oldest. Of it, there is never more
     than the tokens to `spare`: a run does not end early for what it could do without.
     """
+    if not lines:
+        return FittedHints([])
     frame = _FRAME_CHARS if room is None else 0
     others = sorted((line for line in lines if not line.core), key=lambda line: line.rank)
     allowed = others[:MAX_OTHERS]
@@ -86,6 +88,8 @@ def measure_told(lines: Sequence[HintLine]) -> int:
 
 def fit_words(words: str, beside: FittedHints) -> list[str]:
     """Return what a behaviour says, cut in its middle to what hints leave: they go first."""
+    if not words:
+        return []
     taken = sum(len(text) + _FRAME_CHARS for text in beside.texts)
     room = MAX_HINT_CHARS - taken - _FRAME_CHARS
     clean = neutralise_system_notes(replace_unstorable(words)).strip()

@@ -75,6 +75,10 @@ class DeferredNotes:
         self._turn = 0
         self._heard: AgentEvent | None = None
 
+    @property
+    def has_waiting(self) -> bool:
+        return bool(self._waiting)
+
     def hear(self, event: AgentEvent) -> bool:
         """Take in an event; return whether it is a note, which is to be told later."""
         self._heard = event

@@ -5,7 +5,6 @@ short, and every rule and every run have only so many firings.
 """
 
 import json
-from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
@@ -32,7 +31,7 @@ from agents.core.rules.rule import (
     encode_value,
 )
 from agents.core.rules.steps import MAX_RULE_STEPS, StepBudget
-from agents.core.rules.vocabulary import listens_to
+from agents.core.rules.vocabulary import find_listening
 from agents.core.sanitize import bound_sentence
 
 MAX_RULES = 100
@@ -68,6 +67,7 @@ class RuleEngine:
             )
             for rule in in_force
         ]
+        self._patterns = tuple(rule.events for rule in in_force)
         self._effects = 0
         self._shares = dict.fromkeys(LEVELS, 0)
         """How many of them are of each level."""
@@ -106,10 +106,9 @@ class RuleEngine:
             return _NOTHING  # an own event was looked at when it was made
         self._steps.begin_event()
         found: list[Firing | RuleFailure] = []
-        events: deque[tuple[AgentEvent, tuple[str, ...]]] = deque()
-        self._look(facts, event, (), found, events)
-        while events:
-            self._look(facts, *events.popleft(), found, events)
+        events: list[tuple[AgentEvent, tuple[str, ...]]] = [(event, ())]
+        for looked_at, chain in events:  # which grows by what rules emit
+            self._look(facts, looked_at, chain, found, events)
         return found
 
     def _look(
@@ -118,7 +117,7 @@ class RuleEngine:
         event: AgentEvent,
         chain: tuple[str, ...],
         found: list[Firing | RuleFailure],
-        events: deque[tuple[AgentEvent, tuple[str, ...]]],
+        events: list[tuple[AgentEvent, tuple[str, ...]]],
     ) -> None:
         """Let every rule that listens to an event look at it."""
         moment: Moment | None = None
@@ -187,12 +186,13 @@ class RuleEngine:
         """Return the rules that listen to an event, each with how many of its level, from it on,
         do."""
         if (known := self._listeners.get(name)) is None:
-            counts: Counter[str] = Counter()
+            counts: dict[RuleLevel, int] = {}
             found = []
-            for each in reversed(self._rules):
-                if listens_to(each.rule.events, name):
-                    counts[each.rule.level] += 1
-                    found.append((each, counts[each.rule.level]))
+            for at in reversed(find_listening(self._patterns, name)):
+                each = self._rules[at]
+                level = each.rule.level
+                counts[level] = counts.get(level, 0) + 1
+                found.append((each, counts[level]))
             known = self._listeners[name] = tuple(reversed(found))
         return known
 
