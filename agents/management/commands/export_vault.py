@@ -19,7 +19,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("place", type=Path, help="an empty or new folder, or a new zip")
         parser.add_argument("--project", help="by name; not needed while there is one")
-        parser.add_argument("--user", help="whose project; not needed while there is one user")
+        parser.add_argument(
+            "--user", help="whose project; not needed with one user or administrator"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         project = find_project(options["project"], find_user(options["user"]))

@@ -30,7 +30,9 @@ class Command(BaseCommand):
         parser.add_argument("folder", type=Path, help="a folder, a git checkout or a zip")
         parser.add_argument("--project", required=True, help="by name; made if it is not there")
         parser.add_argument("--into", default="", help="a folder of the project's code")
-        parser.add_argument("--user", help="whose project; not needed while there is one user")
+        parser.add_argument(
+            "--user", help="whose project; not needed with one user or administrator"
+        )
         parser.add_argument("--all", action="store_true", help="list every file by name")
 
     def handle(self, *args: Any, **options: Any) -> None:

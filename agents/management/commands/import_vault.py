@@ -27,7 +27,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path, help="a folder, an Obsidian vault say, or a zip")
         parser.add_argument("--project", required=True, help="by name; made if it is not there")
-        parser.add_argument("--user", help="whose project; not needed while there is one user")
+        parser.add_argument(
+            "--user", help="whose project; not needed with one user or administrator"
+        )
         parser.add_argument("--all", action="store_true", help="list every file that was left out")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -23,7 +23,7 @@ class Command(BaseCommand):
         listing.add_argument("--deleted", action="store_true", help="those that can be restored")
         create = actions.add_parser("create", help="a new project")
         create.add_argument("name")
-        create.add_argument("--user", help="who owns it; not needed while there is one user")
+        create.add_argument("--user", help="who owns it; not needed with one user or administrator")
         rename = actions.add_parser("rename", help="another name; the slug stays")
         rename.add_argument("project")
         rename.add_argument("name")

@@ -64,7 +64,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("run", nargs="*", help="the id of a run, or its beginning; or all")
+        parser.add_argument(
+            "run", nargs="*", help="the id of a run, or its beginning; without one, all runs"
+        )
         parser.add_argument(
             "--set", action="append", default=[], metavar="FIELD=VALUE", help="another limit"
         )

@@ -22,7 +22,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("queries", nargs="+", metavar="QUERY", help="one to four phrasings")
         parser.add_argument("--project", help="by name; not needed while there is one")
-        parser.add_argument("--user", help="whose project; not needed while there is one user")
+        parser.add_argument(
+            "--user", help="whose project; not needed with one user or administrator"
+        )
         parser.add_argument("--limit", type=int, default=5, help="how many hits at most")
         parser.add_argument("--json", action="store_true", help="a JSON object on each line")
 

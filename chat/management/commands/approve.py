@@ -26,7 +26,7 @@ class Command(AskCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("run", help="the paused run")
-        parser.add_argument("--user", help="who decides; not needed while there is one user")
+        parser.add_argument("--user", help="who decides; not needed with one user or administrator")
         choice = parser.add_mutually_exclusive_group()
         choice.add_argument("--yes", action="store_true", help="do all of it")
         choice.add_argument("--no", action="store_true", help="do nothing of it")

@@ -36,7 +36,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("question")
-        parser.add_argument("--user", help="who asks; not needed while there is one user")
+        parser.add_argument("--user", help="who asks; not needed with one user or administrator")
         parser.add_argument("--project", help="by name; not needed while there is one")
         parser.add_argument(
             "--conversation", metavar="ID", help="ask in this one; without it, a new one begins"
