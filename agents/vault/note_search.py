@@ -1,6 +1,7 @@
 """Search over the notes of a project: places that fit, with the line that says why."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from django.db.models import Q
@@ -10,7 +11,7 @@ from agents.models import Note, NoteTag, SearchDocument
 from agents.search.analysis import analyse
 from agents.search.search import SearchHit, SearchRefused, SearchResult, search
 from agents.search.sections import split_lines
-from agents.search.snippets import build_snippet, find_terms
+from agents.search.snippets import NoteSnippet, build_snippet, find_terms
 from agents.vault.errors import NoteRefused
 from agents.vault.listing import normalise_folder
 from agents.vault.notes import notes_for
@@ -62,10 +63,9 @@ def _find_chosen(project_id: UUID, folder: str, tag: str) -> list[int] | None:
 def _build_hit(hit: SearchHit, note: Note, found: SearchResult) -> NoteHit:
     lines = split_lines(get_readable_text(note))
     snippet = build_snippet(lines, hit.first_line, hit.last_line, found.weights)
-    properties_end = read_frontmatter(lines).end
-    if snippet.line <= properties_end and not find_terms(analyse(snippet.text), found.weights):
-        # Found by its title alone, which properties beside it say nothing about.
-        snippet = build_snippet(lines, properties_end + 1, len(lines), found.weights)
+    end = read_frontmatter(lines).end
+    if snippet.line <= end:
+        snippet = _look_below(lines, end, snippet, found.weights)
     return NoteHit(
         path=note.path,
         title=note.title,
@@ -76,3 +76,16 @@ def _build_hit(hit: SearchHit, note: Note, found: SearchResult) -> NoteHit:
         first_line=hit.first_line,
         last_line=hit.last_line,
     )
+
+
+def _look_below(
+    lines: Sequence[str], end: int, of_properties: NoteSnippet, weights: Mapping[str, float]
+) -> NoteSnippet:
+    """Return what stands below the properties, which say little to a reader, unless only they have
+    what was looked for. A note of nothing but properties has no text to show."""
+    below = build_snippet(lines[end:], 1, len(lines), weights)
+    if find_terms(analyse(below.text), weights):
+        return replace(below, line=end + below.line)
+    if find_terms(analyse(of_properties.text), weights):
+        return of_properties
+    return replace(below, line=min(end + below.line, len(lines)))

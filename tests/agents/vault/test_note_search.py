@@ -55,6 +55,23 @@ def test_words_that_no_note_has_are_named(harbour: Project) -> None:
     assert search_notes(harbour.pk, ["money"], limit=5).missing_words == ("money",)
 
 
+@pytest.mark.parametrize(
+    ("below", "shown", "line"),
+    [
+        ("", "", 3),
+        ("A tide is high.", "A tide is high.", 4),
+        ("The moon.", "url: https://example.org/tides", 2),
+    ],
+)
+def test_properties_are_shown_only_where_nothing_else_has_the_words(
+    project: Project, author: Author, below: str, shown: str, line: int
+) -> None:
+    properties = "tags: [a]" if not below else "url: https://example.org/tides"
+    notes.create_note(project.pk, "Tides.md", f"---\n{properties}\n---\n{below}", author)
+    (hit,) = search_notes(project.pk, ["tides"], limit=5).hits
+    assert (hit.snippet, hit.line) == (shown, line)
+
+
 def test_a_note_found_by_its_title_shows_its_text_and_not_its_properties(
     project: Project, author: Author
 ) -> None:
