@@ -28,6 +28,9 @@ GROUPS = {
         "agents/ledger/test_refused_rows.py",
         "agents/projects/test_races.py",
         "agents/projects/test_purge.py",
+        "test_words_everywhere.py",
+        "agents/test_rule_firings.py",
+        "agents/test_rule_log.py",
     ),
     "runs": ("agents/ledger/test_subagents.py", "agents/runtime/test_recovery.py"),
     "approvals": (
