@@ -80,8 +80,7 @@ def describe_event(name: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the chunk that records an event, with what is ours and what is not set
     apart. A field that its type does not name is not ours."""
     about = EVENT_TYPES[name]
-    ours: dict[str, Any] = {}
-    texts: dict[str, Any] = {}
+    ours, texts = dict[str, Any](), dict[str, Any]()
     for key, value in payload.items():
         field = about.fields.get(key)
         if field is not None and field.trusted and not is_personal(value):
@@ -99,13 +98,8 @@ def describe_own_event(name: str, payload: Mapping[str, Any], about: EventType) 
 def _build_record(
     name: str, about: EventType, ours: Mapping[str, Any], texts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    return {
-        "name": name,
-        "severity": about.severity,
-        "source": about.source,
-        "payload": ours,
-        "texts": texts,
-    }
+    known = {"name": name, "severity": about.severity, "source": about.source}
+    return {**known, "payload": ours, "texts": texts}
 
 
 def _clean(value: Any) -> Any:
