@@ -22,10 +22,12 @@ ONE_SITE := if [ -z "$${TEST_RUN_FOLDER:-}" ]; then export TEST_RUN_FOLDER=$$(mk
 	trap 'rm -rf "$$TEST_RUN_FOLDER"' EXIT; fi
 # Files with a word in them: to collect all of the others takes ten seconds in every process.
 containing = $(shell grep -rlE '$(1)' tests --include='test_*.py')
+CI_FILES = $(call containing,mark\.ci|^from hypothesis)
+THOROUGH := $(PARALLEL) --hypothesis-profile=thorough -rs
 # A server that is attacked is measured, so nothing else runs beside it. Those that are broken mostly
 # wait: two at once leave each a core, and nothing else runs beside them either.
-ALONE := tests/attack/% tests/faults/%
-CI_FILES = $(filter-out $(ALONE),$(call containing,mark\.ci|^from hypothesis))
+TIMED = $(PY) -m pytest tests/attack -m "ci and timed" -rs $(ARGS) || [ $$? -eq 5 ]; \
+	$(PY) -m pytest --processes 2 tests/faults -m "ci and timed" -rs $(ARGS) || [ $$? -eq 5 ]
 FAST := tests/agents/core tests/agents/llm tests/agents/models tests/chat/markdown
 # What must be the same whether a behaviour drives runs, or the plain string of turns.
 DRIVEN := tests/agents/core tests/agents/tools tests/agents/runtime
@@ -34,7 +36,7 @@ OWN_MACHINE := if [ -z "$${ORACLE_ORIGINS:-}" ]; then \
 	export ORACLE_OWN_ENDPOINTS="$${ORACLE_OWN_ENDPOINTS:-yes}"; \
 	export ORACLE_INSIDE_ENDPOINTS="$${ORACLE_INSIDE_ENDPOINTS:-*}"; fi
 
-.PHONY: help setup run ask test test-fast test-ci test-long test-scale faults attack bench screenshots docs check check-types check-rest fix requirements
+.PHONY: help setup run ask test test-fast test-ci test-all test-long test-scale faults attack bench screenshots docs check check-types check-rest fix requirements
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -61,10 +63,14 @@ test-fast: $(READY) ## run the tests of what needs no site: the core, model clie
 
 test-ci: $(READY) ## run the tests that take many seconds each, which `make test` leaves out
 	$(ONE_SITE); \
-	$(PY) -m pytest $(PARALLEL) --hypothesis-profile=thorough -rs $(ARGS) \
-		-m "(ci or hypothesis) and not long and not scale" $(CI_FILES) || [ $$? -eq 5 ]; \
-	$(PY) -m pytest tests/attack -m ci -rs $(ARGS) || [ $$? -eq 5 ]; \
-	$(PY) -m pytest --processes 2 tests/faults -m ci -rs $(ARGS) || [ $$? -eq 5 ]
+	$(PY) -m pytest $(THOROUGH) $(ARGS) -m "(ci or hypothesis) and not (long or scale or timed)" \
+		$(CI_FILES) || [ $$? -eq 5 ]; \
+	$(TIMED)
+
+test-all: $(READY) ## run what `make test` and `make test-ci` do, in one go: each is set up and collected once
+	$(ONE_SITE); \
+	$(PY) -m pytest $(THOROUGH) $(ARGS) -m "not (long or scale or timed)" || [ $$? -eq 5 ]; \
+	$(TIMED)
 
 test-long: $(READY) ## run the long tests, with their figures
 	$(ONE_SITE); \

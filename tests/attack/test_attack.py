@@ -59,6 +59,7 @@ def rows(names: tuple[str, ...]) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.ci
+@pytest.mark.timed
 @pytest.mark.parametrize("name", LOAD)
 def test_one_person_does_not_stop_the_others(name: str) -> None:
     assert rows(LOAD)[name]["broken"] == []

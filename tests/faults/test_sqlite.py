@@ -22,7 +22,7 @@ from tests.faults import (
 )
 from tests.faults.site import Bench
 
-pytestmark = pytest.mark.ci
+pytestmark = [pytest.mark.ci, pytest.mark.timed]
 
 
 async def test_nothing_that_was_received_is_lost_when_the_server_is_killed(bench: Bench) -> None:
