@@ -13,6 +13,7 @@ from django.db import connection
 from django.template import Template
 from django.test import Client, TransactionTestCase
 from hypothesis import settings
+from hypothesis.strategies import characters
 
 from agents.audit import db_triggers
 from tests.support.guarded import sitecustomize
@@ -46,7 +47,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_collection_finish() -> None:
     """What is there by now stays: no collection of garbage need look at it again. Collecting less
-    often than a server does saves a tenth of the time."""
+    often than a server does saves a tenth of the time. And hypothesis looks at all of Unicode once,
+    not in each process."""
+    characters(codec="utf-8").validate()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)

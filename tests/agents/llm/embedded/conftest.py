@@ -1,5 +1,5 @@
 """What the tests of the embedded model share."""
 
-from tests.agents.llm.embedded.fixtures import sample
+from tests.agents.llm.embedded.fixtures import kept, sample
 
-__all__ = ["sample"]
+__all__ = ["kept", "sample"]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db import connection
 
 from agents.core.messages import Message
 from agents.core.ports import ToolRunner
@@ -20,6 +21,7 @@ from agents.vault.project_notes import ProjectNotes
 from agents.vault.sample import add_sample_notes
 from agents.vault.service import Notes
 from tests.support.runs import Ran, drive
+from tests.support.template import Tables
 
 NAMES = (
     "vault_search",
@@ -39,12 +41,25 @@ _sample: list[Notes] = []
 """The notes of the sample, while a test has them."""
 
 
+@pytest.fixture(scope="session")
+def kept() -> Iterator[list[Tables]]:
+    """A database with the sample project in it, once a test has made one."""
+    made: list[Tables] = []
+    yield made
+    for tables in made:
+        tables.close()
+
+
 @pytest.fixture
-def sample(transactional_db: None) -> Iterator[Notes]:
-    """The sample project, whose notes `ask` asks about."""
-    project = Project.objects.create(name="sample", slug="sample")
-    add_sample_notes(project)
-    _sample.append(ProjectNotes(project.pk))
+def sample(transactional_db: None, kept: list[Tables]) -> Iterator[Notes]:
+    """The sample project, whose notes `ask` asks about. To write and index them takes thirty times
+    as long as to put a file back."""
+    if kept:
+        kept[0].put_back()
+    else:
+        add_sample_notes(Project.objects.create(name="sample", slug="sample"))
+        kept.append(Tables(str(connection.settings_dict["NAME"])))
+    _sample.append(ProjectNotes(Project.objects.get(slug="sample").pk))
     yield _sample[-1]
     _sample.clear()
 
