@@ -51,7 +51,9 @@ def driven(behaviour: Behaviour, *steps: Any) -> AgentRun:
     return kept(chunks, behaviour=behaviour.name, behaviour_digest=behaviour.digest)
 
 
-@pytest.mark.parametrize("count", [42, pytest.param(420, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "count", [pytest.param(42, marks=pytest.mark.ci), pytest.param(420, marks=pytest.mark.long)]
+)
 def test_what_is_foretold_is_what_a_real_run_under_that_behaviour_does(count: int) -> None:
     """A model that ignores what it is told, recorded under the default behaviour."""
     found: Counter[str] = Counter()

@@ -12,6 +12,8 @@ from tests.browser.tabs import Visitor
 from tests.support.script import call, say
 from tests.support.threaded_endpoint import held
 
+pytestmark = pytest.mark.ci
+
 WHY = "It reads the wrong project."
 
 
@@ -56,7 +58,6 @@ def test_an_administrator_watches_a_run_and_stops_it_with_a_reason(
     gate.open()
 
 
-@pytest.mark.ci
 def test_a_run_that_ends_while_it_is_watched_becomes_final_without_a_reload(
     profile: Callable[[], Visitor], ada: Person, root: Person
 ) -> None:

@@ -12,6 +12,8 @@ from tests.browser.tabs import Tab, Visitor
 from tests.support.long import long_answer
 from tests.support.script import call, say
 
+pytestmark = pytest.mark.ci
+
 MOST_BYTES = 3.0
 """Bytes of all frames of a long answer, as a multiple of its final HTML."""
 MOST_GROWTH = 2.0
@@ -64,7 +66,6 @@ class FrameMeter:
         return (end[1] - begin[1]) / (end[0] - begin[0])
 
 
-@pytest.mark.ci
 def test_a_48_kb_answer_costs_bytes_and_time_in_proportion(visitor: Visitor, ada: Person) -> None:
     text = long_answer()
     pieces = len(text) // 12
@@ -90,7 +91,6 @@ def test_a_48_kb_answer_costs_bytes_and_time_in_proportion(visitor: Visitor, ada
     assert last <= MOST_GROWTH * first
 
 
-@pytest.mark.ci
 def test_a_conversation_of_2000_exchanges_opens_as_fast_as_one_of_40(
     visitor: Visitor, ada: Person, site: Site
 ) -> None:

@@ -11,6 +11,8 @@ from tests.support.script import Call, Fault, Step, call, calls, say, when_tool_
 from tests.support.server import manage
 from tests.support.threaded_endpoint import held
 
+pytestmark = pytest.mark.ci
+
 # -- focus ----------------------------------------------------------------------------------------
 
 
@@ -148,7 +150,6 @@ def test_a_stop_is_announced_as_a_stop(visitor: Visitor, ada: Person) -> None:
 # -- runs of the terminal -------------------------------------------------------------------------
 
 
-@pytest.mark.ci
 def test_a_run_of_the_terminal_is_a_conversation_and_its_links_lead_to_the_answer(
     visitor: Visitor, ada: Person, site: Site
 ) -> None:

@@ -20,6 +20,8 @@ from tests.browser.tabs import Tab, Visitor
 from tests.support.hostile import COLLECTIONS
 from tests.support.script import Call, Reply, calls, say
 
+pytestmark = pytest.mark.ci
+
 SHAPE = """
 (inside) => {
   const bad = [], shape = [], tags = new Set();
@@ -74,7 +76,7 @@ def batches(payloads: Sequence[str], most: int, between: str) -> Iterator[str]:
         yield between.join(batch)
 
 
-@pytest.fixture(params=["ours", pytest.param("collected", marks=pytest.mark.ci)])
+@pytest.fixture(params=["ours", "collected"])
 def payloads(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """Our own, or all that others have collected."""
     if request.param == "ours":
@@ -123,7 +125,6 @@ WAYS = {
 }
 
 
-@pytest.mark.ci
 def test_hostile_answers_and_thoughts_are_shown_as_text(
     payloads: tuple[str, ...], visitor: Visitor, ada: Person
 ) -> None:

@@ -12,6 +12,8 @@ from tests.browser.tabs import Visitor, resize
 from tests.support.code import make_zip
 from tests.support.script import call, say
 
+pytestmark = pytest.mark.ci
+
 CONFLICT = re.compile(r"status of 409")
 """What Chromium itself writes about a form that was not saved."""
 
@@ -94,7 +96,6 @@ def test_files_and_a_zip_are_dropped_also_beside_the_place_for_them(
     expect(page.locator("#report")).to_contain_text("0 new notes, 1 changed")
 
 
-@pytest.mark.ci
 def test_on_a_phone_no_name_or_tag_is_wider_than_the_page(visitor: Visitor, ada: Person) -> None:
     long = "x" * 90
     ada.note(f"{long}/{long}.md", f"# {long}\n\n#tag/{long} and [[{long}]]\n")
@@ -119,7 +120,6 @@ def test_a_citation_leads_to_its_line_in_the_library(visitor: Visitor, ada: Pers
     expect(tab.page.get_by_role("link", name="Edit")).to_be_visible()
 
 
-@pytest.mark.ci
 def test_code_is_uploaded_looked_through_and_cited(
     visitor: Visitor, ada: Person, tmp_path: Path
 ) -> None:

@@ -14,6 +14,8 @@ from tests.browser.tabs import Tab
 from tests.support.script import Fault, Script, say
 from tests.support.threaded_endpoint import Stage
 
+pytestmark = pytest.mark.ci
+
 SIZE: ViewportSize = {"width": 1000, "height": 900}
 KEY = "sk-browser-0123456789-abcd"
 REFUSED = re.compile(r"status of 422")
@@ -156,7 +158,6 @@ def test_the_other_settings_save_themselves(visit: Visit) -> None:
     expect(page.locator("#librarian_timeout")).to_have_value("3600")
 
 
-@pytest.mark.ci
 def test_everything_works_without_javascript(browser: Browser, visit: Visit) -> None:
     visit.stage.play("plain-model", Script([say("OK")]))
     state = visit.page.context.storage_state()

@@ -1,9 +1,13 @@
 """Notifications in a browser: switched, shown, and a reminder from one run to the next."""
 
+import pytest
+
 from tests.browser.expectations import expect
 from tests.browser.site import Person
 from tests.browser.tabs import Visitor
 from tests.support.script import call, say
+
+pytestmark = pytest.mark.ci
 
 PAGE = "/settings/notifications/"
 

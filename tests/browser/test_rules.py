@@ -12,6 +12,8 @@ from tests.browser.site import Person
 from tests.browser.tabs import Tab, Visitor
 from tests.support.script import call, say
 
+pytestmark = pytest.mark.ci
+
 RULE = """[rule]
 id = "enough-searches"
 name = "Five searches are enough"
@@ -116,7 +118,6 @@ def test_what_is_typed_before_the_scripts_are_there_is_checked(
     expect(page.locator("#rule-check")).to_contain_text("did you mean 'rule'?")
 
 
-@pytest.mark.ci
 def test_a_stranger_writes_a_rule_tries_it_and_sees_it_stop_a_run(
     profile: Callable[[], Visitor], ada: Person
 ) -> None:

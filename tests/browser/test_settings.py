@@ -160,7 +160,8 @@ def by_pointer(page: Page) -> dict[str, int]:
     return wanted
 
 
-@pytest.mark.parametrize("change", [by_pointer, pytest.param(by_keyboard, marks=pytest.mark.ci)])
+@pytest.mark.ci
+@pytest.mark.parametrize("change", [by_pointer, by_keyboard])
 def test_sc_001_all_seven_values_are_changed_within_thirty_seconds_and_found_after_a_reload(
     visitor: Visitor, ada: Person, change: Callable[[Page], dict[str, int]]
 ) -> None:
@@ -269,6 +270,7 @@ def test_enter_saves_at_once_and_resets_nothing(visitor: Visitor, ada: Person) -
     assert ada.limits()["max_iterations"] == 10
 
 
+@pytest.mark.ci
 def test_one_limit_is_reset_by_keyboard_and_the_focus_stays_with_it(
     visitor: Visitor, ada: Person
 ) -> None:
@@ -282,6 +284,7 @@ def test_one_limit_is_reset_by_keyboard_and_the_focus_stays_with_it(
     assert (limits["max_iterations"], limits["token_budget"]) == (15, 60_000)
 
 
+@pytest.mark.ci
 def test_all_limits_are_reset_at_once(visitor: Visitor, ada: Person) -> None:
     ada.limits(**{name: limit.minimum for name, limit in LIMITS.items()})
     page = opened(visitor, ada)
@@ -290,6 +293,7 @@ def test_all_limits_are_reset_at_once(visitor: Visitor, ada: Person) -> None:
     assert ada.limits() == {name: limit.default for name, limit in LIMITS.items()}
 
 
+@pytest.mark.ci
 def test_the_preview_follows_what_is_saved(visitor: Visitor, ada: Person) -> None:
     page = opened(visitor, ada)
     expect(page.locator("#preview")).to_contain_text("About 11 iterations before the first warning")
@@ -297,6 +301,7 @@ def test_the_preview_follows_what_is_saved(visitor: Visitor, ada: Person) -> Non
     expect(page.locator("#preview")).to_contain_text("About 21 iterations before the first warning")
 
 
+@pytest.mark.ci
 def test_a_budget_below_which_no_tool_can_be_used_is_amber_as_soon_as_it_is_chosen(
     visitor: Visitor, ada: Person
 ) -> None:
@@ -321,6 +326,7 @@ def test_a_budget_below_which_no_tool_can_be_used_is_amber_as_soon_as_it_is_chos
     expect(told).to_contain_text("tools can be used from about")
 
 
+@pytest.mark.ci
 def test_one_iteration_is_kept_for_the_answer_and_the_page_says_so(
     visitor: Visitor, ada: Person
 ) -> None:
@@ -332,6 +338,7 @@ def test_one_iteration_is_kept_for_the_answer_and_the_page_says_so(
         expect(told).to_contain_text(words)
 
 
+@pytest.mark.ci
 def test_the_mode_is_chosen_and_the_composer_has_it(visitor: Visitor, ada: Person) -> None:
     page = opened(visitor, ada)
     page.locator("#default_tree").select_option("quick")
@@ -367,6 +374,7 @@ def test_whoever_was_signed_out_meanwhile_is_told_and_sees_no_page_in_the_page(
 # -- without JavaScript ---------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_without_javascript_every_setting_has_a_button(
     browser: Browser, site: Site, ada: Person
 ) -> None:
@@ -396,6 +404,7 @@ def test_without_javascript_every_setting_has_a_button(
 # -- the other pages ------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_theme_is_worn_at_once_and_on_every_page(visitor: Visitor, ada: Person) -> None:
     page = opened(visitor, ada, "/settings/appearance/")
     page.get_by_label("Dark").check()
@@ -407,6 +416,7 @@ def test_a_theme_is_worn_at_once_and_on_every_page(visitor: Visitor, ada: Person
     expect(tab.page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
+@pytest.mark.ci
 def test_a_token_is_shown_once_and_revoked(visitor: Visitor, ada: Person) -> None:
     page = opened(visitor, ada, "/settings/tokens/")
     page.get_by_label("Name").fill("Backup")
@@ -418,6 +428,7 @@ def test_a_token_is_shown_once_and_revoked(visitor: Visitor, ada: Person) -> Non
     expect(page.get_by_text("You have no tokens.")).to_be_visible()
 
 
+@pytest.mark.ci
 def test_everything_is_downloaded(visitor: Visitor, ada: Person) -> None:
     page = opened(visitor, ada, "/settings/data/")
     with page.expect_download() as download:
@@ -438,6 +449,7 @@ def test_every_page_fits_a_narrow_phone(visitor: Visitor, ada: Person) -> None:
         expect(here).to_have_count(1)
 
 
+@pytest.mark.ci
 def test_the_sidebar_leads_to_the_settings(visitor: Visitor, ada: Person) -> None:
     tab = visitor.enters(ada)
     tab.page.get_by_role("link", name="Settings").click()
@@ -453,6 +465,7 @@ def test_who_leaves_at_once_loses_nothing(visitor: Visitor, ada: Person) -> None
     expect(number(page, "max_parallel_tools")).to_have_value("7")
 
 
+@pytest.mark.ci
 def test_the_models_page_too_shows_what_was_changed_elsewhere(
     visitor: Visitor, ada: Person
 ) -> None:

@@ -2,10 +2,14 @@
 
 import re
 
+import pytest
+
 from tests.browser.expectations import expect
 from tests.browser.site import Person
 from tests.browser.tabs import Tab, Visitor
 from tests.support.script import call, say
+
+pytestmark = pytest.mark.ci
 
 REFUSED = re.compile(r"status of 422")
 """What Chromium itself writes about a form that was not taken."""
