@@ -21,10 +21,10 @@ from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_FSIZE, prlimit
 
 from tests.support.template import copy_site
+from tests.support.timing import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("ORACLE_", "DATABASE_URL", "REDIS_URL")
-START_SECONDS = 30.0
 STOP_SECONDS = 30.0
 LOG_BYTES = 4096
 
@@ -121,7 +121,7 @@ def serving(
 
 def _listening(process: "subprocess.Popen[bytes]", log: Path, sign_in: bool) -> Server:
     wanted = rb"Serving on (\S+).*\n" + (rb"Sign in .*: (\S+)\n" if sign_in else rb"()")
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         if said := re.search(wanted, log.read_bytes()):
             return Server(said[1].decode(), said[2].decode(), process, log)

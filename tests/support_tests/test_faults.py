@@ -15,7 +15,7 @@ HANGING = ("hang", "hang_before_headers", "hang_connect")
 
 async def see(door: Door, fault: Fault, *, stream: bool = True) -> Seen:
     async with door([say(WORDS, fault=fault)]) as visit:
-        return await ask(visit.client, 0.1 if fault.name in HANGING else 5.0, stream=stream)
+        return await ask(visit.client, 0.5 if fault.name in HANGING else 5.0, stream=stream)
 
 
 def quick(name: FaultName, after: int | None = None) -> Fault:
