@@ -50,17 +50,12 @@ class AgentEvent:
     """Of an event whose name is not among EVENT_TYPES: a rule may give any."""
 
     @property
-    def about(self) -> EventType:
-        """What is known of all events of its name."""
-        return self.own_type or EVENT_TYPES[self.name]
-
-    @property
     def severity(self) -> EventSeverity:
-        return self.about.severity
+        return (self.own_type or EVENT_TYPES[self.name]).severity
 
     @property
     def source(self) -> EventSource:
-        return self.about.source
+        return (self.own_type or EVENT_TYPES[self.name]).source
 
 
 OWN_PREFIX = "x."
@@ -115,7 +110,7 @@ def _clean(value: Any) -> Any:
 
 def quote_texts(event: AgentEvent) -> dict[str, Any]:
     """Return what an event tells, everything quoted that is not a number or ours."""
-    fields = event.about.fields
+    fields = (event.own_type or EVENT_TYPES[event.name]).fields
     return {
         name: _quote(value, fields.get(name, _FOREIGN)) for name, value in event.payload.items()
     }

@@ -155,13 +155,13 @@ class Facts:
         }
 
     def _describe_event(self, event: AgentEvent) -> dict[str, Any]:
-        payload, about = event.payload, event.about
+        payload = event.payload
         if event.name.startswith("tool.call."):
             payload = {**payload, "writes": self._background.writes(payload["tool"])}
         return {
             "type": event.name,
-            "source": about.source,
-            "severity": about.severity,
+            "source": event.source,
+            "severity": event.severity,
             "payload": payload,
         }
 

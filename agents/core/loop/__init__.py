@@ -4,7 +4,8 @@
 `default_behaviour`. The `engine` decides at each checkpoint (`decisions.checkpoint`), begins a
 `turn`, which asks the model (`model_call`), plans what it called (`tool_plan`) and runs it
 (`tool_calls`), and folds the turn into the state; `behaviour_engine` lets a behaviour do so.
-`context` is the run's working memory, `inbox` where it waits, `prompt` what the model reads,
+`context` is the run's working memory, `inbox` where it waits, `timers` when it is woken there,
+`prompt` what the model reads, `offered_tools` what it may call,
 `explanation` what stands under an answer that a limit cut, `control` what people have switched on
 for the run, `live_rules` what rules do in it, `tap` hands on its events.
 """
