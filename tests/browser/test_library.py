@@ -96,6 +96,24 @@ def test_files_and_a_zip_are_dropped_also_beside_the_place_for_them(
     expect(page.locator("#report")).to_contain_text("0 new notes, 1 changed")
 
 
+def test_an_empty_library_takes_what_is_dropped_on_it(
+    visitor: Visitor, ada: Person, tmp_path: Path
+) -> None:
+    packed = tmp_path / "packed.zip"
+    packed.write_bytes(make_zip({"harbour/Quay.md": "It is long."}))
+    tab = visitor.enters(ada)
+    page = tab.page
+    page.goto(f"{tab.address}/projects/")
+    page.get_by_label("Name").fill("Harbours")
+    page.get_by_role("button", name="Create project").click()
+    page.wait_for_url("**/new/")
+    page.goto(f"{tab.address}/library/harbours/", wait_until="networkidle")
+    drop(page, packed)
+    expect(page.locator("#report")).to_contain_text("1 new note, 0 changed")
+    page.get_by_role("link", name="All notes").click()
+    expect(page.locator(".entries a")).to_contain_text("harbour")
+
+
 def test_on_a_phone_no_name_or_tag_is_wider_than_the_page(visitor: Visitor, ada: Person) -> None:
     long = "x" * 90
     ada.note(f"{long}/{long}.md", f"# {long}\n\n#tag/{long} and [[{long}]]\n")
