@@ -36,7 +36,17 @@ from tests.support.reader_questions import (
 )
 from tests.support.retrieval import import_vault
 
-HALVES = ("tuning", "held-out", "fresh", "unseen", "newcomer", "third", "fourth", "fourth-django")
+HALVES = (
+    "tuning",
+    "held-out",
+    "fresh",
+    "unseen",
+    "newcomer",
+    "third",
+    "fourth",
+    "fourth-django",
+    "fifth",
+)
 
 
 def main() -> int:
