@@ -18,10 +18,11 @@ _NUMBER = (
 _SHAPES = {
     Kind.WHEN: (
         rf"\b\d{{1,2}}(?:st|nd|rd|th)?\.?\s+{_MONTH}|\b{_MONTH}\s+\d{{1,4}}|\b\d{{4}}-\d\d\b"
-        rf"|\b\d{{1,2}}\.\d{{1,2}}\.\d{{2,4}}\b|\b(?:in|by|until|since|im|ab|bis|seit)\s+{_MONTH}",
-        rf"\b(?:19|20)\d\d\b|\b{_MONTH}|\b\d{{1,2}}:\d\d\b|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-        r"|\b(?:spring|summer|autumn|winter|week|year|month|every|montag|dienstag"
-        r"|mittwoch|donnerstag|freitag|samstag|sonntag|fruhjahr|sommer|herbst|woche|jahr|monat)\b"
+        rf"|\b\d{{1,2}}\.\d{{1,2}}\.\d{{2,4}}\b|\b(?:in|by|until|since|im|ab|bis|seit)\s+{_MONTH}"
+        r"|\b\d{1,2}(?::\d\d| uhr| o'clock)\b",
+        rf"\b(?:19|20)\d\d\b|\b{_MONTH}|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+        r"|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)s?\b|\b(?:spring|summer|autumn|winter"
+        r"|week|year|month|every|fruhjahr|sommer|herbst|woche|jahr|monat)\b"
         r"|\bversion \d",
     ),
     Kind.WHERE: (
@@ -68,7 +69,6 @@ _PLACE = re.compile(
     r"(?!Regel)[A-ZÄÖÜ]\w+"
 )
 _NAME = re.compile(r"\b([A-ZÄÖÜ][a-zà-ÿ]+)\s+(?:[A-Z]\.\s+)?[A-ZÄÖÜ][a-zà-ÿ]+\b")
-_GERMAN_SUBJECT = re.compile(r"[A-ZÄÖÜ][a-zà-ÿ]+ [a-zäöü]+t?e? |[A-Z][a-zà-ÿ]+:")
 _CAPITAL = re.compile(
     r"(?:[a-z,;:|)·]\s+|^)([A-ZÄÖÜ][a-zà-ÿ]{2,}|[A-Z]\. [A-Z]\S*)\b"
     r"(?! (?:the|an?|to|with|of|for|from|der|die|das)\b)"
@@ -82,6 +82,7 @@ def rate_shape(passage: str, question: Question) -> float:
     if shapes is None:
         return 0.5
     if kind is Kind.NUMBER:
+        text = _COMPILED[Kind.WHEN][0].sub("", text)  # a date is no amount
         amounts = (amount for asked, amount in _QUANTITIES if asked.search(question.folded))
         if amount := next(amounts, None):
             return 1.0 if amount.search(text) else 0.3 if shapes[0].search(text) else 0.0
@@ -97,13 +98,11 @@ def gives_reasons(heading: str) -> bool:
 
 
 def _rate_person(text: str, question: Question) -> float:
-    """Rate a name that the question does not have; in German, where all nouns are large, less."""
+    """Rate a name that the question does not have: two words that are written large, or one."""
 
     def is_new(name: str) -> bool:
         return fold(name) not in STOP and stem(fold(name)) not in question.weights
 
     if any(map(is_new, _NAME.findall(text))):
         return 1.0
-    if not any(map(is_new, _CAPITAL.findall(text))):
-        return 0.0
-    return 0.7 if not question.german or _GERMAN_SUBJECT.match(text) else 0.4
+    return 0.7 if any(map(is_new, _CAPITAL.findall(text))) else 0.0

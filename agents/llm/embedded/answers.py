@@ -19,8 +19,10 @@ from agents.llm.embedded.scoring import (
     rate_title,
 )
 
-CERTAIN, CERTAIN_FACT, CERTAIN_ENTRY, NEAR = 0.75, 0.65, 0.6, 0.25
+CERTAIN, CERTAIN_FACT, CERTAIN_ENTRY, NEAR = 0.75, 0.55, 0.6, 0.25
 """The share of a question that a passage covers: to be its answer, to be worth showing."""
+_NEARLY = 0.8
+"""The share of the best score that makes a passage as good; better, if it lacks nothing."""
 _MAX_ENTRIES, _MAX_LISTS, _MAX_MENTIONS = 20, 5, 12
 _MAX_SECTIONS, _SECTION_LENGTH, _CLOSE = 9, 5, 3
 
@@ -67,15 +69,19 @@ def _find_code(question: Question, evidence: Evidence) -> Answer:
 def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer:
     question = scorer.question
     rated = scorer.sort(passages)
-    best = rated[0]
+    near = (r for r in rated if r.score >= _NEARLY * rated[0].score)
+    whole = [r for r in near if scorer.is_whole(r.passage)]
+    best = whole[0] if whole else rated[0]
     enough = CERTAIN_FACT if question.is_fact else CERTAIN
     names = (best.passage.title, *best.passage.headings)  # must say it where it does not itself
     says = best.own > 0 or any(rate_title(question, name) > 0.5 for name in names)
-    fits = says and best.shape >= 0.5 if question.is_fact else best.own > 0
-    if best.coverage < enough or not fits or not scorer.is_whole(best.passage):
+    shape = 0.5 if best is rated[0] else 0.7
+    fits = says and best.shape >= shape if question.is_fact else best.own > 0
+    if best.coverage < enough or not fits or not whole:
         return Answer(_list_closest(rated))
-    share = 0.7 if question.kind is Kind.YES_NO else 0.8
-    chosen = choose([r for r in rated if r.score >= share * best.score], _CLOSE)
+    share = 0.7 if question.kind is Kind.YES_NO else _NEARLY
+    others = (r for r in rated if share * best.score <= r.score <= best.score)
+    chosen = choose([best, *others], _CLOSE)
     if not question.is_fact:
         told = [p for p in passages if continues(p, best.passage) and p not in chosen]
         chosen[1:1] = told[:_SECTION_LENGTH]
@@ -279,7 +285,7 @@ _FINDERS = {
     Kind.SUMMARY: (_summarise_note, _summarise_folder),
     Kind.ABOUT: (_find_section, _introduce_note),
     Kind.LIST: (_summarise_folder, _find_lists, _find_section),
-    Kind.HOW: (_find_steps, _find_section),
+    Kind.HOW: (_find_section, _find_steps),
     Kind.WHY: (_find_reasons,),
     Kind.WHAT: (_find_section,),
     Kind.RECENT: (_list_recent,),

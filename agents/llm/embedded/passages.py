@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from agents.core.frontmatter import Property, read_frontmatter
 from agents.core.headings import Heading, find_headings
-from agents.core.stemming import stems
+from agents.core.stemming import fold, stems
 
 PassageKind = Literal["sentence", "item", "row", "code", "property", "entry"]
 PassageSource = Literal["vault", "thread", "code"]
@@ -82,6 +82,11 @@ class Passage:
         """The stems of the sentence before one that takes up what it says."""
         is_before = self.before is not None and REFERS.match(self.text)
         return self.before.stems if self.before is not None and is_before else frozenset()
+
+    @property
+    def key(self) -> str:
+        """The name of a property, folded."""
+        return fold(self.text.partition(":")[0]) if self.kind == "property" else ""
 
     @property
     def heading(self) -> str:

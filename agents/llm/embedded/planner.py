@@ -116,9 +116,8 @@ def _plan_reads(question: Question, evidence: Evidence) -> list[Call]:
         return []
     tried = {str(step.arguments.get("path")) for step in reads}
     hits = [hit for hit in evidence.hits if hit.path not in tried]
-    share = _READS + (question.kind is Kind.LIST)
     paths = _list_folder_notes(question, evidence)[:_FOLDER_READS]
-    paths += [hit.path for hit in _sort_hits(question, hits)[:share]]
+    paths += [hit.path for hit in _sort_hits(question, hits)[:_READS]]
     lines = {} if question.kind in _WHOLE else {hit.path: hit.line for hit in hits}
     return [_read(path, lines.get(path, 0)) for path in paths if path not in tried]
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from agents.core.stemming import WORD_PATTERN, fold, stem
 from agents.llm.embedded.request import Exchange, list_cited, list_quotes
-from agents.llm.embedded.vocabulary import is_generic, is_german, list_content_words
+from agents.llm.embedded.vocabulary import STOP, is_generic, is_german, list_content_words
 
 Kind = Enum(
     "Kind",
@@ -99,8 +99,6 @@ _MAX_CHARS = 2_000
 _KIND_CHARS = 400
 """What is asked is seen from the beginning; a long text must not take long to look at."""
 _CONTEXT_WEIGHT, _SOFT_WEIGHT = 0.35, 0.4
-_COUNTED = re.compile(r"\b(?:how many|wie ?viele?|which|what|welche[rsnm]?) (\w+)")
-"""What is counted or listed."""
 _FACTS = (Kind.WHO, Kind.WHEN, Kind.NUMBER, Kind.WHERE)
 _ALONE = (Kind.TALK, Kind.CALCULATE, Kind.TIME, Kind.NOTES, Kind.RECENT)
 
@@ -124,12 +122,18 @@ class Question:
 
     def _weigh(self, word: str) -> float:
         """Weigh a word: answers put verbs in other words, and German writes only nouns large."""
-        if (head := _COUNTED.search(self.folded)) and head[1] == fold(word):
-            return 1.0
         is_noun = self.german and word[0].isupper() and not self.text.startswith(word)
         is_measure = re.search(rf"\b(how|wie) {re.escape(fold(word))}\b", self.folded)
-        is_soft = self.german or is_measure or is_generic(stem(fold(word)))
+        is_soft = (
+            self.german or is_measure or self._is_last_verb(word) or is_generic(stem(fold(word)))
+        )
         return _SOFT_WEIGHT if is_soft and not is_noun else 1.0
+
+    def _is_last_verb(self, word: str) -> bool:
+        """Return whether a word is the verb that ends a question with do: `did the page open`."""
+        *rest, before, last = ["", "", *self.folded.rstrip("?!. ").split()]
+        is_asked = not {"do", "does", "did"}.isdisjoint(rest)
+        return is_asked and word == last and before not in STOP
 
     @property
     def call(self) -> tuple[str, dict[str, str]] | None:

@@ -40,8 +40,14 @@ class PassageScorer:
             word: {s: rate for s in vocabulary if (rate := compare_words(word, s))}
             for word in question.weights
         }
+        for key in {p.key for p in passages if len(p.key) >= 3}:  # often cut short: `org`, `loc`
+            for word in (w for w in self.matches if w.startswith(key)):
+                self.matches[word].setdefault(key, 0.9)
+        is_told = 1.0 in question.weights.values()
         self.weights = {
-            word: weight * self._weigh(word, passages) for word, weight in question.weights.items()
+            word: weight * self._weigh(word, passages)
+            for word, weight in question.weights.items()
+            if weight >= 1.0 or self.matches[word] or not is_told  # else said in another way
         }
         self.total = sum(self.weights.values()) or 1.0
         self.named_paths = {note.path for note in notes if rate_note(question, note) == 1.0}
@@ -73,19 +79,26 @@ class PassageScorer:
 
     def rate(self, passage: Passage) -> ScoredPassage:
         is_named = passage.path in self.named_paths or passage.source == "thread"
-        inside = (passage.stems, 1.0), (passage.referred, REFERRED)
+        inside = [(passage.stems, 1.0), (passage.referred, REFERRED)]
+        if passage.kind == "property" and is_named and self.question.is_fact:  # it is of its note
+            inside.append((passage.named, 1.0))
         outside = (passage.around, AROUND), (passage.named, WHOLLY_NAMED if is_named else NAMED)
         own, coverage = self.cover(*inside), self.cover(*inside, *outside)
         shape = rate_shape(passage.text, self.question) if coverage else 0.0
         has_shape = self.question.is_fact or self.question.kind is Kind.WHY
         score = (0.6 * coverage + 0.4 * own) * (0.4 + 0.6 * shape if has_shape else 1.0)
-        score *= 1.1 if passage.path in self.question.paths else 1.0
+        score *= 1.1 if passage.path in self.question.paths else 1.05 if is_named else 1.0
         return ScoredPassage(passage, coverage, own, shape, score)
 
     def is_whole(self, passage: Passage) -> bool:
-        """Return whether a passage lacks no telling word of the question, and its note was read."""
+        """Return whether a passage lacks no telling word of the question, and its note was read.
+
+        Of properties only those asked for by name or value count, or where a thing is.
+        """
+        is_free = passage.kind != "property" or self.question.kind is Kind.WHERE
+        is_asked = is_free or self.cover((passage.stems, 1.0)) > 0
         known = passage.stems, passage.around, passage.named, passage.referred
-        return passage.read and self.covers(*known)
+        return passage.read and is_asked and self.covers(*known)
 
     def sort(self, passages: Iterable[Passage]) -> list[ScoredPassage]:
         rated = [self.rate(passage) for passage in passages]

@@ -32,9 +32,12 @@ STOP = _ENGLISH_STOP | _GERMAN_STOP
 
 _SOFT_TEXT = """
 pick work com cam set dauert kommt mach exist project projekt new current locat lie liegt type sort
-put ask due step schritt plac statt find findet everyth whoev wait
+put ask due step schritt plac statt find findet everyth whoev wait peopl person leut
+about above across after again against along already although always among apart around away back
+before behind below beside between beyond both down each either enough every few near never next
+per several soon though through together toward towards under upon whether
 """
-_SOFT = frozenset(_SOFT_TEXT.split())
+_SOFT = frozenset(map(stem, _SOFT_TEXT.split()))
 """Stems that many questions have and few answers repeat."""
 
 _SAME = (
@@ -46,7 +49,7 @@ _SAME = (
     "start starts begin began begins launch beginn anfang gegrundet founded",
     "end ends finish finished ende",
     "last lasts lasting dauert reicht",
-    "reject rejected ruled abgelehnt verworfen",
+    "reject rejected abgelehnt verworfen",
     "bring take carry pack mitbringen mitnehmen",
     "take took taken", "give gave given", "send sent", "make made", "go went gone", "build built",
     "find found", "say said", "tell told", "hold held", "lose lost", "leave left", "get got",
@@ -56,7 +59,7 @@ _SAME = (
     "meet met", "buy bought", "run ran", "speak spoke spoken", "fall fell fallen",
 )  # fmt: skip
 """Words of any subject that questions and notes put in different forms."""
-_MIN_SHARED, _SHARED_SHARE = 5, 0.6
+_MIN_SHARED, _SHARED_SHARE, _DERIVED_SHARE = 5, 0.6, 0.85
 _CONTRACTION = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$")
 _PREFIXES = ("ge", "an", "auf", "aus", "ein", "ab", "zu", "um", "vor", "mit", "nach", "her", "hin")
 _ENDINGS = frozenset(("en", "e", "er", "es", "em", "n", "s", "t", "te", "ten", "et"))
@@ -111,14 +114,17 @@ def compare_words(asked: str, other: str) -> float:
         return 0.8
     short, long = sorted((asked, other), key=len)
     if short not in long:
-        return 0.0
+        head = max(_MIN_SHARED + 1, round(_DERIVED_SHARE * len(short)))  # `enthusiasm`, `-astic`
+        return 0.6 if len(short) >= head and long.startswith(short[:head]) else 0.0
+    rest = len(long) - len(short)
     if short in _strip_marks(long):
         return 0.9
-    if len(short) >= 3 and long.startswith(short) and long[len(short) :] in _ENDINGS:
+    if len(short) >= 3 and long.startswith(short) and long[-rest:] in _ENDINGS:
         return 0.9
-    if len(short) < _MIN_SHARED or not short.isalpha():
+    if not short.isalpha() or len(short) + (rest > 4) < _MIN_SHARED:
         return 0.0
-    if long.startswith(short) or (long.endswith(short) and len(long) > len(short) + 2):
+    is_base = long.endswith(short) and rest > 2  # of a compound: `garten` of `lindengarten`
+    if is_base or (long.startswith(short) and len(short) >= _MIN_SHARED):
         return 0.8 if len(short) >= _SHARED_SHARE * len(long) else 0.6
     return 0.0
 

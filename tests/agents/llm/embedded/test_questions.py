@@ -1,5 +1,7 @@
 """Questions about the sample project: the fact that must be in the answer, and where it is from."""
 
+import re
+
 import pytest
 
 from tests.agents.llm.embedded.fixtures import ask, cited, talk, tools, vault
@@ -263,3 +265,34 @@ async def test_what_is_compared_is_not_searched_for_twice() -> None:
         {"queries": ["Port Ellary"], "limit": 8},
         {"queries": ["Kesh Bay", "Port Kesh Bay"], "limit": 8},
     ]
+
+
+PEOPLE_VAULT = {
+    "Ada": "---\norg: Kite Club\nloc: Bergen\ncreated: 2024-05-06\n---\nAda flies kites.\n",
+    "Trip": "---\nloc: Ada, Oslo\n---\nA trip with Ada.\n",
+    "Advice": "---\nauthor: '[[Ada]]'\n---\n- Mend a torn sail at once.\n- Fly high.\n",
+    "Plan": "# Plan\n\n| who | at the field |\n|---|---|\n| Ada | saturdays from 10:00 |\n\n"
+    "## When the line breaks\n\nRun after it.\n\n## Tasks\n\n1. Ada: buy a line, by 3 May\n"
+    "2. Ada: wait when the wind breaks down\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("Which organisation is Ada with?", "org: Kite Club"),  # a property by a shorter name
+        ("Where is Ada?", "loc: Bergen"),  # a property is of its note
+        ("What does Ada say about sails?", "Mend a torn sail at once."),  # in the note of an author
+        ("When is Ada at the field?", "Ada · at the field: saturdays from 10:00"),  # a day is when
+        ("What should I do when the line breaks?", "Run after it."),  # its own heading, not steps
+        ("When did the work begin?", "I found nothing"),  # with no telling word each one counts
+        ("How heavy is Ada?", "Nothing in the notes answers this directly"),  # none has a number
+    ],
+)
+async def test_properties_headings_and_days_answer(
+    transactional_db: None, question: str, first: str
+) -> None:
+    ran = await ask(question, runner=tools(await vault(**PEOPLE_VAULT)))
+    lines = (re.sub("^- ", "", line) for line in ran.answer.split("\n"))
+    shown = [line for line in lines if line and not line.startswith(("#", "*"))]
+    assert shown[0].startswith(first)

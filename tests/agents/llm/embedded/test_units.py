@@ -179,6 +179,35 @@ def test_the_contrary_of_a_word_is_not_the_word() -> None:
     assert compare_words("bedingung", "pachtbedingung") > 0
 
 
+@pytest.mark.parametrize(
+    ("asked", "other", "is_one"),
+    [
+        ("enthusiasm", "enthusiastic", True),  # derived from one root
+        ("contract", "contrast", False),
+        ("garten", "lindengarten", True),  # what a compound is
+        ("form", "platform", False),
+    ],
+)
+def test_a_word_is_found_in_what_is_made_of_it(asked: str, other: str, is_one: bool) -> None:
+    assert bool(compare_words(stem(asked), stem(other))) is is_one
+
+
+@pytest.mark.parametrize(
+    ("question", "telling"),
+    [
+        ("In which year did the novel appear?", {"year", "novel"}),
+        ("Which album did Paul record?", {"album", "paul"}),
+        ("Why did we choose Kubernetes?", {"kubernet"}),  # a name is no verb
+        ("How long does it run without sun?", {"sun"}),  # nor is what a small word leads to
+        ("How many people walked along the canal?", {"walk", "canal"}),
+        ("Wie schwer ist das Boot?", {"boot"}),
+    ],
+)
+def test_the_words_that_tell_what_a_question_is_about(question: str, telling: set[str]) -> None:
+    weights = analyse(question).weights
+    assert {word for word, weight in weights.items() if weight == 1.0} == telling
+
+
 def test_forms_of_a_word_are_one_word() -> None:
     assert {stem(word) for word in ("plan", "plans", "planned")} == {"plan"}
 
