@@ -36,7 +36,7 @@ OWN_MACHINE := if [ -z "$${ORACLE_ORIGINS:-}" ]; then \
 	export ORACLE_OWN_ENDPOINTS="$${ORACLE_OWN_ENDPOINTS:-yes}"; \
 	export ORACLE_INSIDE_ENDPOINTS="$${ORACLE_INSIDE_ENDPOINTS:-*}"; fi
 
-.PHONY: help setup run ask test test-fast test-ci test-all test-long test-scale faults attack bench screenshots docs check check-types check-rest fix requirements
+.PHONY: help setup run ask test test-fast test-ci test-long test-scale faults attack bench screenshots docs check check-types check-rest fix requirements
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -65,11 +65,6 @@ test-ci: $(READY) ## run the tests that take many seconds each, which `make test
 	$(ONE_SITE); \
 	$(PY) -m pytest $(THOROUGH) $(ARGS) -m "(ci or hypothesis) and not (long or scale or timed)" \
 		$(CI_FILES) || [ $$? -eq 5 ]; \
-	$(TIMED)
-
-test-all: $(READY) ## run what `make test` and `make test-ci` do, in one go: each is set up and collected once
-	$(ONE_SITE); \
-	$(PY) -m pytest $(THOROUGH) $(ARGS) -m "not (long or scale or timed)" || [ $$? -eq 5 ]; \
 	$(TIMED)
 
 test-long: $(READY) ## run the long tests, with their figures
