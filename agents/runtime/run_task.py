@@ -19,6 +19,7 @@ from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.run_record import RunRecord
 from agents.core.state import AgentState
 from agents.ledger import FinalValues, LedgerClosed, OwnedRun, Writer
+from agents.llm import OfflineModel
 from agents.runtime.endings import final_values, interrupted_chunks
 from agents.runtime.reminders import settle_reminders
 from agents.runtime.requests import RunRequest
@@ -93,7 +94,7 @@ class RunTask:
             ConversationInput(
                 system=setting.system_prompt,
                 question=request.question,
-                history=setting.history,
+                history=_list_history(setting),
                 context_id=str(self.owned_run.lease.run_id),
                 is_continued=request.continued_from is not None,
             ),
@@ -131,6 +132,13 @@ class RunTask:
             for chunk in interrupted_chunks("interrupted", self._record, self._seq, name, now):
                 self._store(writer, chunk)
         await writer.wait_committed(self.owned_run, self._seq)
+
+
+def _list_history(inputs: RunInputs) -> list[Message]:
+    """Return what the model is sent of the conversation; the embedded one, what it reads of it."""
+    if isinstance(inputs.model, OfflineModel):
+        return inputs.model.recall(inputs.history, inputs.request.question)
+    return inputs.history
 
 
 def _find_useless_tools(control: Control) -> frozenset[str]:

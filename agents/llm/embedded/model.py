@@ -15,7 +15,7 @@ from agents.llm.embedded.delegation import get_report, plan_delegation
 from agents.llm.embedded.evidence import Evidence
 from agents.llm.embedded.planner import plan_calls
 from agents.llm.embedded.question import analyse_all
-from agents.llm.embedded.request import Call, parse_request
+from agents.llm.embedded.request import Call, parse_request, recall
 
 PACE = 0.012
 """Seconds between two words, so that an answer is seen to be written."""
@@ -33,6 +33,8 @@ class OfflineModel:
     name = "embedded"
     window = 64_000
     max_output = 2_048
+    recall = staticmethod(recall)
+    """What it reads of a conversation: the rest is not sent, and counts for nothing."""
 
     def __init__(self, pace: float = PACE) -> None:
         self._pace = pace

@@ -223,7 +223,7 @@ def _leans_back(question: Question) -> bool:
 
 def _resolve(question: Question, earlier: Sequence[Exchange]) -> Question:
     last = earlier[-1]
-    before = analyse(last.question, earlier[:-1][-4:])
+    before = analyse(last.question, earlier[:-1])
     quotes = list_quotes(last.answer)
     kind = question.kind
     if _WHAT_ABOUT.search(question.folded) and kind in (Kind.WHAT, Kind.YES_NO, Kind.ABOUT):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ _GO_ON = re.compile(
 _PROMPTED = re.compile(r"^- (.+\.(?:md|txt|rst))$", re.MULTILINE)
 _OVER_CAP = "Refused: at most"
 """How a call is refused that was one too many of its turn: it is made later."""
+READ_EXCHANGES = 5
+"""How many earlier questions are read, the last ones: one may lean on the one before it."""
 CITATION = re.compile(r"\[(thread:[^\[\]\n]+?|[^\[\]\n:]+\.\w{1,8})(?:[:#](\d+))?\]")
 
 
@@ -90,10 +93,32 @@ def parse_request(request: ModelRequest) -> ParsedRequest:
 
 def _begin_exchange(parsed: ParsedRequest, question: str, answer: str) -> ParsedRequest:
     """Return a new exchange; being asked to go on is the old one, with what it had found."""
-    if parsed.question and _GO_ON.fullmatch(question[:200]):
+    if parsed.question and _asks_to_go_on(question):
         return ParsedRequest(parsed.question, parsed.earlier, parsed.steps, turns=parsed.turns)
     earlier = [*parsed.earlier, Exchange(parsed.question, answer)] if parsed.question else []
-    return ParsedRequest(question, earlier)
+    return ParsedRequest(question, earlier[-READ_EXCHANGES:])
+
+
+def _asks_to_go_on(question: str) -> bool:
+    return bool(_GO_ON.fullmatch(question[:200]))
+
+
+def recall(history: Sequence[Message], question: str) -> list[Message]:
+    """Return what is read of a conversation: its last questions and answers, and the results of
+    the run only that the question asks to go on with."""
+    asked = [
+        at
+        for at, message in enumerate(history)
+        if message.get("role") == "user" and not _asks_to_go_on(_get_content(message))
+    ]
+    whole = asked.pop() if asked and _asks_to_go_on(question) else len(history)
+    first = asked[-READ_EXCHANGES:][0] if asked else whole
+    said: list[Message] = [
+        {"role": message["role"], "content": content}
+        for message in history[first:whole]
+        if message.get("role") in ("user", "assistant") and (content := _get_content(message))
+    ]
+    return [*said, *history[whole:]]
 
 
 def _get_content(message: Message) -> str:
