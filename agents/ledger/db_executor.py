@@ -38,13 +38,19 @@ class DatabaseExecutor:
         A thread cannot be stopped: its place is free when it has ended, not when whoever asked has
         gone.
         """
-        if person is not None:
-            await self._lanes.acquire(person)
-        running = asyncio.get_running_loop().run_in_executor(self._pool, _run_guarded, work)
         if person is None:
-            return await running
+            return await self._begin(work)
+        await self._lanes.acquire(person)
+        try:
+            running = self._begin(work)
+        except RuntimeError:  # there are no more threads: whoever waits is to be told so too
+            self._lanes.release(person)
+            raise
         running.add_done_callback(lambda _: self._lanes.release(person))
         return await asyncio.shield(running)
+
+    def _begin(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        return asyncio.get_running_loop().run_in_executor(self._pool, _run_guarded, work)
 
     async def close(self) -> None:
         """Wait for what is going on, then close every thread's connection."""

@@ -18,11 +18,14 @@ from agents.ledger import pages
 from agents.ledger.db_executor import DatabaseExecutor
 from agents.ledger.pages import ChunkPage, EventCursor
 from agents.ledger.recent import RecentEvents
+from agents.models.runs import TERMINAL
 
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 2.0
 """After so long without a hint the rows are looked at all the same."""
+KEEP_SECONDS = 2.0
+"""How long the last events of a run that has ended are kept for those who follow it."""
 RETRY_SECONDS = 0.5
 """When a database that did not answer is asked again."""
 
@@ -44,11 +47,14 @@ class Reader:
                 call()
 
     def keep(self, run_id: UUID, events: Sequence[EncodedEvent]) -> None:
-        """Keep what was just stored of a run for those who follow it. None: words were erased."""
-        if events and run_id in self._watchers:
-            self._recent.add(run_id, events)
-        else:
+        """Keep what was just stored of a run for those who follow it. None: words were erased, or
+        may be, as they may when it has ended: then it is kept for a moment."""
+        if not events or run_id not in self._watchers:
             self._recent.drop(run_id)
+            return
+        self._recent.add(run_id, events)
+        if events[-1].kind == TERMINAL:
+            asyncio.get_running_loop().call_later(KEEP_SECONDS, self._recent.drop, run_id)
 
     async def read(self, run_id: UUID, after: int) -> ChunkPage | None:
         """Return what is stored next of a run: as it was just stored, else from its rows.

@@ -70,7 +70,7 @@ class OwnedRun:
 
 class Writer:
     """Start it, append to it, close it. After each commit `notify` gets {run id: newest number},
-    and before that `keep` what was stored of each run."""
+    and before that `keep` what was stored of each run; nothing of one that was lost."""
 
     def __init__(
         self,
@@ -253,6 +253,8 @@ class Writer:
         self._runs.pop(run.lease.run_id, None)
         self._pending -= len(run.chunks)
         run.chunks, run.closed = [], True
+        if self._keep is not None:
+            self._keep(run.lease.run_id, ())  # whoever has it now may erase words
         run.on_lost()
 
     async def _with_retry(self, work: Callable[[], T]) -> T:

@@ -75,3 +75,12 @@ async def test_whoever_hangs_up_has_the_place_until_the_thread_is_free(
         dear.goes_on.set()
     async with asyncio.timeout(PATIENCE):
         assert await database.run(lambda: "done", 1) == "done"
+
+
+async def test_nobody_waits_for_threads_that_are_no_more() -> None:
+    executor = DatabaseExecutor(4, "test")
+    await executor.close()
+    for _ in range(THREADS_PER_PERSON + 1):
+        with pytest.raises(RuntimeError):
+            async with asyncio.timeout(PATIENCE):
+                await executor.run(lambda: "done", 1)

@@ -9,7 +9,7 @@ from asgiref.sync import async_to_sync, sync_to_async
 
 from agents.audit.event_codec import EncodedEvent, encode_chunk
 from agents.core.chunks import Content, OracleStreamChunk
-from agents.ledger import pages, queries, recent
+from agents.ledger import pages, queries, reader, recent
 from agents.ledger.pages import EventCursor
 from agents.ledger.reader import Reader
 from agents.ledger.recent import RecentEvents
@@ -35,7 +35,8 @@ class Process:
         self.reader = Reader(database)
         self._writer = Writer(LEASE, self.reader.notify, keep=self.reader.keep)
         lease = queries.Lease(run.pk, run.fence)
-        self._own = OwnedRun(lease, lambda note: None, lambda: None, lambda: None)
+        self.lost = asyncio.Event()
+        self._own = OwnedRun(lease, lambda note: None, self.lost.set, lambda: None)
 
     async def __aenter__(self) -> "Process":
         self._writer.start()
@@ -113,6 +114,40 @@ async def test_words_of_an_unfinished_subagent_are_not_handed_out(database: Gate
     commit = queries.Commit(queries.Lease(run.pk, run.fence), said, unfinished=["a"])
     held = await sync_to_async(queries.write)([commit], LEASE)
     assert held[run.pk].stored == ()
+    await database.close()
+
+
+async def test_a_run_that_has_ended_is_kept_for_a_moment(
+    database: GatedDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its words can be erased from then on, here or elsewhere, while somebody still follows it."""
+    monkeypatch.setattr(reader, "KEEP_SECONDS", 0.0)
+    (run,) = await made(1)
+    rows = Reader(database)
+    with rows.watch(run.pk, lambda: None):
+        rows.keep(run.pk, encoded([*words(1, 3), end(4)]))
+        assert await soon(rows.read(run.pk, 0)) is not None
+        assert database.queries == 0
+        passed = asyncio.Event()
+        asyncio.get_running_loop().call_later(0.0, passed.set)
+        await soon(passed.wait())
+        assert await soon(rows.read(run.pk, 0)) is None  # as there are no rows
+    await database.close()
+
+
+async def test_a_run_that_another_process_has_taken_over_is_read_from_the_rows(
+    database: GatedDatabase,
+) -> None:
+    (run,) = await made(1)
+    async with Process(database, run) as process:
+        with process.reader.watch(run.pk, lambda: None):
+            await process.write(words(1, 3))
+            assert await soon(process.reader.read(run.pk, 0)) is not None
+            assert database.queries == 0
+            await AgentRun.objects.filter(pk=run.pk).aupdate(fence=run.fence + 1)
+            await soon(process.lost.wait())
+            assert await soon(process.reader.read(run.pk, 0)) is not None
+            assert database.queries == 1
     await database.close()
 
 
