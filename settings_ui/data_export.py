@@ -126,8 +126,9 @@ def iter_behaviours(user: User) -> Iterator[dict[str, Any]]:
 
 
 def iter_behaviour_texts(user: User) -> Iterator[dict[str, Any]]:
-    """Yield what drove their runs, each text once, also where nobody has it any more."""
-    driven = runs_for(user).exclude(behaviour_digest="").order_by("behaviour_digest")
+    """Yield what drove their runs, each text once, also where nobody has it any more. A run whose
+    behaviour's name was erased has no part in it."""
+    driven = runs_for(user).exclude(behaviour="").order_by("behaviour_digest")
     used = dict(driven.values_list("behaviour_digest", "behaviour").distinct())
     for row in BehaviourText.objects.filter(pk__in=used).order_by("pk").iterator():
         yield {"name": used[row.pk], "text": row.text}

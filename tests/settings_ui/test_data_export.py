@@ -155,3 +155,12 @@ def test_own_rules_switches_and_what_was_kept_are_in_it_and_nobody_elses() -> No
     assert [each["words"] for each in found["approvals"]] == [f"{name}-no"]
     assert "eve-" not in text
     assert found["settings"]["notifications"] == {"keeps_reminders": False}
+
+
+@pytest.mark.django_db
+def test_a_behaviour_whose_name_was_erased_is_not_in_it_though_others_have_its_text() -> None:
+    talk, other = Talk("Why?"), User.objects.create_user("eve")
+    BehaviourText.objects.create(digest="same", text="(tree", outline={})
+    run_of(talk.user, talk.project, behaviour="", behaviour_digest="same")
+    run_of(other, talk.project, behaviour="theirs", behaviour_digest="same")
+    assert list(data_export.iter_behaviour_texts(talk.user)) == []

@@ -67,6 +67,15 @@ def test_it_is_drawn_when_nobody_has_the_text_any_more_and_named_when_it_was_era
     assert "plan-then-do drove this run. Its text is no longer stored." in text
 
 
+def test_it_is_said_when_its_name_was_erased_too() -> None:
+    run = planned()
+    erase([run.pk], why="a test")
+    with rewritable():
+        AgentRun.objects.filter(pk=run.pk).update(behaviour="")
+    text = page_of(run, auditor("olga")).text()
+    assert "drove this run. Its name and its text were erased." in text
+
+
 LONG = f'(tree "long" (sequence {"(succeed) " * 197}(repeater :until-success (turn))))'
 
 
