@@ -202,29 +202,27 @@ class ConversationFollower:
 
     async def _look(self) -> ConversationSnapshot | None:
         """Return the conversation as it is now, read once for all tabs that show the same of it."""
-        shown = (self._conversation_id, self._head, frozenset(self._unfinished))
-        return await shared_reads.read(self._runtime, self._user.pk, shown, self._load_snapshot)
+        # Of this moment: it may resume with something else before the read that others share.
+        head, live = self._head, frozenset(self._unfinished)
+        return await shared_reads.read(
+            self._runtime,
+            self._user.pk,
+            (self._conversation_id, head, live),
+            lambda: self._load_snapshot(head, live),
+        )
 
-    def _load_snapshot(self) -> ConversationSnapshot | None:
+    def _load_snapshot(
+        self, shown: UUID | None, live: frozenset[UUID]
+    ) -> ConversationSnapshot | None:
         found = queries.for_user(self._user).filter(pk=self._conversation_id).first()
         if found is None:
             return None
-        rows, is_more = self._load_missing(found.head_id)
+        rows, is_more = _load_missing(found.head_id, shown)
         mine = AgentRun.objects.filter(user=self._user, conversation_key=self._conversation_id)
         active = mine.filter(outcome__isnull=True).first()
-        unfinished = self._unfinished - ({active.pk} if active else set())
+        unfinished = live - ({active.pk} if active else set())
         ended = list(mine.filter(pk__in=unfinished)) if unfinished else []
         return ConversationSnapshot(found, active, ended, rows, is_more)
-
-    def _load_missing(self, head: UUID | None) -> tuple[list[Exchange], bool]:
-        """Return exchanges that the page lacks, and whether they go on from what it shows."""
-        if head == self._head:
-            return [], True
-        rows = tree.get_path_segment(head).exchanges
-        known = [number for number, row in enumerate(rows) if row.parent_id == self._head]
-        if known and (self._head is not None or rows[0].parent_id is None):
-            return rows[known[0] :], True
-        return rows, False
 
     async def _render_shared(self, scene: ConversationSnapshot, snapshot: Snapshot | None) -> str:
         """Render what tabs that were shown the same lack, once for all of them."""
@@ -307,3 +305,14 @@ class ConversationFollower:
             await self._wakeup.wait()
         finally:
             timer.cancel()
+
+
+def _load_missing(head: UUID | None, shown: UUID | None) -> tuple[list[Exchange], bool]:
+    """Return exchanges that a page lacks, and whether they go on from the one that it shows."""
+    if head == shown:
+        return [], True
+    rows = tree.get_path_segment(head).exchanges
+    known = [number for number, row in enumerate(rows) if row.parent_id == shown]
+    if known and (shown is not None or rows[0].parent_id is None):
+        return rows[known[0] :], True
+    return rows, False

@@ -547,11 +547,11 @@ async def test_a_database_that_is_away_when_a_page_looks_is_asked_again(
         real = tab.live._load_snapshot
         failures: list[int] = []
 
-        def scene() -> Any:
+        def scene(*shown: Any) -> Any:
             if len(failures) < 3:
                 failures.append(1)
                 raise OperationalError("database is locked")
-            return real()
+            return real(*shown)
 
         monkeypatch.setattr(tab.live, "_load_snapshot", scene)
         assert run.conversation_key is not None

@@ -9,6 +9,7 @@ import pytest
 from agents.runtime import Runtime
 from chat.live import shared_reads
 from chat.live.follower import ConversationFollower
+from chat.models import Conversation
 from tests.chat.page_client import Chat, Tab, Valve, html_of
 from tests.support.dom import Dom
 from tests.support.script import say
@@ -143,3 +144,22 @@ async def test_many_tabs_of_one_conversation_look_and_render_as_few(
     # The question and the end, each of which may come while somebody looks.
     assert 0 < done.count("_load_snapshot") <= 8
     assert 0 < done.count("_render") <= 8
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_page_that_resumes_with_something_else_misleads_no_other() -> None:
+    async def take(frame: str) -> None:
+        raise AssertionError("nothing is sent")
+
+    async with Chat(say("One."), say("Two.")) as chat:
+        key = (await chat.talked(2)).conversation_key
+        assert key is not None
+        head = (await Conversation.objects.aget(pk=key)).head_id
+        first, second = (ConversationFollower(chat.runtime, chat.user, key, take) for _ in range(2))
+        looking = asyncio.create_task(first._look())
+        await asyncio.sleep(0)  # it has asked, and nothing has been read yet
+        await first.resume(head, [])
+        shared = await second._look()
+        assert shared is not None
+        assert [row.run.question for row in shared.rows] == ["First?", "Second?"]
+        assert await looking is shared
