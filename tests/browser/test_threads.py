@@ -93,6 +93,7 @@ def test_a_thread_is_written_archived_and_an_entry_withdrawn(visitor: Visitor, a
     page.get_by_label("First entry").fill("We take *LFP*.")
     page.get_by_role("button", name="Start thread").click()
     expect(page.locator("#entry-1 em")).to_have_text("LFP")
+    page.wait_for_load_state()  # its scripts listen
     page.get_by_label("New entry").fill("And solar.")
     page.get_by_label("Type").select_option("decision")
     page.get_by_role("button", name="Add entry").click()
