@@ -56,14 +56,14 @@ class UserConcurrencyLimiter:
 def name_user_middleware(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Leave in the scope who has signed in, if the page has looked."""
+    """Leave in the scope who has signed in, or that nobody has, if the page has looked."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         user = getattr(request, "_cached_user", None)  # `request.user` would look
         scope: Message | None = getattr(request, "scope", None)
-        if scope is not None and user is not None and user.is_authenticated:
-            scope[USER_KEY] = user.pk
+        if scope is not None and user is not None:
+            scope[USER_KEY] = user.pk  # None, if they have not
         return response
 
     return answer

@@ -117,8 +117,12 @@ class KnownPeople:
         """Return whose lane it is: its person's, or that of its address if nobody is known."""
         return self._people.get(key) or address
 
-    def remember(self, key: str, person: int) -> None:
+    def remember(self, key: str, person: int | None) -> None:
+        """Note whose it is; nobody's, if it is no good any more: whoever else has got hold of it
+        must not fill its person's lane."""
         self._people.pop(key, None)
+        if person is None:
+            return
         self._people[key] = person
         if len(self._people) > self._max_size:
             del self._people[next(iter(self._people))]

@@ -43,8 +43,8 @@ async def _look_up(text: str, address: str) -> ApiToken | None:
     digest = token_digest(text)
     asking_person.set(_people.find(digest, address))
     token = await run_db(lambda: _find_token(text))
+    _people.remember(digest, token.user_id if token is not None else None)
     if token is not None:
-        _people.remember(digest, token.user_id)
         asking_person.set(token.user_id)
     return token
 

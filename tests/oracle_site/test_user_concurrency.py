@@ -166,5 +166,8 @@ async def test_the_site_tells_who_asked(path: str) -> None:
     async with httpx.AsyncClient(transport=transport, base_url="https://127.0.0.1") as http:
         await http.get("/sign-in/", headers={"Cookie": "sessionid=made-up"})
         await http.get(path, headers={"Cookie": f"sessionid={session}"})
-    assert app._people.find(session, "") == ada.pk
-    assert app._people.find("made-up", "") == ""
+        assert app._people.find(session, "") == ada.pk
+        assert app._people.find("made-up", "") == ""
+        await sync_to_async(browser.logout)()
+        await http.get(path, headers={"Cookie": f"sessionid={session}"})
+    assert app._people.find(session, "") == ""

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from pytest_django import Settings
 
 from agents.ledger.db_executor import THREADS_PER_PERSON
 from agents.models import ApiToken
+from agents.models.api_tokens import token_digest
 from chat.api import auth, notifications, throttling
 from chat.api.throttling import Rate
 from tests.chat.api.api_client import CONFIG, Caller, refusal
@@ -117,3 +119,15 @@ async def test_looking_for_tokens_leaves_threads_to_the_others(
         goes_on.set()
     answers = {answer.status_code for answer in await asyncio.gather(*theirs)}
     assert answers == ({401} if is_made_up else {200})
+
+
+async def test_whoever_goes_on_with_a_revoked_token_takes_no_threads_of_its_person(
+    ada: Caller,
+) -> None:
+    leaked = await ada.as_scopes("settings")
+    digest = token_digest(leaked.token)
+    await leaked("GET", CONFIG)
+    assert auth._people.find(digest, "elsewhere") == ada.user.pk
+    await sync_to_async(leaked.row.revoke)()
+    refusal(await leaked("GET", CONFIG), 401)
+    assert auth._people.find(digest, "elsewhere") == "elsewhere"
