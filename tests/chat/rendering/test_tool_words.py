@@ -4,8 +4,13 @@ from typing import Any
 
 import pytest
 
-from agents.tools.registry import TOOLS
-from chat.rendering.tool_words import ARGUMENT_CHARS, get_title, summarize_arguments
+from agents.tools.registry import TOOLS, get
+from chat.rendering.tool_words import (
+    _WORDS,
+    ARGUMENT_CHARS,
+    get_title,
+    summarize_arguments,
+)
 
 SHIPPED = [name for name, tool in TOOLS if tool.function.__module__.startswith("agents.tools.")]
 
@@ -14,6 +19,14 @@ SHIPPED = [name for name, tool in TOOLS if tool.function.__module__.startswith("
 def test_each_tool_that_comes_with_oracle_has_a_title(name: str) -> None:
     assert get_title(name)[0].isupper()
     assert "_" not in get_title(name)
+
+
+def test_what_tells_most_of_a_call_are_arguments_of_a_tool_that_there_is() -> None:
+    unknown = {
+        name: set(telling) - set(get(name).arguments.model_fields)
+        for name, (_, telling) in _WORDS.items()
+    }
+    assert unknown == {name: set() for name in SHIPPED}
 
 
 @pytest.mark.parametrize("name", ["check_claim", "vault_burn", "", "<b>"])
