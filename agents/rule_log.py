@@ -10,7 +10,7 @@ from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
 from agents.core.chunks import EventRecord, Hint, OracleStreamChunk, SystemMessage
-from agents.core.control.events import OWN_EVENT, is_personal
+from agents.core.control.events import hide_personal, is_personal
 from agents.ledger import decode_undamaged, query_events
 
 MAX_ENTRIES = 500
@@ -41,7 +41,7 @@ class RuleOutcome:
 
     @property
     def open_event(self) -> str:
-        return OWN_EVENT if is_personal(self.event) else self.event
+        return hide_personal(self.event)
 
 
 @dataclass(frozen=True, slots=True)

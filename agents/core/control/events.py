@@ -71,6 +71,12 @@ def is_personal(name: object) -> bool:
     return isinstance(name, str) and name.startswith((OWN_RULE, OWN_PREFIX))
 
 
+def hide_personal(name: str) -> str:
+    """Return a name as it stands where it could not be erased."""
+    kind = OWN_RULE if name.startswith(OWN_RULE) else OWN_EVENT
+    return kind if is_personal(name) else name
+
+
 def describe_event(name: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the chunk that records an event, with what is ours and what is not set
     apart. A field that its type does not name is not ours."""

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from agents.core.chunks import Check
-from agents.core.control.events import OWN_RULE
-from agents.core.state import AgentState, RuleStop
+from agents.core.control.events import hide_personal
+from agents.core.state import AgentState
 from agents.core.stuck import ERROR_LIMIT
 
 EMPTY_LIMIT = 2
@@ -30,11 +30,6 @@ class EndCondition:
     """Apart from the two above: it is asked at every checkpoint, and they only for the audit."""
     enforced: bool = False
     """Whether it holds even against a tree that always says yes."""
-
-
-def _name_rule(stop: RuleStop) -> str:
-    """Return the key of a rule, and of one's own only that it is: checks cannot be erased."""
-    return OWN_RULE if stop.rule.startswith(OWN_RULE) else stop.rule
 
 
 END_CONDITIONS = (
@@ -81,7 +76,7 @@ END_CONDITIONS = (
     ),
     EndCondition(
         RULE_STOPPED,
-        lambda state: _name_rule(state.rule_stop) if state.rule_stop else None,
+        lambda state: hide_personal(state.rule_stop.rule) if state.rule_stop else None,
         lambda _: None,
         lambda state: state.rule_stop is not None,
         enforced=True,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.core.control.events import OWN_EVENT, AgentEvent, is_personal, quote_texts
+from agents.core.control.events import AgentEvent, hide_personal, quote_texts
 from agents.core.control.template import Template, format_value
 from agents.core.notify.subscriber import PRIORITIES, Subscriber
 from agents.core.reasons import Severity
@@ -55,18 +55,13 @@ def build_notification(
         severity=severity,
         metadata={
             "subscriber": subscriber.id,
-            "events": list(dict.fromkeys(_name_openly(one.event) for one in told)),
+            "events": list(dict.fromkeys(hide_personal(one.event.name) for one in told)),
             "count": sum(one.times for one in told) + more,
         },
         core=subscriber.core,
         rank=PRIORITIES.index(subscriber.priority),
         events=tuple(one.event.seq for one in for_model[:shown]),
     )
-
-
-def _name_openly(event: AgentEvent) -> str:
-    """Return the name of an event where it cannot be erased."""
-    return OWN_EVENT if is_personal(event.name) else event.name
 
 
 def _select(told: Sequence[ToldEvent], who: str) -> list[ToldEvent]:
