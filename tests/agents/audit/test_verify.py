@@ -462,10 +462,23 @@ def test_the_name_of_an_own_behaviour_cannot_go_without_an_erasure() -> None:
     assert str(finding) == "its behaviour was changed"
 
 
-def test_the_name_of_anybodys_behaviour_stays_and_runs_from_before_keep_theirs() -> None:
+def test_the_name_of_anybodys_behaviour_stays() -> None:
     run = recorded()
     assert (run.behaviour, "behaviour" in run.digests) == ("oracle-agent", False)
     erase([run.pk], why="retention")
     erased = AgentRun.objects.get(pk=run.pk)
     assert erased.behaviour == "oracle-agent"
+    assert verify_run(erased) is None
+
+
+def test_an_own_behaviour_from_before_its_name_could_be_erased_keeps_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sign = signing.sign_start
+    monkeypatch.setattr(signing, "sign_start", lambda run, **_: sign(run))
+    run = recorded_by("mine")
+    assert "behaviour" not in run.digests
+    erase([run.pk], why="retention")
+    erased = AgentRun.objects.get(pk=run.pk)
+    assert erased.behaviour == "mine"
     assert verify_run(erased) is None
