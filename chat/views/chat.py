@@ -18,6 +18,7 @@ from agents.models import AgentRun, ModelSettings, UserAgentConfig
 from agents.projects.queries import can_write, projects_for, runs_for
 from agents.runtime import list_modes
 from agents.settings_service import effective_config
+from agents.vault.notes import notes_for
 from agents.web.requests import get_user
 from chat import close_codes
 from chat.conversations import queries, tree
@@ -87,7 +88,7 @@ def _render_page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> 
         "controls": fragments.render("controls", running=active is not None),
         "max_question_length": MAX_QUESTION_LENGTH,
         "prompts": prompts,
-        "can_bring_notes": not rows and not prompts and can_write(get_user(request), shown.project),
+        "can_bring_notes": not (rows or prompts) and _can_bring_notes(request, shown),
         "runs": _recent_runs(shown) if is_new else (),
         **_composer_context(get_user(request), last),
         **sidebar_context(get_user(request), shown.project_id, shown.pk),
@@ -95,6 +96,12 @@ def _render_page(request: HttpRequest, shown: Conversation, *, is_new: bool) -> 
         "projects": projects_for(get_user(request))[:MAX_LISTED],
     }
     return render(request, "chat/pages/chat.html", context)
+
+
+def _can_bring_notes(request: HttpRequest, shown: Conversation) -> bool:
+    """Return whether there are none yet, and whoever asks may bring some."""
+    has_notes = notes_for(shown.project_id).exists()  # none of them perhaps worth a question
+    return not has_notes and can_write(get_user(request), shown.project)
 
 
 def _recent_runs(shown: Conversation) -> QuerySet[AgentRun]:

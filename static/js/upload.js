@@ -50,6 +50,7 @@ const showReport = (problem) => {
   card.append(...list("Changed here and there: these copies were made", total.conflicts),
     ...list("Kept as files", total.kept_as_files), ...list("Left out", total.skipped));
   byId("report").replaceChildren(card);
+  if (created || attachments || threads) byId("no-notes")?.remove();
 };
 
 const upload = async (pairs) => {

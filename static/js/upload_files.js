@@ -76,6 +76,7 @@ export const say = (words, share) => {
 byId("folder-choice").hidden = false;
 for (const name of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(name, (event) => {
+    if (!event.dataTransfer.types.includes("Files")) return; // words can be dragged into a field
     event.preventDefault();
     byId("drop").classList.toggle("over", name === "dragover");
   });

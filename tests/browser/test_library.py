@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.dropping import drop
+from tests.browser.dropping import drop, drop_words
 from tests.browser.expectations import expect
 from tests.browser.site import Person
 from tests.browser.tabs import Visitor, resize
@@ -102,6 +102,8 @@ def test_files_and_a_zip_are_dropped_also_beside_the_place_for_them(
     plain.write_text("It is narrow.")
     drop(page, plain, beside=True)
     expect(page.locator("#report")).to_contain_text("0 new notes, 1 changed")
+    drop_words(page, "harbour", page.locator("#into"))
+    expect(page.locator("#into")).to_have_value("harbour")
 
 
 def test_an_empty_library_takes_what_is_dropped_on_it(
@@ -118,6 +120,7 @@ def test_an_empty_library_takes_what_is_dropped_on_it(
     page.goto(f"{tab.address}/library/harbours/", wait_until="networkidle")
     drop(page, packed)
     expect(page.locator("#report")).to_contain_text("1 new note, 0 changed")
+    expect(page.locator("main")).not_to_contain_text("There are no notes")
     page.get_by_role("link", name="All notes").click()
     expect(page.locator(".entries a")).to_contain_text("harbour")
 

@@ -19,6 +19,14 @@ def test_those_who_may_write_are_offered_to_bring_in_notes(role: str, offered: b
     assert (f"/library/{project.slug}/upload/" in html) is offered
 
 
+def test_a_project_of_short_notes_is_not_said_to_have_none() -> None:
+    user, project = member("eve")
+    add_note(project, "plan.md", "We build a tide gauge.")
+    html = browser(user).get("/new/").content.decode()
+    assert "data-prompt=" not in html
+    assert "There are no notes" not in html
+
+
 def test_questions_are_suggested_where_there_are_notes() -> None:
     user, project = member("eve")
     add_note(project, "plan.md", "# Plan\n\n" + "We build a tide gauge. " * 40)
