@@ -9,6 +9,7 @@ from asgiref.sync import async_to_sync, sync_to_async
 
 from agents.audit.event_codec import EncodedEvent, encode_chunk
 from agents.core.chunks import Content, OracleStreamChunk
+from agents.core.config import AgentConfig
 from agents.ledger import pages, queries, reader, recent
 from agents.ledger.pages import EventCursor
 from agents.ledger.reader import Reader
@@ -117,6 +118,20 @@ async def test_words_of_an_unfinished_subagent_are_not_handed_out(database: Gate
     await database.close()
 
 
+async def test_words_of_somebody_who_was_deleted_meanwhile_are_not_handed_out(
+    database: GatedDatabase,
+) -> None:
+    (run,) = await made(1)
+    limits = AgentConfig().model_dump()
+    await AgentRun.objects.filter(pk=run.pk).aupdate(user=None, config=limits)
+    ending = queries.FinalValues({"outcome": "completed", "reason": "completed"})
+    last = [*words(1, 3), end(4)]
+    commit = queries.Commit(queries.Lease(run.pk, run.fence), last, ending)
+    held = await sync_to_async(queries.write)([commit], LEASE)
+    assert held[run.pk].stored == ()
+    await database.close()
+
+
 async def test_a_run_that_has_ended_is_kept_for_a_moment(
     database: GatedDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +218,15 @@ def test_long_texts_are_left_to_the_rows(monkeypatch: pytest.MonkeyPatch) -> Non
     assert kept.read(EventCursor(run_id, 0)) is not None
     kept.add(run_id, encoded([long]))
     assert kept.read(EventCursor(run_id, 0)) is None
+
+
+def test_what_was_decoded_for_one_reader_does_not_hide_what_came_since_from_the_next() -> None:
+    run_id, kept = AgentRun().pk, RecentEvents()
+    for first in (1, 4):
+        kept.add(run_id, encoded(words(first, first + 2)))
+        page = kept.read(EventCursor(run_id, 0))
+        assert page is not None
+        assert page.last_seq == first + 2
 
 
 async def test_readers_of_one_place_share_what_was_decoded(database: GatedDatabase) -> None:
