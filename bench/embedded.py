@@ -46,6 +46,7 @@ HALVES = (
     "fourth",
     "fourth-django",
     "fifth",
+    "sixth",
 )
 
 

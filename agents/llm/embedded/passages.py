@@ -45,7 +45,6 @@ REFERS = re.compile(
     r"(?:It|Its|This|They|Their|These|Those|That|He|She|His|Her|Such|Both|Therefore|However"
     r"|Es|Sie|Er|Dies\w*|Deshalb|Otherwise|Then|Also)\b"
 )
-_SILENT_KEYS = frozenset({"cover", "cssclasses", "icon", "color", "banner", "id", "uid"})
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,7 @@ class _NoteParser:
     def _add_property(self, found: Property, line: int) -> None:
         value = strip_links(", ".join(found.values))
         name = found.name.lower()
-        if not value or "{{" in value or name in _SILENT_KEYS:
+        if not value or "{{" in value:
             return
         if name == "title":
             self.title = value
