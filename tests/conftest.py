@@ -16,6 +16,7 @@ from hypothesis import settings
 from hypothesis.strategies import characters
 
 from agents.audit import db_triggers
+from agents.tools.blocking import THREADS
 from tests.support.guarded import sitecustomize
 from tests.support.seeds import sum_up
 from tests.support.sign_in import sign_in
@@ -120,6 +121,7 @@ def django_db_setup(django_db_setup: None) -> Iterator[None]:
         else:
             _let_tables_be_emptied(patch)
             yield
+        THREADS.close_idle()  # no database that somebody is connected to can be dropped
 
 
 def _let_tables_be_emptied(patch: pytest.MonkeyPatch) -> None:

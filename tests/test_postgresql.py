@@ -32,7 +32,11 @@ GROUPS = {
         "agents/test_rule_firings.py",
         "agents/test_rule_log.py",
     ),
-    "runs": ("agents/ledger/test_subagents.py", "agents/runtime/test_recovery.py"),
+    "runs": (
+        "agents/ledger/test_subagents.py",
+        "agents/runtime/test_recovery.py",
+        "agents/tools/test_blocking.py",
+    ),
     "approvals": (
         "chat/services/test_approvals.py",
         *(f"agents/approvals/test_{name}.py" for name in ("changes", "requests", "resume")),

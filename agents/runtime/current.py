@@ -11,6 +11,7 @@ from agents.models import AgentRun
 from agents.runtime.factory import SiteRunFactory
 from agents.runtime.requests import Attach, RunRefused, RunRequest
 from agents.runtime.runtime import Runtime
+from agents.tools.blocking import THREADS
 
 _runtimes: list[Runtime] = []
 
@@ -18,16 +19,19 @@ _runtimes: list[Runtime] = []
 @asynccontextmanager
 async def open_runtime() -> AsyncGenerator[Runtime, None]:
     """Settle what an earlier process left behind, then run what is started until the end."""
-    async with (
-        build_http_client() as http,
-        build_http_client(permits=get_policy().permits) as own,
-        Runtime(SiteRunFactory(http, own)) as runtime,
-    ):
-        _runtimes.append(runtime)
-        try:
-            yield runtime
-        finally:
-            _runtimes.remove(runtime)
+    try:
+        async with (
+            build_http_client() as http,
+            build_http_client(permits=get_policy().permits) as own,
+            Runtime(SiteRunFactory(http, own)) as runtime,
+        ):
+            _runtimes.append(runtime)
+            try:
+                yield runtime
+            finally:
+                _runtimes.remove(runtime)
+    finally:
+        await asyncio.to_thread(THREADS.close_idle)
 
 
 def apply_access_change(

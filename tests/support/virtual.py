@@ -17,12 +17,13 @@ import functools
 import math
 import selectors
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from contextvars import Context
 from typing import Any, ParamSpec, TypeVar, TypeVarTuple
 
+from agents.tools.blocking import THREADS
 from tests.support.timing import PATIENCE
 
 T = TypeVar("T")
@@ -155,13 +156,25 @@ def run_virtual(
     patience: float = PATIENCE,
 ) -> T:
     """Run a coroutine to its end in a loop of its own, then cancel what it left behind."""
-    loop = VirtualTimeLoop(thread_grace=thread_grace, patience=patience)
-    loop.horizon = timeout_virtual_seconds
+    with _no_thread_kept():
+        loop = VirtualTimeLoop(thread_grace=thread_grace, patience=patience)
+        loop.horizon = timeout_virtual_seconds
+        try:
+            return loop.run_until_complete(program)
+        finally:
+            with closing(loop):
+                _wind_up(loop)
+
+
+@contextmanager
+def _no_thread_kept() -> Iterator[None]:
+    """Let each call of a tool have a new thread: one that waits looks like one at work."""
+    most, THREADS.max_idle = THREADS.max_idle, 0
+    THREADS.close_idle()
     try:
-        return loop.run_until_complete(program)
+        yield
     finally:
-        with closing(loop):
-            _wind_up(loop)
+        THREADS.max_idle = most
 
 
 def virtual_time(test: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:

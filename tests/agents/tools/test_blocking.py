@@ -2,15 +2,21 @@
 
 import asyncio
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from contextvars import ContextVar
+from functools import partial
+from typing import Any, NamedTuple
 
 import pytest
+from django.db import DatabaseError, OperationalError, connection, connections, transaction
 
 from agents.core.messages import ToolOutcome
 from agents.tools.blocking import ToolThreads
 from agents.tools.definition import Tool, ToolFailed, define
 from agents.tools.executor import ToolExecutor
 from tests.agents.tools.factories import call, context
+from tests.support.timing import PATIENCE
 
 who: ContextVar[str] = ContextVar("who")
 
@@ -127,10 +133,12 @@ async def test_a_thread_that_cannot_be_started_takes_no_place(
 
 def test_a_thread_that_outlives_its_loop_harms_nobody() -> None:
     release, ended = threading.Event(), threading.Event()
-    threads = ToolThreads()
+    started: list[threading.Thread] = []
+    threads = ToolThreads(idle_seconds=0)
 
     def give() -> str:
         """Block."""
+        started.append(threading.current_thread())
         release.wait(10)
         ended.set()
         return "late"
@@ -141,7 +149,137 @@ def test_a_thread_that_outlives_its_loop_harms_nobody() -> None:
     asyncio.run(program())
     release.set()
     assert ended.wait(5)
-    for thread in threading.enumerate():
-        if thread.name == "oracle-tool":
-            thread.join(5)
+    started[0].join(5)
+    assert not started[0].is_alive()
     assert threads.abandoned == 0
+
+
+# -- threads that wait for the next call, with their connections ----------------------------------
+
+
+class Used(NamedTuple):
+    """In which thread a call was made, and over which connection."""
+
+    thread: threading.Thread
+    wrapper: Any
+    opened: Any
+
+
+def ask_database() -> Used:
+    wrapper = connections["default"]
+    with wrapper.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return Used(threading.current_thread(), wrapper, wrapper.connection)
+
+
+def is_closed(used: Used) -> bool:
+    try:
+        used.opened.cursor().execute("SELECT 1")
+    except used.wrapper.Database.Error:
+        return True
+    return False
+
+
+@pytest.fixture
+def threads(transactional_db: None) -> Iterator[ToolThreads]:
+    """Threads that wait for as long as a test takes."""
+    made = ToolThreads(idle_seconds=PATIENCE)
+    yield made
+    made.close_idle()
+
+
+async def test_the_next_call_finds_the_thread_and_the_connection_of_the_last(
+    threads: ToolThreads,
+) -> None:
+    assert await threads.run(ask_database) == await threads.run(ask_database)
+
+
+async def test_what_a_call_set_in_its_context_is_not_there_for_the_next(
+    threads: ToolThreads,
+) -> None:
+    def leave_name() -> threading.Thread:
+        who.set("ada")
+        return threading.current_thread()
+
+    def find_name() -> tuple[threading.Thread, str]:
+        return threading.current_thread(), who.get("nobody")
+
+    left = await threads.run(leave_name)
+    assert await threads.run(find_name) == (left, "nobody")
+
+
+async def test_a_call_that_hangs_holds_up_no_other(threads: ToolThreads) -> None:
+    release = threading.Event()
+    hanging = asyncio.ensure_future(threads.run(partial(release.wait, PATIENCE)))
+    await asyncio.sleep(0)
+    first, second = await threads.run(ask_database), await threads.run(ask_database)
+    assert first == second
+    release.set()
+    assert await hanging
+
+
+def fail() -> None:
+    ask_database()
+    raise OperationalError("The server closed the connection.")
+
+
+def hide_failure() -> None:
+    with suppress(DatabaseError), connection.cursor() as cursor:
+        cursor.execute("SELECT nothing FROM nowhere")
+
+
+def leave_open() -> None:
+    transaction.atomic().__enter__()
+
+
+@pytest.mark.parametrize("misuse", [fail, hide_failure, leave_open])
+async def test_a_connection_that_met_trouble_is_closed_and_not_used_again(
+    threads: ToolThreads, misuse: Callable[[], None]
+) -> None:
+    before = await threads.run(ask_database)
+    with suppress(OperationalError):
+        await threads.run(misuse)
+    after = await threads.run(ask_database)
+    assert after.thread is not before.thread
+    await asyncio.to_thread(before.thread.join, PATIENCE)
+    assert is_closed(before)
+
+
+async def test_a_thread_that_waits_in_vain_ends_and_closes_its_connection(
+    transactional_db: None,
+) -> None:
+    used = await ToolThreads(idle_seconds=0.01).run(ask_database)
+    await asyncio.to_thread(used.thread.join, PATIENCE)
+    assert not used.thread.is_alive()
+    assert is_closed(used)
+
+
+async def test_no_more_threads_wait_than_a_few(threads: ToolThreads) -> None:
+    together = threading.Barrier(threads.max_idle + 2)
+
+    def meet() -> Used:
+        together.wait(PATIENCE)
+        return ask_database()
+
+    async def meet_all() -> set[threading.Thread]:
+        met = await asyncio.gather(*[threads.run(meet) for _ in range(together.parties)])
+        return {used.thread for used in met}
+
+    assert len(await meet_all() & await meet_all()) == threads.max_idle
+
+
+async def test_closing_ends_the_threads_that_wait_and_their_connections(
+    threads: ToolThreads,
+) -> None:
+    used = await threads.run(ask_database)
+    await asyncio.to_thread(threads.close_idle)
+    assert not used.thread.is_alive()
+    assert is_closed(used)
+    assert (await threads.run(ask_database)).thread is not used.thread
+
+
+@pytest.mark.parametrize("idle_seconds", [0.0, 0.0001, 0.0005])
+async def test_no_call_is_lost_to_a_thread_that_is_just_ending(idle_seconds: float) -> None:
+    threads = ToolThreads(idle_seconds=idle_seconds)
+    for number in range(100):
+        assert await asyncio.wait_for(threads.run(partial(abs, -number)), PATIENCE) == number
