@@ -46,6 +46,9 @@ REFERS = re.compile(
     r"|Es|Sie|Er|Dies\w*|Deshalb|Otherwise|Then|Also)\b"
 )
 
+_SILENT_KEYS = frozenset({"cover", "cssclasses", "icon", "color", "banner", "id", "uid"})
+"""Properties of how a note looks: they say nothing about it."""
+
 
 @dataclass(frozen=True)
 class Passage:
@@ -173,7 +176,7 @@ class _NoteParser:
     def _add_property(self, found: Property, line: int) -> None:
         value = strip_links(", ".join(found.values))
         name = found.name.lower()
-        if not value or "{{" in value:
+        if not value or "{{" in value or name in _SILENT_KEYS:
             return
         if name == "title":
             self.title = value

@@ -49,3 +49,11 @@ def test_an_answer_that_is_cut_ends_in_a_passage(room: int) -> None:
     )
     assert len(text) <= room
     assert text.split("\n\n")[-2].startswith("- The flour")
+
+
+async def test_how_a_note_looks_is_not_said_of_it(transactional_db: None) -> None:
+    notes = await vault(Rye="---\ncover: rye.jpg\nicon: bread\ncolour: brown\n---\n")
+    ran = await ask("Summarise Rye", runner=tools(notes))
+    assert "colour: brown" in ran.answer
+    assert "rye.jpg" not in ran.answer
+    assert "icon" not in ran.answer
