@@ -75,15 +75,15 @@ def after_migrate(using: str, **_: Any) -> None:
 
 
 def install_statements(connection: BaseDatabaseWrapper) -> Iterator[str]:
+    """Yield what puts the triggers there, for the columns that there are: a database that was
+    migrated back, or only half of the way, lacks some."""
     yield from drop_statements(connection)
-    if connection.vendor == "postgresql":
-        for table in _ERASABLE_COLUMNS:
-            yield from _postgresql_statements(table)
-    else:
-        with connection.cursor() as cursor:
-            for table in _ERASABLE_COLUMNS:
-                found = connection.introspection.get_table_description(cursor, table)
-                yield from _sqlite_statements(table, [column.name for column in found])
+    build = _postgresql_statements if connection.vendor == "postgresql" else _sqlite_statements
+    with connection.cursor() as cursor:
+        for table, erasable in _ERASABLE_COLUMNS.items():
+            found = connection.introspection.get_table_description(cursor, table)
+            columns = [column.name for column in found]
+            yield from build(table, columns, [name for name in erasable if name in columns])
 
 
 def drop_statements(connection: BaseDatabaseWrapper) -> Iterator[str]:
@@ -103,9 +103,9 @@ def _erasure_condition(table: str, vendor: str) -> str:
     return _ERASURE_CONDITIONS[table].format(unfinished=_SUBAGENT_ERASURE_BY_VENDOR[vendor])
 
 
-def _sqlite_statements(table: str, columns: list[str]) -> Iterator[str]:
-    kept = [f"NEW.{name} IS OLD.{name}" for name in columns if name not in _ERASABLE_COLUMNS[table]]
-    emptied = [_emptied_condition(name) for name in _ERASABLE_COLUMNS[table]]
+def _sqlite_statements(table: str, columns: list[str], erasable: list[str]) -> Iterator[str]:
+    kept = [f"NEW.{name} IS OLD.{name}" for name in columns if name not in erasable]
+    emptied = [_emptied_condition(name) for name in erasable]
     erasing = " AND ".join([*kept, *emptied, _erasure_condition(table, "sqlite")])
     refuse = f"BEGIN SELECT RAISE(ABORT, '{_REFUSAL_MESSAGE}'); END"
     yield (
@@ -122,15 +122,15 @@ def _emptied_condition(name: str) -> str:
     return f"({empty} OR NEW.{name} IS OLD.{name})"
 
 
-def _postgresql_statements(table: str) -> Iterator[str]:
-    columns = "ARRAY[" + ", ".join(f"'{name}'" for name in _ERASABLE_COLUMNS[table]) + "]::text[]"
+def _postgresql_statements(table: str, _: list[str], erasable: list[str]) -> Iterator[str]:
+    left_out = "ARRAY[" + ", ".join(f"'{name}'" for name in erasable) + "]::text[]"
     emptied = [
         _emptied_condition(name).replace(" IS OLD", " IS NOT DISTINCT FROM OLD")
-        for name in _ERASABLE_COLUMNS[table]
+        for name in erasable
     ]
     erasing = " AND ".join(
         [
-            f"to_jsonb(NEW) - {columns} = to_jsonb(OLD) - {columns}",
+            f"to_jsonb(NEW) - {left_out} = to_jsonb(OLD) - {left_out}",
             *emptied,
             _erasure_condition(table, "postgresql"),
         ]

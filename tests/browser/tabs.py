@@ -154,7 +154,7 @@ class Tab:
                   copy.removeAttribute("aria-busy");
                   for (const e of copy.querySelectorAll("[data-since]")) e.textContent = "";
                   for (const e of copy.querySelectorAll("[class^=htmx-], [class*=' htmx-']"))
-                    e.classList.remove("htmx-settling", "htmx-added", "htmx-swapping");
+                    e.classList.remove("htmx-settling", "htmx-added", "htmx-swapping", "htmx-request");
                   for (const e of copy.querySelectorAll('[class=""]')) e.removeAttribute("class");
                   return copy.innerHTML;
                 }"""
