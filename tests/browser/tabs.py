@@ -154,7 +154,8 @@ class Tab:
                   copy.removeAttribute("aria-busy");
                   for (const e of copy.querySelectorAll("[data-since]")) e.textContent = "";
                   for (const e of copy.querySelectorAll("[class^=htmx-], [class*=' htmx-']"))
-                    e.classList.remove("htmx-settling", "htmx-added", "htmx-swapping", "htmx-request");
+                    for (const name of ["settling", "added", "swapping", "request"])
+                      e.classList.remove(`htmx-${name}`);
                   for (const e of copy.querySelectorAll('[class=""]')) e.removeAttribute("class");
                   return copy.innerHTML;
                 }"""
