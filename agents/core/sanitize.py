@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from typing import Any
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
 _BLANK = frozenset("\ufffd\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
@@ -24,6 +25,22 @@ def replace_unstorable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def clean_value(value: Any) -> Any:
+    """Return a value that can be stored: rules tell and remember lists and maps too."""
+    if type(value) is int:
+        return value
+    if isinstance(value, str):
+        return replace_unstorable(value)
+    if isinstance(value, list):
+        return [clean_value(each) for each in value]
+    if isinstance(value, dict):
+        return {
+            key if key.isidentifier() else replace_unstorable(key): clean_value(each)
+            for key, each in zip(map(str, value), value.values(), strict=True)
+        }
+    return value
 
 
 def is_blank(text: str) -> bool:

@@ -6,7 +6,7 @@ them: a table says what is left and entered together.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 from agents.core.behaviours.blackboard import BlackboardSchema
 from agents.core.behaviours.sexp import Place
@@ -38,6 +38,7 @@ class BoundValue:
     """Which key it is, if that is all that it is."""
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class BehaviourNode:
     """One node. Numbers count from one, in the order of the text; sub-behaviours are counted in."""

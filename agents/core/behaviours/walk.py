@@ -147,7 +147,7 @@ class Walk:
                     move, why = False, NO_VALUE
             if move is True or move is False:
                 self.leave(move, why)
-            elif isinstance(move, BehaviourNode):
+            elif type(move) is BehaviourNode:
                 self.enter(self._transitions.list_entered(move))
             else:
                 frame.stage += 1
@@ -168,7 +168,9 @@ class Walk:
 
     def leave(self, succeeded: bool, why: str = "") -> None:
         """Leave the node that is visited, and enter what follows it."""
-        frame = self._pop()
+        frame = self.frames.pop()
+        if frame.deadline is not None:
+            self._end_deadline()
         left, entered, path = self._transitions[frame.node.number, succeeded]
         self._path.note(path if not why else add_reason(path, why))
         for visitor in self._visitors:
@@ -181,17 +183,13 @@ class Walk:
     def halt(self, above: int = 0) -> None:
         """Leave all nodes that are still visited, or those above so many."""
         while len(self.frames) > above:
-            left = tuple(self._transitions.list_around(self._pop().node))
+            frame = self.frames.pop()
+            if frame.deadline is not None:
+                self._end_deadline()
+            left = tuple(self._transitions.list_around(frame.node))
             self._path.note(write_path(left, None))
             for visitor in self._visitors:
                 visitor.leave(left, None)
-
-    def _pop(self) -> Frame:
-        frame = self.frames.pop()
-        if frame.deadline is not None:
-            self._deadlines -= 1
-            self._limit_time()
-        return frame
 
     def _write_open(self) -> str:
         around = self._transitions.list_around
@@ -203,6 +201,10 @@ class Walk:
         """Give a node so many seconds, and never more than those around it have."""
         frame.deadline = self.run.now + seconds
         self._deadlines += 1
+        self._limit_time()
+
+    def _end_deadline(self) -> None:
+        self._deadlines -= 1
         self._limit_time()
 
     def _limit_time(self) -> None:

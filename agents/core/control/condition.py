@@ -15,7 +15,7 @@ from agents.core.control.expression import (
 )
 from agents.core.control.kinds import TRUTH, ValueKind, join_kinds, kind_of
 from agents.core.control.language import Language
-from agents.core.control.operators import Compare, build_comparer
+from agents.core.control.operators import ORDERINGS, Compare, build_comparer
 from agents.core.control.problems import PlacedProblem
 
 MAX_SHOWN = 80
@@ -83,6 +83,9 @@ def _compile_part(compiler: Compiler, node: ast.expr) -> tuple[ValueKind, Search
             left, right = operands = compiler.compile_operands(node)
             kind = compiler.join_operands(node, operands).kind
             compare = build_comparer(type(op), compiler.find_place(node))
+            match type(op), node.comparators:
+                case order, [ast.Constant(value=int() | float() as bound)] if order in ORDERINGS:
+                    return kind, _search_bound(left.run, bound, ORDERINGS[order][1], compare)
             return kind, _search_comparison(left.run, right.run, compare)
         case ast.Compare():
             operands = compiler.compile_operands(node)
@@ -102,6 +105,21 @@ def _search_comparison(left: Run, right: Run, compare: Compare) -> Search:
         if type(first) in _SCALARS and type(second) in _SCALARS:
             return first, second
         return _keep_value(first), _keep_value(second)
+
+    return search
+
+
+def _search_bound(
+    value: Run, bound: float, is_ordered: Callable[[Any, Any], Any], compare: Compare
+) -> Search:
+    """Return the same for a number that is compared with one that is written there: most rules
+    look at such a number whenever something happens."""
+
+    def search(evaluation: Evaluation) -> tuple[Any, ...] | None:
+        first = value(evaluation)
+        if type(first) is int or type(first) is float:
+            return None if is_ordered(first, bound) else (first, bound)
+        return None if compare(evaluation, first, bound) else (_keep_value(first), bound)
 
     return search
 

@@ -60,13 +60,17 @@ class EventStream:
 
     def feed(self, chunk: OracleStreamChunk) -> list[AgentEvent]:
         """Return what the next chunk records: mostly nothing, a few times two events."""
-        if isinstance(chunk, EventRecord) and not chunk.parent:
+        if chunk.parent:
+            return []
+        reader = self._readers.get(type(chunk))
+        if reader is None:
+            if not isinstance(chunk, EventRecord):
+                return []
             self._has_begun = True
             return [_read_record(chunk)]
-        reader = self._readers.get(type(chunk))
-        if reader is None or chunk.parent:
+        if not (named := reader(chunk)):
             return []
-        return [AgentEvent(name, chunk.seq, chunk.at, about) for name, about in reader(chunk)]
+        return [AgentEvent(name, chunk.seq, chunk.at, about) for name, about in named]
 
     def _read_decision(self, chunk: Decision) -> list[Named]:
         """Return the beginning of a run from before it was recorded: its first checkpoint."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from agents.core.chunks import EventSeverity, EventSource
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ValueKind
-from agents.core.sanitize import bound_sentence, quote_as_data, replace_unstorable
+from agents.core.sanitize import bound_sentence, clean_value, quote_as_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,15 @@ def describe_event(name: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         if field is not None and field.trusted and not is_personal(value):
             ours[key] = value
         else:
-            texts[key] = _clean(value)
+            texts[key] = clean_value(value)
     return _build_record(name, about, ours, texts)
 
 
 def describe_own_event(name: str, payload: Mapping[str, Any], about: EventType) -> dict[str, Any]:
     """Return the same for an event that a rule emits, of which nothing is ours."""
-    return _build_record(OWN_EVENT, about, {}, {"event": name, "payload": _clean(dict(payload))})
+    return _build_record(
+        OWN_EVENT, about, {}, {"event": name, "payload": clean_value(dict(payload))}
+    )
 
 
 def _build_record(
@@ -101,17 +103,6 @@ def _build_record(
 ) -> dict[str, Any]:
     known = {"name": name, "severity": about.severity, "source": about.source}
     return {**known, "payload": ours, "texts": texts}
-
-
-def _clean(value: Any) -> Any:
-    """Return a value that can be stored: rules tell and remember lists and maps too."""
-    if isinstance(value, str):
-        return replace_unstorable(value)
-    if isinstance(value, list):
-        return [_clean(each) for each in value]
-    if isinstance(value, dict):
-        return {replace_unstorable(str(key)): _clean(each) for key, each in value.items()}
-    return value
 
 
 def quote_texts(event: AgentEvent) -> dict[str, Any]:

@@ -4,7 +4,6 @@ Texts of results are not in it, only their sizes, and how errors begin: so it is
 rule looks at can be told from a stored run.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,10 +11,12 @@ from typing import Any
 from agents.core.chunks import ContextUpdate, OracleStreamChunk, Source, Turn
 from agents.core.config import LIMITS, AgentConfig
 from agents.core.control.event_stream import EventStream
-from agents.core.control.events import AgentEvent
+from agents.core.control.events import EVENT_TYPES, AgentEvent
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind, RecordKind
 
 RESULT_EVENTS = frozenset({"tool.call.success", "tool.call.failure", "tool.call.timeout"})
+CALL_EVENTS = frozenset(name for name in EVENT_TYPES if name.startswith("tool.call."))
+"""Of a call: each names its tool."""
 
 _RESULT_FIELDS = {
     "success": TRUTH,
@@ -111,6 +112,12 @@ class Facts:
             "note_count": background.note_count,
             "settings": background.project_settings,
         }
+        self._names = {
+            "turn": self.turn,
+            "history": self.history,
+            "user": self._user,
+            "project": self._project,
+        }
         self._folds: Mapping[type[Any], Callable[[Any], None]] = {
             ContextUpdate: self._fold_context,
             Source: self._fold_source,
@@ -136,34 +143,26 @@ class Facts:
 
     def build_context(self, event: AgentEvent) -> dict[str, Any]:
         """Return the facts by their names, as they are while an event is looked at."""
+        about, payload = event.own_type or EVENT_TYPES[event.name], event.payload
+        if event.name in CALL_EVENTS:
+            payload = {**payload, "writes": self._background.writes(payload["tool"])}
         return {
             **self.describe_run(event.at),
-            "event": self._describe_event(event),
+            "event": {
+                "type": event.name,
+                "source": about.source,
+                "severity": about.severity,
+                "payload": payload,
+            },
             "result": describe_result(event) if event.name in RESULT_EVENTS else None,
         }
 
-    def describe_run(self, at: float) -> dict[str, Any]:
+    def describe_run(self, at: float) -> Mapping[str, Any]:
         """Return what is known of the run at a time, by its names."""
         elapsed = (_to_milliseconds(at) - (self._began or 0)) / 1000
         self.turn["elapsed"] = elapsed
         self.turn["time_usage"] = elapsed / self._background.config.timeout_seconds
-        return {
-            "turn": self.turn,
-            "history": self.history,
-            "user": self._user,
-            "project": self._project,
-        }
-
-    def _describe_event(self, event: AgentEvent) -> dict[str, Any]:
-        payload = event.payload
-        if event.name.startswith("tool.call."):
-            payload = {**payload, "writes": self._background.writes(payload["tool"])}
-        return {
-            "type": event.name,
-            "source": event.source,
-            "severity": event.severity,
-            "payload": payload,
-        }
+        return self._names
 
     # -- the fold ---------------------------------------------------------------------------------
 
@@ -218,5 +217,5 @@ def describe_result(event: AgentEvent) -> dict[str, Any]:
 
 def _to_milliseconds(at: float) -> int:
     """Return a moment as it is stored, cut to milliseconds: rows know no finer."""
-    part, whole = math.modf(at)
-    return int(whole) * 1000 + round(part * 1_000_000) // 1000
+    whole = int(at)
+    return whole * 1000 + round((at - whole) * 1_000_000) // 1000

@@ -25,8 +25,10 @@ def decide(guard: TreeGuard, state: AgentState, checkpoint: str) -> tuple[bool, 
         return False, state.wrap_up_reason or reason
     if state.termination_reason is not None:  # a tree has asked for the end
         return False, state.termination_reason
-    if goes_on and (enforced := find_end_reason(state, enforced=True)):
-        return False, enforced
+    if goes_on and guard.overrides("should_continue"):  # the default tree has asked for all
+        enforced = find_end_reason(state, enforced=True)
+        if enforced is not None:
+            return False, enforced
     if goes_on and state.asked_end is not None:
         return False, state.asked_end
     return goes_on, reason

@@ -130,11 +130,11 @@ def find_end_reason(state: AgentState, *, enforced: bool = False) -> str | None:
 def measure_conditions(state: AgentState) -> tuple[Check, ...]:
     """Return what every end condition measured, in order of precedence. That no rule has stopped
     the run, that it asks nobody and that no behaviour has ended is not worth a line in most."""
-    found = tuple(
+    found = [
         Check(end.name, end.measure(state), end.limit(state), end.fires(state))
         for end in END_CONDITIONS
         if end.name not in _RARE_CONDITIONS or end.fires(state)
-    )
-    if state.asked_end in (None, NEEDS_APPROVAL):
-        return found
-    return (*found, Check(BEHAVIOUR_ENDED, state.asked_end, None, fired=True))
+    ]
+    if state.asked_end not in (None, NEEDS_APPROVAL):
+        found.append(Check(BEHAVIOUR_ENDED, state.asked_end, None, fired=True))
+    return tuple(found)

@@ -32,7 +32,7 @@ class TreeGuard:
 
     def __init__(self, tree: DecisionTree, config: AgentConfig) -> None:
         self.failure: str | None = None
-        self._tree = tree
+        self._use(tree)
         self._corrected_fields: dict[str, bool] = {}
         """Facts that the tree had changed, and whether that was reported."""
         self.config = config
@@ -40,11 +40,10 @@ class TreeGuard:
             "get_config", lambda: config.restrict_to(tree.get_config()), _check_config, config
         )
 
-    @property
-    def name(self) -> str:
+    def _use(self, tree: DecisionTree) -> None:
+        self._tree, cls = tree, type(tree)
+        self.name = next((name for name, known in TREES if known is cls), cls.__name__)
         """The name the tree is registered under, or that of its class."""
-        cls = type(self._tree)
-        return next((name for name, known in TREES if known is cls), cls.__name__)
 
     def overrides(self, method: str) -> bool:
         """Return whether the tree does something else in a method than the default tree does."""
@@ -122,7 +121,7 @@ class TreeGuard:
         except Exception as error:
             logger.exception("decision tree %s failed in %s", self.name, method)
             self.failure = f"{self.name}.{method}: {type(error).__name__}"
-            self._tree = DefaultDecisionTree(self.config)
+            self._use(DefaultDecisionTree(self.config))
             return fallback
 
 

@@ -19,7 +19,7 @@ from agents.core.loop.context import RunContext
 from agents.core.loop.control import Control
 from agents.core.notify.hints import HintLine
 from agents.core.rules.engine import EMITTED, RuleEngine
-from agents.core.rules.outcomes import Effect, Firing, RuleFailure
+from agents.core.rules.outcomes import Effect, Firing, RuleFailure, RuleOutcome
 from agents.core.rules.rule import (
     AskAgain,
     EmitEvent,
@@ -51,21 +51,30 @@ class LiveRules:
             ctx.rule_withheld = self._withheld
         ctx.holding_rules = tuple(_keep_holds(rule) for rule in control.rules if rule.holds_calls)
 
-    def react(self, events: Sequence[AgentEvent]) -> Iterator[OracleStreamChunk]:
-        """Do what the rules want done about events. They look at the run's end once."""
-        for event in () if self._is_over else events:
-            for outcome in self._ask_engine(event):
-                if isinstance(outcome, RuleFailure):
-                    yield from self._report(outcome)
-                else:
-                    yield from self._carry_out(outcome, event)
+    def look(self, event: AgentEvent) -> Sequence[RuleOutcome]:
+        """Return what comes of the rules that look at an event. They look at the run's end once."""
+        if self._is_over:
+            return ()
+        try:
+            return self._engine.feed(self._facts, event)
+        except Exception:
+            logger.exception("the rules failed at %s", event.name)
+            return ()
+
+    def act(self, outcome: RuleOutcome, event: AgentEvent) -> Iterator[OracleStreamChunk]:
+        """Do what a rule wants done about an event."""
+        if isinstance(outcome, RuleFailure):
+            return self._report(outcome)
+        return self._carry_out(outcome, event)
 
     def end(self, **fields: Any) -> Iterator[OracleStreamChunk]:
         """Let rules look at the run's end, which is told before it is recorded: nothing may follow
         its last chunk. Then record why rules did not fire."""
         ctx = self._ctx
         done = Done(seq=ctx.seq + 1, at=ctx.clock.time(), **fields)
-        yield from self.react(self._facts.feed(done))
+        for event in self._facts.feed(done):
+            for outcome in self.look(event):
+                yield from self.act(outcome, event)
         self._is_over = True
         if idle := self._engine.list_not_fired():
             yield ctx.emit_event(
@@ -82,13 +91,6 @@ class LiveRules:
                     for rule, why in idle
                 ],
             )
-
-    def _ask_engine(self, event: AgentEvent) -> Sequence[Firing | RuleFailure]:
-        try:
-            return self._engine.feed(self._facts, event)
-        except Exception:
-            logger.exception("the rules failed at %s", event.name)
-            return ()
 
     def _report(self, failure: RuleFailure) -> Iterator[OracleStreamChunk]:
         """Record a rule that could not be answered; tell the user once, when it is switched off."""

@@ -26,7 +26,8 @@ class EventTap:
         reads_facts: bool = False,
     ) -> None:
         spoken = control.subscribers
-        if control.rules and RULE_NOTIFY not in spoken:
+        alike = [one for one in spoken if one.id == RULE_NOTIFY.id]
+        if control.rules and RULE_NOTIFY not in alike:
             spoken = (*spoken, RULE_NOTIFY)
         background = RunBackground(
             config=ctx.guard.config,
@@ -61,5 +62,7 @@ class EventTap:
     ) -> Iterator[OracleStreamChunk]:
         """Yield a chunk, then what rules do about it once it was taken."""
         yield chunk
-        for added in rules.react(events):
-            yield from self.pass_on(added)
+        for event in events:
+            for outcome in rules.look(event):
+                for added in rules.act(outcome, event):
+                    yield from self.pass_on(added)

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agents.core.control.evaluation import Unanswerable
+from agents.core.control.event_stream import SELF_NOTE
 from agents.core.control.events import AgentEvent
 from agents.core.control.facts import RESULT_EVENTS, Facts, describe_result
-from agents.core.notify.reminders import ReminderLog
+from agents.core.notify.reminders import REMINDED, RULE_NOTE, ReminderLog
 from agents.core.notify.self_notes import DeferredNotes
 from agents.core.notify.subscriber import (
     PRIORITIES,
@@ -28,6 +29,8 @@ MAX_WAITING = 1_000
 MAX_KEYS = 1_000
 """Keys of a subscriber that are remembered for having been said."""
 _ERROR = SEVERITIES.index("error")
+_REMEMBERED = (SELF_NOTE, RULE_NOTE, REMINDED, "turn.start")
+"""What the bus heeds whoever listens: notes, and the turns that they are counted in."""
 
 
 class NotificationBus:
@@ -40,8 +43,12 @@ class NotificationBus:
         for queue in self._queues:
             for name in queue.subscriber.types:
                 self._listeners.setdefault(name, []).append(queue)
+        self._heeded = frozenset((*self._listeners, *_REMEMBERED))
+        """Events that come to anything."""
         self._counts = [0] * len(SEVERITIES)
         """How many wait, by severity."""
+        self.waiting = 0
+        """How many events wait to be told."""
         self._dropped = 0
         self._deferred = DeferredNotes(facts)
         self.reminders = ReminderLog()
@@ -55,12 +62,13 @@ class NotificationBus:
     @property
     def has_waiting(self) -> bool:
         """Whether there is anything to be told, now or later."""
-        return any(self._counts) or self._deferred.has_waiting
+        return self.waiting > 0 or bool(self._deferred.waiting)
 
-    @property
-    def waiting(self) -> int:
-        """How many events wait to be told."""
-        return sum(self._counts)
+    def ignores(self, event: AgentEvent) -> bool:
+        """Return whether nobody listens to an event, and it cannot move what waits either."""
+        if self.waiting or self._deferred.waiting or event.own_type is not None:
+            return False
+        return event.name not in self._heeded
 
     def emit(self, event: AgentEvent, now: float) -> None:
         """Take in an event. A note of the model to itself waits for its moment."""
@@ -74,6 +82,7 @@ class NotificationBus:
             if queue.try_take(event, now):
                 severity = SEVERITIES.index(event.severity)
                 self._counts[severity] += 1
+                self.waiting += 1
                 if self.waiting > MAX_WAITING:
                     self._drop_one(queue, severity)
 
@@ -87,7 +96,7 @@ class NotificationBus:
         """Return what is to be said at a point of the run; what is immediate, at any point."""
         for event in self._deferred.release(point):
             self._offer(event, now)
-        if not any(self._counts):
+        if not self.waiting:
             return []
         ready = [
             queue
@@ -107,7 +116,7 @@ class NotificationBus:
 
     def next_due(self) -> float | None:
         """Return when something immediate will be due, or None if nothing waits for its time."""
-        if not any(self._counts):
+        if not self.waiting:
             return None
         moments = [
             queue.due_at
@@ -121,6 +130,7 @@ class NotificationBus:
         for queue in ready:
             for row in queue.rows.values():
                 self._counts[SEVERITIES.index(row.event.severity)] -= 1
+            self.waiting -= len(queue.rows)
         return [notice for queue in ready if (notice := queue.try_pop(now)) is not None]
 
     def _drop_one(self, queue: "_Queue", severity: int) -> None:
@@ -135,6 +145,7 @@ class NotificationBus:
             queue = next(queue for queue in self._queues if queue.holds(least))
         self._dropped += queue.drop_newest(least)
         self._counts[least] -= 1
+        self.waiting -= 1
 
 
 class _Queue:

@@ -70,14 +70,11 @@ class DeferredNotes:
 
     def __init__(self, facts: Facts | None = None) -> None:
         self._facts = facts
-        self._waiting: list[_WaitingNote] = []
+        self.waiting: list[_WaitingNote] = []
+        """Those that were not told yet."""
         self._count = 0
         self._turn = 0
         self._heard: AgentEvent | None = None
-
-    @property
-    def has_waiting(self) -> bool:
-        return bool(self._waiting)
 
     def hear(self, event: AgentEvent) -> bool:
         """Take in an event; return whether it is a note, which is to be told later."""
@@ -87,16 +84,16 @@ class DeferredNotes:
             return True
         if event.name == "turn.start":
             self._turn = event.payload["number"]
-        elif event.name in RESULT_EVENTS and self._waiting:
-            for note in self._waiting:
+        elif event.name in RESULT_EVENTS and self.waiting:
+            for note in self.waiting:
                 note.has_tool_run |= note.moment.tool == event.payload["tool"]
         return False
 
     def release(self, point: InjectionPoint) -> list[AgentEvent]:
         """Return the notes whose moment has come, as many as can be told at once."""
-        if not self._waiting:
+        if not self.waiting:
             return []
-        due = [note for note in self._waiting if self._is_due(note, point)]
+        due = [note for note in self.waiting if self._is_due(note, point)]
         told: list[_WaitingNote] = []
         room = MAX_TOLD_CHARS
         for note in sorted(due, key=lambda note: note.rank):
@@ -104,7 +101,7 @@ class DeferredNotes:
             if not told or size <= room:
                 told.append(note)
                 room -= size
-        self._waiting = [note for note in self._waiting if note not in told]
+        self.waiting = [note for note in self.waiting if note not in told]
         return [note.event for note in told]
 
     def _add(self, event: AgentEvent) -> None:
@@ -114,7 +111,7 @@ class DeferredNotes:
             return  # the tool refuses these; another tool of its name may not
         if self._count < MAX_NOTES:
             self._count += 1
-            self._waiting.append(_WaitingNote(event, moment, self._turn))
+            self.waiting.append(_WaitingNote(event, moment, self._turn))
 
     def _is_due(self, note: _WaitingNote, point: InjectionPoint) -> bool:
         moment = note.moment

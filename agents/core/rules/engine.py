@@ -12,8 +12,8 @@ from agents.core.control import Unanswerable
 from agents.core.control.evaluation import Evaluation
 from agents.core.control.events import OWN_PREFIX, AgentEvent, EventType, quote_texts
 from agents.core.control.facts import Facts
-from agents.core.rules.in_force import Moment, RuleInForce
-from agents.core.rules.outcomes import Effect, Firing, NotFired, RuleFailure
+from agents.core.rules.in_force import Listeners, Moment, RuleInForce
+from agents.core.rules.outcomes import Effect, Firing, NotFired, RuleOutcome
 from agents.core.rules.rule import (
     LEVELS,
     AskAgain,
@@ -31,7 +31,6 @@ from agents.core.rules.rule import (
     encode_value,
 )
 from agents.core.rules.steps import MAX_RULE_STEPS, StepBudget
-from agents.core.rules.vocabulary import find_listening
 from agents.core.sanitize import bound_sentence
 
 MAX_RULES = 100
@@ -67,14 +66,13 @@ class RuleEngine:
             )
             for rule in in_force
         ]
-        self._patterns = tuple(rule.events for rule in in_force)
         self._effects = 0
         self._shares = dict.fromkeys(LEVELS, 0)
         """How many of them are of each level."""
         self._has_asked_again = False
         self._is_asking_bound = any(rule.is_binding and rule.asks_again for rule in in_force)
         """Whether the one answer that can be sent back is for a rule that binds."""
-        self._listeners: dict[str, tuple[tuple[RuleInForce, int], ...]] = {}
+        self._listeners = Listeners(self._rules)
         self._steps = StepBudget()
 
     @property
@@ -100,12 +98,13 @@ class RuleEngine:
             if not each.firings and (why := each.why_not) is not None
         ]
 
-    def feed(self, facts: Facts, event: AgentEvent) -> list[Firing | RuleFailure]:
+    def feed(self, facts: Facts, event: AgentEvent) -> list[RuleOutcome]:
         """Return what the rules do about an event and about what they emit, in order."""
-        if not self._find_listeners(event.name) or event.name.startswith(OWN_PREFIX):
+        if not self._listeners[event.name] or event.name.startswith(OWN_PREFIX):
             return _NOTHING  # an own event was looked at when it was made
-        self._steps.begin_event()
-        found: list[Firing | RuleFailure] = []
+        if self._steps.has_begun:
+            self._steps.begin_event()
+        found: list[RuleOutcome] = []
         events: list[tuple[AgentEvent, tuple[str, ...]]] = [(event, ())]
         for looked_at, chain in events:  # which grows by what rules emit
             self._look(facts, looked_at, chain, found, events)
@@ -116,20 +115,18 @@ class RuleEngine:
         facts: Facts,
         event: AgentEvent,
         chain: tuple[str, ...],
-        found: list[Firing | RuleFailure],
+        found: list[RuleOutcome],
         events: list[tuple[AgentEvent, tuple[str, ...]]],
     ) -> None:
         """Let every rule that listens to an event look at it."""
         moment: Moment | None = None
-        for each, rules_left in self._find_listeners(event.name):
+        for each, rules_left in self._listeners[event.name]:
             if each.firings >= each.max_firings or each.key in chain:
                 continue
             if self._effects and self._is_spent(each.rule) and not each.rule.holds_calls:
                 continue
             if moment is None:
-                context = facts.build_context(event)
-                turn = context["turn"]["number"]
-                moment = Moment(event, chain, context, Evaluation(context, 0), turn)
+                moment = Moment(event, chain, facts.build_context(event))
             outcome = self._try(each, rules_left, moment)
             if outcome is None:
                 continue
@@ -137,27 +134,25 @@ class RuleEngine:
             if isinstance(outcome, Firing) and not outcome.is_shadow:
                 events.extend(_emit_events(outcome, event))
 
-    def _try(
-        self, each: RuleInForce, rules_left: int, moment: Moment
-    ) -> Firing | RuleFailure | None:
+    def _try(self, each: RuleInForce, rules_left: int, moment: Moment) -> RuleOutcome | None:
         """Return what comes of a rule. What it remembers changes only if all of it goes well."""
-        rule, context, evaluation = each.rule, moment.context, moment.evaluation
+        rule, context = each.rule, moment.context
         context["state"] = each.state
-        evaluation.steps = allowed = self._steps.allow(rule.level, rules_left)
+        moment.steps = allowed = self._steps.allow(rule.level, rules_left)
         try:
             if rule.condition is not None:
-                missed = rule.condition.search(evaluation)
+                missed = rule.condition.search(moment)
                 if missed is not None:
                     each.last_look = (moment.event.seq, moment.turn, *missed)
                     return None
             context["state"] = state = dict(each.state)
             effects = self._perform(rule, moment, state)
         except Unanswerable as error:
-            is_crowded = evaluation.steps < 0 and allowed < MAX_RULE_STEPS
+            is_crowded = moment.steps < 0 and allowed < MAX_RULE_STEPS
             return each.fail(moment, CROWDED if is_crowded else error.problem.message)
         finally:
-            if evaluation.steps != allowed:
-                self._steps.charge(rule.level, allowed - evaluation.steps)
+            if moment.steps != allowed:
+                self._steps.charge(rule.level, allowed - moment.steps)
         each.last_look, each.state = None, state
         return self._fire(each, moment, effects)
 
@@ -182,20 +177,6 @@ class RuleEngine:
             },
         )
 
-    def _find_listeners(self, name: str) -> tuple[tuple[RuleInForce, int], ...]:
-        """Return the rules that listen to an event, each with how many of its level, from it on,
-        do."""
-        if (known := self._listeners.get(name)) is None:
-            counts: dict[RuleLevel, int] = {}
-            found = []
-            for at in reversed(find_listening(self._patterns, name)):
-                each = self._rules[at]
-                level = each.rule.level
-                counts[level] = counts.get(level, 0) + 1
-                found.append((each, counts[level]))
-            known = self._listeners[name] = tuple(reversed(found))
-        return known
-
     def _is_spent(self, rule: Rule) -> bool:
         more = len(rule.actions)
         return self._effects + more > MAX_EFFECTS or self._shares[
@@ -213,7 +194,7 @@ class RuleEngine:
                 rule, moment.context["turn"]
             ):
                 continue
-            words = _describe_action(action, moment.evaluation, values, state)
+            words = _describe_action(action, moment, values, state)
             effects.append(Effect(action, words))
         return tuple(effects)
 

@@ -1,5 +1,6 @@
 """A rule while a run goes on, and the moments at which it looks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,21 +8,23 @@ from agents.core.control.condition import FalsePart
 from agents.core.control.evaluation import Evaluation
 from agents.core.control.events import AgentEvent
 from agents.core.rules.outcomes import NotFired, RuleFailure
-from agents.core.rules.rule import Rule
+from agents.core.rules.rule import Rule, RuleLevel
+from agents.core.rules.vocabulary import find_listening
 
 MAX_FAILURES = 3
 """After so many, a broken rule is off for the rest of the run."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moment:
+class Moment(Evaluation):
     """An event that rules look at: the facts as they are, and the rules that led to it."""
 
-    event: AgentEvent
-    chain: tuple[str, ...]
-    context: dict[str, Any]
-    evaluation: Evaluation
-    turn: int
+    __slots__ = ("chain", "context", "event", "turn")
+
+    def __init__(self, event: AgentEvent, chain: tuple[str, ...], context: dict[str, Any]) -> None:
+        self.values = self.context = context
+        self.steps, self.item = 0, None
+        self.event, self.chain = event, chain
+        self.turn: int = context["turn"]["number"]
 
 
 @dataclass(slots=True, eq=False)
@@ -58,3 +61,24 @@ class RuleInForce:
             problem=problem,
             is_off=is_off,
         )
+
+
+class Listeners(dict[str, tuple[tuple[RuleInForce, int], ...]]):
+    """The rules that listen to an event, by its name, each with how many of its level, from it on,
+    do. They are found when one is wanted first."""
+
+    def __init__(self, rules: Sequence[RuleInForce]) -> None:
+        super().__init__()
+        self._rules = rules
+        self._patterns = tuple(each.rule.events for each in rules)
+
+    def __missing__(self, name: str) -> tuple[tuple[RuleInForce, int], ...]:
+        counts: dict[RuleLevel, int] = {}
+        found = []
+        for at in reversed(find_listening(self._patterns, name)):
+            each = self._rules[at]
+            level = each.rule.level
+            counts[level] = counts.get(level, 0) + 1
+            found.append((each, counts[level]))
+        known = self[name] = tuple(reversed(found))
+        return known

@@ -50,6 +50,9 @@ class RuleFailure:
     is_off: bool
 
 
+RuleOutcome = Firing | RuleFailure
+
+
 class NotFired(NamedTuple):
     """Why a rule did not fire when it last looked."""
 

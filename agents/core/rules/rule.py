@@ -125,21 +125,23 @@ class Rule:
     @property
     def fires_once(self) -> bool:
         """Whether it fires at most once a run: it says so, or ends the run when it does."""
-        return self.once or any(isinstance(each, StopRun) for each in self.actions)
+        return self.once or StopRun in map(type, self.actions)
 
     @property
     def holds_calls(self) -> bool:
         """Whether it lets calls wait for a person: no other rule's doing may keep it from that."""
-        return self.mode == "on" and any(isinstance(each, Hold) for each in self.actions)
+        return self.mode == "on" and Hold in map(type, self.actions)
 
     @property
     def asks_again(self) -> bool:
-        return self.mode == "on" and any(isinstance(each, AskAgain) for each in self.actions)
+        return self.mode == "on" and AskAgain in map(type, self.actions)
 
 
 def choose_rules(rules: Iterable[Rule], most: int) -> list[Rule]:
     """Return the rules in force, in their order. Of too many, those that bind the most people."""
-    active = sorted((rule for rule in rules if rule.mode != "off"), key=_rank)
+    active = sorted([rule for rule in rules if rule.mode != "off"], key=_rank)
+    if len(active) <= most:
+        return active
     active.sort(key=lambda rule: _BINDING.index(rule.level))
     return sorted(active[:most], key=_rank)
 

@@ -18,17 +18,15 @@ class StepBudget:
     def __init__(self) -> None:
         self._of_event = dict.fromkeys(LEVELS, MAX_EVENT_STEPS)
         self._of_run = dict.fromkeys(LEVELS, MAX_RUN_STEPS)
-        self._is_fresh = True
+        self.has_begun = False
+        """Whether any were taken since an event began: mostly nobody takes one."""
         self.taken = 0
         """In all."""
 
     def begin_event(self) -> None:
         """Give every level what it may take at an event."""
-        if not self._is_fresh:  # mostly nobody has taken any
-            self._of_event = {
-                level: min(MAX_EVENT_STEPS, left) for level, left in self._of_run.items()
-            }
-            self._is_fresh = True
+        self._of_event = {level: min(MAX_EVENT_STEPS, left) for level, left in self._of_run.items()}
+        self.has_begun = False
 
     def allow(self, level: RuleLevel, rules: int) -> int:
         """Return what a rule may take. `rules` of its level, with it, are still to look: what it
@@ -37,7 +35,7 @@ class StepBudget:
         return allowed if allowed < MAX_RULE_STEPS else MAX_RULE_STEPS
 
     def charge(self, level: RuleLevel, steps: int) -> None:
-        self._is_fresh = False
+        self.has_begun = True
         self.taken += steps
         self._of_event[level] = max(0, self._of_event[level] - steps)
         self._of_run[level] = max(0, self._of_run[level] - steps)

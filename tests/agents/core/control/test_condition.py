@@ -21,7 +21,7 @@ VALUES_HERE = {
     "result": {"size": 4_200, "tool_name": "vault_read"},
     "failures": {"vault_read": 2},
     "names": ["a", "b"],
-    "state": {},
+    "state": {"is_late": True, "name": "Pump"},
 }
 
 
@@ -50,12 +50,19 @@ def test_a_condition_that_holds_has_no_false_part() -> None:
             "any(n == result.tool_name for n in names) did not hold: false",
         ),
         ("1 / 3 > 0.5", "1 / 3 > 0.5 did not hold: 0.333 and 0.500"),
+        ("state.count > 3", "state.count > 3 did not hold: nothing and 3"),
+        ("state.is_late > 1", "state.is_late > 1 did not hold: true and 1"),
     ],
 )
 def test_the_first_part_that_does_not_hold_is_told_with_what_it_compared(
     text: str, words: str
 ) -> None:
     assert explain(text) == words
+
+
+def test_a_text_is_neither_more_nor_less_than_a_number() -> None:
+    with pytest.raises(Unanswerable, match="> cannot be used on a text and a number"):
+        explain("state.name > 3")
 
 
 def test_what_was_compared_stays_as_it_was() -> None:

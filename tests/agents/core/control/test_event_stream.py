@@ -135,10 +135,10 @@ def test_an_event_whose_texts_were_erased_keeps_the_rest() -> None:
 
 def test_an_event_of_another_name_is_as_grave_as_it_was_recorded() -> None:
     own = EventType("critical", "rule", {})
-    fields = describe_own_event("x.spilt", {"where": "a\x00b"}, own)
+    fields = describe_own_event("x.spilt", {"where": "a\x00b", "wh\x00o": 1}, own)
     (event,) = list_events([EventRecord(**fields)])
     assert (event.name, event.severity, event.source) == ("x.spilt", "critical", "rule")
-    assert event.payload == {"where": "a\ufffdb"}
+    assert event.payload == {"where": "a\ufffdb", "wh\ufffdo": 1}
 
 
 def test_the_name_of_an_event_that_a_rule_emits_is_erased_with_what_it_tells() -> None:

@@ -30,6 +30,23 @@ def test_what_has_no_window_is_due_at_once() -> None:
     assert say(bus, 3.0) == []
 
 
+def test_an_event_is_passed_over_that_nobody_listens_to_while_nothing_waits() -> None:
+    bus = NotificationBus([subscribe(batching="window = 2", message="{tool}")])
+    nothing = AgentEvent("turn.end", 1, 0.0, {})
+    assert bus.ignores(nothing)
+    assert not bus.ignores(happen(tool="a"))
+    assert not bus.ignores(AgentEvent("x.mine", 1, 0.0, {}, EventType("info", "rule", {})))
+    bus.emit(happen(tool="a"), 0.0)
+    assert not bus.ignores(nothing)  # what waits may be due by now
+    bus.due("immediate", 2.0)
+    assert bus.ignores(nothing)
+
+
+@pytest.mark.parametrize("name", ["agent.self.notify", "agent.self.remind", "rule.notify"])
+def test_notes_are_heeded_even_if_nobody_listens(name: str) -> None:
+    assert not NotificationBus([]).ignores(AgentEvent(name, 1, 0.0, {}))
+
+
 def test_a_window_gathers_what_happens_in_it() -> None:
     bus = NotificationBus([subscribe(batching="window = 2", message="{tool}")])
     for seq, (moment, tool) in enumerate([(0.0, "a"), (0.0, "b"), (1.5, "c")]):
