@@ -13,7 +13,7 @@ _MONTH = (
 )
 _NUMBER = (
     r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|twice|once|none"
-    r"|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn|elf|zwolf|halb)\b)"
+    r"|ein|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn|elf|zwolf|halb)\b)"
 )
 _SHAPES = {
     Kind.WHEN: (
@@ -61,8 +61,6 @@ _QUANTITIES = tuple(
     )
 )
 """What is asked for, and how the right amount looks."""
-_COUNTED = re.compile(r"\b(?:how many|wie viele) (\w+)")
-"""What is counted: its number stands before it."""
 _REASON_HEADING = re.compile(
     r"\bwhy\b|\breason|\bbackground|\bmotivation|\brationale|\bwarum\b|\bgrund|\bcontext\b"
 )
@@ -88,11 +86,6 @@ def rate_shape(passage: str, question: Question) -> float:
         amounts = (amount for asked, amount in _QUANTITIES if asked.search(question.folded))
         if amount := next(amounts, None):
             return 1.0 if amount.search(text) else 0.3 if shapes[0].search(text) else 0.0
-        if counted := _COUNTED.search(question.folded):
-            thing = stem(counted[1])
-            near = rf"{_NUMBER}\S{{0,9}}(?: \w{{1,20}})? {thing}|{thing}\w{{0,9}}: {_NUMBER}"
-            other = 0.4 if question.weights.get(thing) == 1.0 else 0.6
-            return 1.0 if re.search(near, text) else other if shapes[0].search(text) else 0.0
     if shapes[0].search(text) or (kind is Kind.WHERE and _PLACE.search(passage)):
         return 1.0
     if kind is Kind.WHO:

@@ -96,10 +96,10 @@ def _list_closest(rated: Sequence[ScoredPassage]) -> list[Passage]:
 
 
 def _find_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
-    """Return the note that a question names; with no words, the first."""
+    """Return the note that a question names by its title or its path; with no words, the first."""
     best, found = 0.0, list[Passage]()
-    for note in evidence.notes.values():
-        if not scorer.weights:
+    for path, note in evidence.notes.items():
+        if path in scorer.question.text or not scorer.weights:
             return note
         rate = rate_note(scorer.question, note[0])
         asked = scorer.cover((note[0].named, 1.0))
@@ -112,8 +112,9 @@ def _summarise_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the first sentence of each section of a note; of one without any, its properties."""
     note = _find_note(scorer, evidence)
     properties = [p for p in note if p.kind == "property"]
-    sections = _split_sections(note)[:_MAX_SECTIONS]
-    told = [p for at, section in enumerate(sections) for p in section[: 1 if at else 2]]
+    sections = [list(below) for _, below in groupby(_list_prose(note), lambda p: p.headings)]
+    kept = [section[: 2 if number == 0 else 1] for number, section in enumerate(sections)]
+    told = [p for section in kept[:_MAX_SECTIONS] for p in section]
     return [*(properties[:_MAX_SECTIONS] if len(properties) > 4 or not told else ()), *told]
 
 
@@ -130,10 +131,6 @@ def _list_recent(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 def _list_prose(note: Iterable[Passage]) -> list[Passage]:
     wanted = ("sentence", "item", "row")
     return [p for p in note if p.kind in wanted and not p.text.endswith(":")]
-
-
-def _split_sections(note: Iterable[Passage]) -> list[list[Passage]]:
-    return [list(below) for _, below in groupby(_list_prose(note), lambda p: p.headings)]
 
 
 def _summarise_folder(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
@@ -168,10 +165,15 @@ def _know(passages: Sequence[Passage]) -> frozenset[str]:
 # -- sections, lists ------------------------------------------------------------------------------
 
 
-def _find_best_section(evidence: Evidence, rate: Callable[[list[Passage]], float]) -> list[Passage]:
-    sections = [section for note in evidence.notes.values() for section in _split_sections(note)]
-    best = max(sections, key=rate, default=[])
-    return best[:_SECTION_LENGTH] if best and rate(best) > 0.6 else []
+def _find_best_section(
+    evidence: Evidence, rate: Callable[[list[Passage]], float], least: float
+) -> list[Passage]:
+    notes = evidence.notes.values()
+    grouped = (groupby(_list_prose(note), lambda p: p.headings) for note in notes)
+    sections = [list(below) for note in grouped for _, below in note]
+    rates = list(map(rate, sections))
+    top = max(rates, default=0.0)
+    return sections[rates.index(top)][:_SECTION_LENGTH] if top > least else []
 
 
 def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
@@ -182,7 +184,7 @@ def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
         is_whole = whole >= 0.7 and scorer.covers(_know(section))
         return whole * rate_title(scorer.question, section[0].heading) if is_whole else 0.0
 
-    return _find_best_section(evidence, rate)
+    return _find_best_section(evidence, rate, 0.5)
 
 
 def _find_headed(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
@@ -193,44 +195,46 @@ def _find_headed(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
         is_same = heading.endswith("?") and scorer.covers(frozenset(stems(heading)))
         return rate_title(scorer.question, heading) if is_same else 0.0
 
-    return _find_best_section(evidence, rate)
+    return _find_best_section(evidence, rate, 0.6)
 
 
 def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
-    """Return a section of reasons that has what is asked about."""
+    """Return a section of reasons in the note asked about, unless one sentence says it all."""
+    best = scorer.sort(evidence.passages)[0]
+    if best.own >= 0.8 and best.shape == 1.0:
+        return []
 
     def rate(section: list[Passage]) -> float:
-        told = scorer.cover((_know(section), 1.0))
-        told += 0.5 * (section[0].path in scorer.question.paths)
+        told = scorer.cover((_know(section), 1.0)) + 0.5 * (
+            section[0].path in scorer.question.paths
+        )
         return told if gives_reasons(section[0].heading) else 0.0
 
-    return _find_best_section(evidence, rate)
+    return _find_best_section(evidence, rate, 0.6)
 
 
 def _find_lists(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the lists and tables that answer, or the entries of them that fit."""
-    blocks = _find_best_blocks(scorer, evidence.blocks)
+    blocks = _find_best_blocks(scorer, evidence.blocks, 0.8)
     return [entry for block in blocks for entry in _list_entries(scorer, block)][:_MAX_ENTRIES]
 
 
 def _find_steps(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
-    """Return the numbered steps that answer."""
+    """Return the numbered steps that answer: all lists of them in one note."""
     steps = [block for block in evidence.blocks if len(block) > 1 and block[0].is_step]
-    return [step for block in _find_best_blocks(scorer, steps) for step in block]
+    blocks = _find_best_blocks(scorer, steps, 0.6)
+    return [step for block in blocks if block[0].path == blocks[0][0].path for step in block]
 
 
 def _find_best_blocks(
-    scorer: PassageScorer, blocks: Sequence[list[Passage]]
+    scorer: PassageScorer, blocks: Sequence[list[Passage]], inside: float
 ) -> list[list[Passage]]:
     """Return the blocks that say what is asked, or nearly as much of it as the best one does."""
 
     def rate(block: list[Passage]) -> float:
         first, known = block[0], _know(block)
-        return (
-            scorer.cover((first.around, 1.0), (first.named, 0.9), (known, 0.7))
-            if scorer.covers(known)
-            else 0.0
-        )
+        places = (first.around, 1.0), (first.named, 0.9), (known, inside)
+        return scorer.cover(*places) if scorer.covers(known) else 0.0
 
     rated = [(rate(block), block) for block in blocks]
     least = max(0.6, 0.9 * max((rate for rate, _ in rated), default=0.0))

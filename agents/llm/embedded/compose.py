@@ -16,7 +16,6 @@ _MAX_LISTED = 60
 _LABEL_CHARS = 80
 _MAX_CHARS = 700
 """What is longer than any sentence is shown from its beginning."""
-_TITLE_LAST = re.compile(r"\n(?:#|\*\*)[^\n]*\Z")
 _CODE_SPAN = re.compile(r"(`+[^`]*`+)")
 _ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|!(?=\[)")
 
@@ -32,13 +31,25 @@ def compose(
         if len(questions) > 1 and not CITATION.search(found[0]):
             blocks.append(said["about"].format(question.text[:_LABEL_CHARS]))
         blocks += [block for block in found if block not in blocks]
-    text = "\n\n".join(blocks)
+    text = "".join(blocks)
     end = said["declared"] if CITATION.search(text) else said["plain"]
     if any(p.citation in text for p in evidence.passages if not p.read):
         end = f"{said['unread']} {end}"
-    while "\n" in text and (len(text) + len(end) + 2 > room or _TITLE_LAST.search(text)):
-        text = text.rpartition("\n")[0].rstrip()
-    return f"{text}\n\n{end}"
+    return _fit(blocks, end, room)
+
+
+def _fit(blocks: list[str], end: str, room: int) -> str:
+    """As many blocks as fit before the last line; of the first, at least its head."""
+    left = room - len(end) - 2
+    kept: list[str] = []
+    for block in blocks:
+        while len(block) + 2 > left and block.count("\n") > 1:
+            block = block.rpartition("\n")[0]
+        if len(block) + 2 > left:
+            break
+        kept.append(block)
+        left -= len(block) + 2
+    return "\n\n".join([*kept, end] if kept or not blocks else blocks[:1])
 
 
 def _answer(

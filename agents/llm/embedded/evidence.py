@@ -101,7 +101,7 @@ class Evidence:
 
     @property
     def queries(self) -> list[str]:
-        """What was looked for first, as the question has it."""
+        """What was looked for, as the question has it: synonyms come after it, and are folded."""
         asked = [step.arguments.get("queries") for step in self.request.get_steps("vault_search")]
         return [str(queries[0]) for queries in asked if isinstance(queries, list) and queries]
 

@@ -45,9 +45,7 @@ REFERS = re.compile(
     r"(?:It|Its|This|They|Their|These|Those|That|He|She|His|Her|Such|Both|Therefore|However"
     r"|Es|Sie|Er|Dies\w*|Deshalb|Otherwise|Then|Also)\b"
 )
-
 _SILENT_KEYS = frozenset({"cover", "cssclasses", "icon", "color", "banner", "id", "uid"})
-"""Properties of how a note looks: they say nothing about it."""
 
 
 @dataclass(frozen=True)

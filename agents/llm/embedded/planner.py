@@ -10,12 +10,12 @@ from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Kind, Question
 from agents.llm.embedded.request import Call
 from agents.llm.embedded.scoring import rate_title
-from agents.llm.embedded.vocabulary import list_content_words
+from agents.llm.embedded.vocabulary import list_content_words, list_synonyms
 
 _READS, _FOLDER_READS, _MAX_READS, _CALLS = 3, 5, 6, 5
 """Notes that are read at once, of a folder that is asked for, in all; calls of one turn."""
 _HITS = 8
-_QUERY_WORDS, _QUERY_CHARS = 12, 400
+_QUERY_WORDS, _QUERY_CHARS, _SYNONYMS = 12, 400, 4
 _NOTE_PATH = re.compile(r"[\w./-]+\.(?:md|txt|rst)\b")
 _SYMBOL = re.compile(r"\b[A-Za-z_]\w*(?:\.\w+)+\b|\b\w+_\w+\b|\b[A-Z]?[a-z]+[A-Z]\w*\b")
 """Words that look like names in code: with dots or underscores, or capitals inside."""
@@ -65,7 +65,7 @@ def _plan_searches(question: Question, evidence: Evidence) -> list[Call]:
             return [_search("vault_search", [s, [*sides[0][:1], *s]]) for s in sides]
     if question.is_general and "vault_list" in request.offered:
         return [("vault_list", {})]
-    phrasings = [[*question.words, *question.context]]
+    phrasings = _list_phrasings(question)
     search = _search("vault_search", phrasings)
     if question.kind is Kind.CODE:
         symbols = _SYMBOL.findall(question.text)[:2]
@@ -77,6 +77,13 @@ def _plan_searches(question: Question, evidence: Evidence) -> list[Call]:
 
 def _plan_again(question: Question, evidence: Evidence) -> list[Call]:
     return evidence.request.put_off
+
+
+def _list_phrasings(question: Question) -> list[list[str]]:
+    """Return what to look for: the words, and the same in other words."""
+    others = list_synonyms(question.words)[:: -1 if question.german else 1]  # English comes first
+    several = [[*question.words[:6], *others[:_SYNONYMS]]] if others else []
+    return [[*question.words, *question.context], *several]
 
 
 def _search(tool: str, phrasings: Sequence[Sequence[str]]) -> Call:

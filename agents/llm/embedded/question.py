@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
-from agents.core.stemming import fold, stem
+from agents.core.stemming import WORD_PATTERN, fold, stem
 from agents.llm.embedded.request import Exchange, list_cited, list_quotes
 from agents.llm.embedded.vocabulary import STOP, is_generic, is_german, list_content_words
 
@@ -42,8 +42,7 @@ _PATTERNS = (
                    r"|fasse?\b.*zusammen|uberblick|was wurde\b.*\bbesproch"),
     (Kind.COMPARE, r"\bcompare|difference between|\bversus\b|\bvs\b|vergleich|unterschied"),
     (Kind.WHY, r"\bwhy\b|\breasons?\b|how come|warum|weshalb|wieso|\bgrund"),
-    (Kind.WHAT, r"what happens|was passiert"),
-    (Kind.HOW, r"what (do|should) (i|we|you) do|was tun|what is done"
+    (Kind.HOW, r"what happens|what (do|should) (i|we|you) do|was (passiert|tun)|what is done"
                r"|\b(steps|procedure|instructions|schritte)\b"),
     (Kind.LIST, r"^(please )?(list|enumerate|name (all|the|every))\b|what are (all|the|our|my)\b"
                 r"|^(which|what) (\w+ ){0,3}?\w+s (are|were|do|does|did|have|has|is|should|must"
@@ -240,7 +239,9 @@ def _resolve(question: Question, earlier: Sequence[Exchange]) -> Question:
             words, context = context, ()
             kind = Kind.WHAT if kind is before.kind else kind
     elif not words:
-        words, context = before.words, before.context
+        words, context = (*before.words, *_list_names(quotes)), before.context
+    elif not context or question.kind in (Kind.WHO, Kind.WHY):
+        context = (*context, *_list_names(quotes))
     return replace(
         question,
         kind=kind,
@@ -249,3 +250,9 @@ def _resolve(question: Question, earlier: Sequence[Exchange]) -> Question:
         context=tuple(dict.fromkeys(w for w in context if w not in words))[:12],
         paths=list_cited(last.answer),
     )
+
+
+def _list_names(quotes: Sequence[str]) -> list[str]:
+    """Return names in the first thing that was quoted: what a pronoun most likely stands for."""
+    first = quotes[0] if quotes else ""
+    return [w for w in list_content_words(first) if w[0].isupper() and WORD_PATTERN.match(w)][:4]

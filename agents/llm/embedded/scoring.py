@@ -78,7 +78,7 @@ class PassageScorer:
         return all(self.match(word, known) for word in telling)
 
     def rate(self, passage: Passage) -> ScoredPassage:
-        is_named = passage.path in self.named_paths
+        is_named = passage.path in self.named_paths or passage.source == "thread"
         inside = [(passage.stems, 1.0), (passage.referred, REFERRED)]
         if passage.kind == "property" and is_named and self.question.is_fact:  # it is of its note
             inside.append((passage.named, 1.0))
@@ -87,6 +87,7 @@ class PassageScorer:
         shape = rate_shape(passage.text, self.question) if coverage else 0.0
         has_shape = self.question.is_fact or self.question.kind is Kind.WHY
         score = (0.6 * coverage + 0.4 * own) * (0.4 + 0.6 * shape if has_shape else 1.0)
+        score *= 1.1 if passage.path in self.question.paths else 1.05 if is_named else 1.0
         return ScoredPassage(passage, coverage, own, shape, score)
 
     def is_whole(self, passage: Passage) -> bool:
@@ -122,13 +123,10 @@ def rate_title(question: Question, title: str) -> float:
 _REFERS_BACK = re.compile(r"\b(?:it|them|they|he|she|her|him|es|sie|er|ihn|ihm)\b", re.IGNORECASE)
 
 
-_SHORT = 60
-
-
 def needs_sentence_before(passage: Passage) -> bool:
     """Return whether a passage cannot be understood without the sentence before it."""
-    begins = _REFERS_BACK.search(passage.text[:_SHORT])
-    return bool(passage.referred or (passage.before is not None and begins))
+    short = len(passage.text) < 60 and _REFERS_BACK.search(passage.text)
+    return bool(passage.referred or (passage.before is not None and short))
 
 
 def continues(passage: Passage, first: Passage) -> bool:

@@ -1,6 +1,7 @@
 """Words in English and German: those that carry nothing, and which forms of a word are one."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from agents.core.stemming import ENGLISH_STOP_WORDS, GERMAN_STOP_WORDS, WORD_PATTERN, fold, stem
@@ -61,6 +62,7 @@ _SAME = (
 _MIN_SHARED, _SHARED_SHARE, _DERIVED_SHARE = 5, 0.6, 0.85
 _CONTRACTION = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$")
 _PREFIXES = ("ge", "an", "auf", "aus", "ein", "ab", "zu", "um", "vor", "mit", "nach", "her", "hin")
+_ENDINGS = frozenset(("en", "e", "er", "es", "em", "n", "s", "t", "te", "ten", "et"))
 
 
 def is_german(text: str) -> bool:
@@ -81,17 +83,24 @@ def list_content_words(text: str) -> list[str]:
     return list(found.values())
 
 
-_GROUPS: dict[str, set[str]] = {}
-"""For each stem the stems of its lines."""
+_GROUPS: dict[str, dict[str, str]] = {}
+"""For each stem the stems of its lines, with a word that has it."""
 for _line in _SAME:
-    _stems = {stem(word) for word in _line.split()}
-    for _own in _stems:
-        _GROUPS.setdefault(_own, set()).update(_stems)
+    _words = {stem(word): word for word in reversed(_line.split())}
+    for _own in _words:
+        _GROUPS.setdefault(_own, {}).update(reversed(_words.items()))
 
 
 def is_generic(word: str) -> bool:
     """Return whether a stem is of no subject: answers often say it in another way."""
     return word in _SOFT or word in _GROUPS
+
+
+def list_synonyms(words: Iterable[str]) -> list[str]:
+    """Return written words that may stand for these ones in a note."""
+    own = [stem(fold(word)) for word in words]
+    found = {form: word for each in own for form, word in _GROUPS.get(each, {}).items()}
+    return [word for form, word in found.items() if form not in own]
 
 
 @lru_cache(maxsize=20_000)
@@ -109,6 +118,8 @@ def compare_words(asked: str, other: str) -> float:
         return 0.6 if len(short) >= head and long.startswith(short[:head]) else 0.0
     rest = len(long) - len(short)
     if short in _strip_marks(long):
+        return 0.9
+    if len(short) >= 3 and long.startswith(short) and long[-rest:] in _ENDINGS:
         return 0.9
     if not short.isalpha() or len(short) + (rest > 4) < _MIN_SHARED:
         return 0.0

@@ -100,7 +100,7 @@ def test_tags_and_images_become_text_and_code_stays_code() -> None:
         ("Where is the key mentioned?", Kind.MENTION),
         ("Which notes mention radar?", Kind.MENTION),
         ("How do I sign an image?", Kind.HOW),
-        ("What happens when it stops?", Kind.WHAT),
+        ("What happens when it stops?", Kind.HOW),
         ("List the parts", Kind.LIST),
         ("Which tasks are open?", Kind.LIST),
         ("Summarise the budget", Kind.SUMMARY),
