@@ -1,6 +1,5 @@
 """What a long answer and a long conversation cost, as ratios within one run."""
 
-import statistics
 import time
 
 import pytest
@@ -103,18 +102,19 @@ def test_a_conversation_of_2000_exchanges_opens_as_fast_as_one_of_40(
     times: dict[str, list[float]] = {short: [], long: []}
     for _ in range(5):
         for path in (short, long):
-            times[path].append(opened(tab, site, path))
-    ratio = statistics.median(times[long]) / statistics.median(times[short])
-    print(f"\n2,000 exchanges: {statistics.median(times[long]):.0f} ms, {ratio:.2f} times 40")
+            times[path].append(opened(tab, site, path, times=3))
+    ratio = min(times[long]) / min(times[short])  # what else is at work only adds to it
+    print(f"\n2,000 exchanges: {min(times[long]):.0f} ms, {ratio:.2f} times 40")
     assert ratio <= MOST_OPENING
     expect(tab.exchanges.last).to_contain_text("Question number 1999?")
 
 
-def opened(tab: Tab, site: Site, path: str) -> float:
+def opened(tab: Tab, site: Site, path: str, times: int = 1) -> float:
     """Milliseconds of the server's processor that it takes to open a page, socket included."""
     before = site.cpu_ms()
-    tab.go(path)
-    return site.cpu_ms() - before
+    for _ in range(times):
+        tab.go(path)
+    return (site.cpu_ms() - before) / times
 
 
 def test_earlier_exchanges_are_loaded_when_they_are_asked_for(
