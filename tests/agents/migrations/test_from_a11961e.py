@@ -26,7 +26,7 @@ from agents.endpoints.encryption import decrypt
 from chat.models import Conversation, Exchange
 from tests.support.earlier import earlier_database
 
-pytestmark = [pytest.mark.django_db, pytest.mark.ci]
+pytestmark = pytest.mark.django_db
 KEYS = {
     "SECRET_KEY": "the secret key of a made-up site",
     "AUDIT_KEYS": ["the audit key of a made-up site"],
