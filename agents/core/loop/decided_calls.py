@@ -23,12 +23,15 @@ async def run_decided_calls(
     Nobody is asked again: rules hear of them when they have run.
     """
     batch.entries = [_plan_decided(ctx, order, call) for order, call in enumerate(calls)]
+    _share_results(ctx, batch.entries)
     ctx.prompt.add_calls(assistant_message("", batch.entries))
     batch.result_chars = ctx.result_chars(len(batch.entries))
     for entry in batch.entries:
         if entry.outcome is not None:
             yield emit_call(ctx, entry, "refused")
             yield emit_result(ctx, entry, entry.outcome, batch.result_chars)
+        elif entry.same_as is not None:
+            yield emit_call(ctx, entry, "running")
     batch.waiting.extend(entry for entry in batch.entries if entry.is_open)
     batch.tokens_each = ctx.spare_tokens() // max(1, len(batch.waiting))
     async for chunk in run_tool_calls(ctx, batch):
@@ -44,3 +47,12 @@ def _plan_decided(ctx: RunContext, order: int, call: HeldCall) -> PlannedCall:
         text = NOT_APPROVED if call.decision == "refused" else DIFFERENTLY
         entry.outcome = refusal_outcome(f"{text} They said: {call.words}" if call.words else text)
     return entry
+
+
+def _share_results(ctx: RunContext, entries: list[PlannedCall]) -> None:
+    """Let the same call be run once, as in a turn, unless it writes."""
+    first: dict[str, int] = {}
+    for entry in entries:
+        if entry.outcome is None and not ctx.tools.writes(entry.name):
+            order = first.setdefault(entry.signature, entry.order)
+            entry.same_as = order if order != entry.order else None

@@ -9,7 +9,7 @@ from typing import Any
 from agents.core.chunks import Approval, OracleStreamChunk
 from agents.core.loop.context import RunContext
 from agents.core.loop.tool_batch import ToolBatch
-from agents.core.loop.tool_plan import build_cut_outcome, refusal_outcome
+from agents.core.loop.tool_plan import PlannedCall, build_cut_outcome, refusal_outcome
 from agents.core.loop.tool_results import emit_call, emit_result
 
 CANNOT_ASK = (
@@ -19,9 +19,10 @@ CANNOT_ASK = (
 
 
 def hold_calls(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
-    """Hold the calls that need a person's yes; where nobody can be asked, refuse them."""
+    """Hold the calls that need a person's yes, and with them those that would share their results;
+    where nobody can be asked, refuse them."""
     for entry in batch.entries:
-        if entry.outcome is not None or not ctx.holds.must_hold(entry):
+        if entry.outcome is not None or not _has_to_wait(ctx, batch, entry):
             continue
         entry.same_as = None
         if ctx.holds.can_ask:
@@ -31,9 +32,14 @@ def hold_calls(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]
         else:
             ctx.holds.refuse_from_now_on(entry.name)
             yield emit_result(ctx, entry, refusal_outcome(CANNOT_ASK), batch.result_chars)
-    for entry in batch.entries:
-        if entry.same_as is not None and not batch.entries[entry.same_as].is_open:
-            entry.same_as = None  # no result is shared with a call that is not run
+
+
+def _has_to_wait(ctx: RunContext, batch: ToolBatch, entry: PlannedCall) -> bool:
+    """Return whether a call needs a yes: it does, or the one that it is the same as. A rule fires
+    only so often, and calls that are run once count once for the cap of a turn."""
+    if ctx.holds.must_hold(entry):
+        return True
+    return entry.same_as is not None and not batch.entries[entry.same_as].is_open
 
 
 def release_held_calls(ctx: RunContext, batch: ToolBatch) -> None:

@@ -17,7 +17,7 @@ def decided(call_id: str, decision: Any, words: str = "", **arguments: Any) -> H
 
 def resume(*calls: HeldCall, steps: Any = None, **values: Any) -> tuple[Any, Any, Any]:
     """Return the chunks, the tools and the model of a run that goes on from this decision."""
-    tools = FakeTools({"write": returns("Written.", writes=True)})
+    tools = values.pop("tools", None) or FakeTools({"write": returns("Written.", writes=True)})
     model = ScriptedModel(steps or [say("It is done.")])
     config = values.pop("config", None)
     control = Control(
@@ -52,6 +52,18 @@ def test_each_call_gets_its_one_result_as_it_was_decided() -> None:
         "c2": "Not run: the user said no.",
         "c3": "Not run: the user wants it done differently. They said: Shorter, please.",
     }
+
+
+def test_the_same_call_is_run_once_unless_it_writes() -> None:
+    tools = FakeTools({"write": returns("Written.", writes=True), "look": returns("Found.")})
+    names = ["look", "look", "write", "write", "look"]
+    held = [
+        HeldCall(id=f"c{at}", name=name, arguments={}, decision="approved")
+        for at, name in enumerate(names)
+    ]
+    chunks, _, _ = resume(*held, tools=tools)
+    assert sorted(made.name for made in tools.calls) == ["look", "write", "write"]
+    assert list(results(chunks)) == ["c0", "c1", "c4", "c2", "c3"]
 
 
 def test_a_new_call_of_the_same_id_is_another_call() -> None:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Approval, OracleStreamChunk, ToolCalled, ToolResult
 from agents.core.loop import Control
@@ -97,6 +99,23 @@ def test_a_rule_holds_a_call_with_its_own_words() -> None:
     assert asked.asker == "rule"
     assert asked.question == "May it look?\nMay I run these 2 calls?"
     assert list(results(chunks).values()) == ["ok"]
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_the_same_call_however_often_waits_with_the_first_of_them(once: bool) -> None:
+    """A rule fires twenty times at most, and such calls count once for the cap of a turn."""
+    tools = FakeTools({"look": returns("found")})
+    same = calls(*[Call("look", {"page": 1})] * 30)
+    chunks = go([same], replace(HOLD_LOOKS, once=once), tools=tools)
+    (asked,) = own(chunks, Approval)
+    assert (len(asked.calls), tools.calls, results(chunks)) == (30, [], {})
+
+
+def test_where_nobody_can_be_asked_the_same_call_is_refused_with_the_first() -> None:
+    tools = FakeTools({"look": returns("found")})
+    same = calls(*[Call("look", {"page": 1})] * 30)
+    chunks = go([same, say("So.")], HOLD_LOOKS, tools=tools, can_ask=False)
+    assert (len(results(chunks)), tools.calls) == (30, [])
 
 
 def test_a_rule_in_shadow_holds_nothing() -> None:
