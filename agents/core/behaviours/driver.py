@@ -68,6 +68,7 @@ class BehaviourDriver:
             while (parts := self._walk.advance()) is not None:
                 yield from parts
             if self._walk.frames:
+                own_calls.keep_results(self._walk)
                 self.snapshot = take_snapshot(self._walk)
             elif not run.is_halted:
                 run.end_behaviour()

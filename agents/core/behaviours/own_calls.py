@@ -1,9 +1,11 @@
 """Calls that a behaviour makes: one alone, or several side by side, in turns without a request."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from agents.core.behaviours.behaviour import BehaviourNode
+from agents.core.behaviours.blackboard import MAX_VALUE_BYTES
 from agents.core.behaviours.builtin import RunUntil
 from agents.core.behaviours.composites import read_number
 from agents.core.behaviours.leaves import use_action
@@ -14,6 +16,9 @@ MAX_BATCHES = 50
 """Of own calls in one run: they are no iterations, so nothing else counts them."""
 MADE = 2
 """The stage of a call that has its result."""
+HELD = CallResult(False, "", is_held=True)
+MADE_BEFORE = CallResult(True, "")
+"""Of a snapshot that does not tell what its calls came to."""
 _OWN_LIST = "tools.execute"
 """The action that runs the calls of the model's answer, which are side by side already."""
 
@@ -50,6 +55,20 @@ def visit_parallel(walk: Walk, frame: Frame) -> Move:
     return _open_batch(walk, calls, _get_max(walk, frame), is_first_enough=_wants_first(frame))
 
 
+def keep_results(walk: Walk) -> None:
+    """Keep what calls side by side came to when the run ends to ask about some of them. More words
+    than the blackboard takes are not kept: so many fail there, whether anybody is asked or not."""
+    frame = walk.frames[-1]
+    if frame.items is None or frame.node.kind != "parallel":
+        return
+    _take_results(frame, list(walk.run.get_results()))
+    room, kept = MAX_VALUE_BYTES if _find_gathering_key(frame) else -1, []
+    for one in frame.results or ():
+        kept.append(one if room >= 0 else replace(one, content=""))
+        room -= len(one.content)
+    frame.results = kept
+
+
 def resume_calls(walk: Walk, frame: Frame, *, is_approved: bool) -> None:
     """Go on after calls that had to be asked for, with what they have come to. A no is one to
     those that were still to be made, too."""
@@ -59,11 +78,11 @@ def resume_calls(walk: Walk, frame: Frame, *, is_approved: bool) -> None:
     if _runs_own_list(frame.node):
         walk.leave(is_approved)
         return
-    items, found = list(_list_parts(walk, frame)), list(walk.run.get_results())
-    made = max(len(found), min(frame.index, len(items)))
-    results = [CallResult(True, "")] * (made - len(found)) + found
+    items, found = list(_list_parts(walk, frame)), iter(walk.run.get_results())
+    known = frame.results or [HELD] * min(frame.index, len(items))
+    results = [next(found, MADE_BEFORE) if one.is_held else one for one in known]
     if not is_approved:
-        results += [CallResult(False, "")] * (len(items) - made)
+        results += [CallResult(False, "")] * (len(items) - len(results))
     frame.items, frame.index, frame.results = items, len(results), results
 
 
@@ -128,8 +147,7 @@ def _is_enough(frame: Frame) -> bool:
 def _end_parallel(frame: Frame) -> bool:
     """Gather results where a loop says so, and hold them against the policy."""
     results: list[CallResult] = frame.results or []
-    first = frame.node.children[0]
-    if first.kind == "for-each" and (key := first.children[0].options.get("into")):
+    if key := _find_gathering_key(frame):
         frame.scope.board.write(key, [one.content if one.ok else "" for one in results])
     match frame.node.options.get("policy", "require-all"):
         case "continue-on-failure":
@@ -137,6 +155,12 @@ def _end_parallel(frame: Frame) -> bool:
         case "require-one":
             return not results or any(result.ok for result in results)
     return all(result.ok for result in results)
+
+
+def _find_gathering_key(frame: Frame) -> str | None:
+    """Return the key that takes what all calls of a loop came to."""
+    first = frame.node.children[0]
+    return first.children[0].options.get("into") if first.kind == "for-each" else None
 
 
 def _get_max(walk: Walk, frame: Frame) -> int:

@@ -49,6 +49,8 @@ class CallResult:
 
     ok: bool
     content: str
+    is_held: bool = False
+    """Whether it waits for a person, and has come to nothing yet."""
 
 
 class Resumption(Protocol):

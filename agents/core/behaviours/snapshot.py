@@ -10,6 +10,7 @@ from typing import Any
 
 from agents.core.behaviours.blackboard import Blackboard, NotWritten
 from agents.core.behaviours.composites import TIMEOUT, build_decorator, enter_item
+from agents.core.behaviours.run_interface import CallResult
 from agents.core.behaviours.walk import Frame, NodeScope, Walk
 
 
@@ -40,6 +41,8 @@ def _describe_frame(frame: Frame) -> dict[str, Any]:
     about: dict[str, Any] = {"node": frame.node.number, "index": frame.index}
     if frame.items is not None and frame.node.kind == "for-each":
         about["items"] = frame.items
+    if frame.results is not None:
+        about["results"] = [[one.ok, one.content, one.is_held] for one in frame.results]
     if frame.said:
         about["said"] = sorted(frame.said)
     if frame.node.behaviour is not None:
@@ -110,6 +113,8 @@ def _restore_frame(walk: Walk, frame: Frame, about: Mapping[str, Any]) -> None:
     elif node.behaviour is not None:
         frame.inner = NodeScope(Blackboard(node.behaviour.schema))
         _fill_board(frame.inner.board, about["board"])
+    elif node.kind == "parallel" and "results" in about:
+        frame.results = [CallResult(bool(a), str(b), bool(c)) for a, b, c in about["results"]]
     elif node.kind == "decorator" and node.word is not None:
         _restore_decorator(walk, frame, about.get("decorator", {}))
 

@@ -83,7 +83,12 @@ class BehaviourEngine(TurnEngine):
 
     def get_results(self) -> list[CallResult]:
         outcomes = [entry.outcome for entry in self.last_turn.batch.entries]
-        return [CallResult(one.ok, one.given or one.content) for one in outcomes if one is not None]
+        return [
+            CallResult(one.ok, one.given or one.content)
+            if one is not None
+            else CallResult(False, "", is_held=True)
+            for one in outcomes
+        ]
 
     def read_facts(self) -> Mapping[str, Any]:
         return self._facts.describe_run(self.ctx.clock.time())
