@@ -46,6 +46,8 @@ def _plan_decided(ctx: RunContext, order: int, call: HeldCall) -> PlannedCall:
     if call.decision != "approved":
         text = NOT_APPROVED if call.decision == "refused" else DIFFERENTLY
         entry.outcome = refusal_outcome(f"{text} They said: {call.words}" if call.words else text)
+    elif call.name in ctx.withheld_tools:  # no yes goes round what a rule has taken away since
+        entry.outcome = refusal_outcome(f"Refused: {call.name} is not available in this run.")
     return entry
 
 

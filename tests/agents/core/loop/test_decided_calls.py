@@ -4,6 +4,7 @@ from typing import Any
 
 from agents.core.chunks import EventRecord, OracleStreamChunk, ToolCalled
 from agents.core.loop import Control, HeldCall, Resume
+from agents.core.rules.reader import read_rule
 from tests.agents.core.factories import done, limits, own, play, results
 from tests.support.script import call, say
 from tests.support.scripted_model import ScriptedModel
@@ -64,6 +65,20 @@ def test_the_same_call_is_run_once_unless_it_writes() -> None:
     chunks, _, _ = resume(*held, tools=tools)
     assert sorted(made.name for made in tools.calls) == ["look", "write", "write"]
     assert list(results(chunks)) == ["c0", "c1", "c4", "c2", "c3"]
+
+
+def test_a_yes_does_not_go_round_a_rule_that_takes_the_tool_away() -> None:
+    rule = read_rule("""[rule]
+id = "no-writing"
+trigger = "on_query_start"
+[[action]]
+type = "withhold"
+tool = "write"
+""")
+    chunks, tools, _ = resume(decided("c1", "approved"), rules=(rule,))
+    assert tools.calls == []
+    assert results(chunks) == {"c1": "Refused: write is not available in this run."}
+    assert done(chunks).outcome == "completed"
 
 
 def test_a_new_call_of_the_same_id_is_another_call() -> None:
