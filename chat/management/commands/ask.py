@@ -28,7 +28,7 @@ from chat.models import Conversation
 from chat.services import ask, continue_run
 from chat.services.ask import PreparedRun, RunOptions
 
-EXIT_CODES = {"completed": 0, "limited": 0, "paused": 0, "failed": 1, "cancelled": 130}
+EXIT_CODES = {"completed": 0, "limited": 0, "paused": 3, "failed": 1, "cancelled": 130}
 
 
 class Command(BaseCommand):

@@ -143,6 +143,13 @@ def test_a_failed_run_exits_with_1(stage: Stage, capsys: pytest.CaptureFixture[s
     assert "refused the API key" in capsys.readouterr().out
 
 
+def test_a_run_that_waits_for_a_yes_exits_with_3(stage: Stage) -> None:
+    stage.play("scripted", Script([say("Paint it red.")]))
+    with pytest.raises(SystemExit) as left:
+        call_command("ask", "Why?", "--tree", "ask-first")
+    assert left.value.code == 3
+
+
 @pytest.mark.ci
 async def test_ctrl_c_stops_the_run_properly_and_exits_with_130(site: Site) -> None:
 
