@@ -44,7 +44,7 @@ REMINDERS = "reminders"
 """The subscriber that people switch with their reminders."""
 MAX_REMINDERS = 5
 """That a run is told."""
-RULE_FILES = SiteFolder("rules", read_rule)
+RULE_FILES = SiteFolder("rules", lambda text: read_rule(text, tools=TOOLS.names()))
 SUBSCRIBER_FILES = SiteFolder("subscribers", read_subscriber)
 
 

@@ -154,6 +154,20 @@ def test_a_file_goes_before_a_row_of_the_same_name(
     assert [entry.file for entry in found] == ["rules/a.toml"]
 
 
+def test_a_file_that_takes_away_a_tool_that_there_is_not_is_told(
+    user: User, project: Project, data_folder: Path
+) -> None:
+    text = RULE.format(name="no-writing").replace('"log"', '"withhold"')
+    (data_folder / "rules").mkdir()
+    (data_folder / "rules" / "a.toml").write_text(
+        text.replace('message = "so"', 'tool = "vault_wirte"')
+    )
+    (told,) = map(str, find_file_problems())
+    assert told.startswith("rules/a.toml:")
+    assert "there is no tool 'vault_wirte'; did you mean 'vault_write'?" in told
+    assert "site:no-writing" not in keys(user, project)
+
+
 def test_what_rules_remember_is_of_one_person_and_one_project(user: User, project: Project) -> None:
     add_rule("mine", "own", user=user)
     eve = User.objects.create_user("eve")
