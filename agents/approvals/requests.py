@@ -45,6 +45,11 @@ class PendingApproval:
     snapshot: Mapping[str, Any]
     calls: tuple[PendingCall, ...]
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether the record still says what was asked, where it is about no call."""
+        return bool(self.calls or self.question or self.snapshot)
+
 
 def store_approval(run: AgentRun, chunk: Approval, held: Iterable[CallView]) -> None:
     """Store what a run asks, in the transaction that ends it."""

@@ -20,6 +20,7 @@ from agents.audit.log import log_action
 from agents.models import AgentRun, ApprovalCall, ApprovalRequest, ApprovalState, AuditEntry
 
 MAX_WORDS_LENGTH = 2_000
+GONE = "What was asked can no longer be read, so it cannot be done. Say no, or ask again."
 
 
 class ApprovalError(Exception):
@@ -71,6 +72,8 @@ def check_verdict(pending: PendingApproval, decision: ApprovalVerdict) -> None:
     known = {call.row.call_id for call in pending.calls}
     if unknown := set(decision.calls) - known:
         raise ApprovalError(f"No call {min(unknown)!r} waits for you.")
+    if decision.verdict == ApprovalState.APPROVED and not pending.is_readable:
+        raise ApprovalChanged(GONE)
     for call in pending.calls:
         if decision.for_call(call.row.call_id).verdict == ApprovalState.APPROVED:
             _check_unchanged(row.run, call)
@@ -78,9 +81,7 @@ def check_verdict(pending: PendingApproval, decision: ApprovalVerdict) -> None:
 
 def _check_unchanged(run: AgentRun, call: PendingCall) -> None:
     if not call.is_as_asked:
-        raise ApprovalChanged(
-            "What was asked can no longer be read, so it cannot be done. Say no, or ask again."
-        )
+        raise ApprovalChanged(GONE)
     version = find_note_version(run.project_id, call.name, call.arguments)
     if version != call.row.note_version:
         path = call.arguments.get("path") or call.arguments.get("old_path")

@@ -313,6 +313,14 @@ async def test_what_was_erased_cannot_be_done_any_more() -> None:
         await refuse(chat, asked, "can no longer be read")
 
 
+async def test_what_a_behaviour_had_asked_cannot_be_agreed_to_once_it_is_erased() -> None:
+    async with Asked(say("Paint them.")) as chat:
+        await sync_to_async(chat._settle)()
+        asked = await chat.first("Paint the pumps.", RunOptions(tree="ask-first"))
+        await sync_to_async(erase)([asked.pk], why="test")
+        await refuse(chat, asked, "can no longer be read")
+
+
 async def test_what_is_erased_at_the_moment_of_the_yes_is_not_done_either() -> None:
     async with Asked(WRITE) as chat:
         asked = await chat.begin()
