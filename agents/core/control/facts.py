@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.core.chunks import ContextUpdate, OracleStreamChunk, Source, Turn
+from agents.core.chunks import ContextUpdate, OracleStreamChunk, Source, ToolCalled, Turn
 from agents.core.config import LIMITS, AgentConfig
 from agents.core.control.event_stream import EventStream
 from agents.core.control.events import EVENT_TYPES, AgentEvent
@@ -121,6 +121,7 @@ class Facts:
         self._folds: Mapping[type[Any], Callable[[Any], None]] = {
             ContextUpdate: self._fold_context,
             Source: self._fold_source,
+            ToolCalled: self._fold_call,
             Turn: self._fold_turn,
         }
 
@@ -134,9 +135,6 @@ class Facts:
         for event in events:
             if event.name in RESULT_EVENTS:
                 self._add_result(event)
-            elif event.name == "tool.call.pending":
-                self._arguments[event.payload["id"]] = event.payload["arguments"]
-                self.history["writing_calls"] += self._background.writes(event.payload["tool"])
             elif event.name == "session.resumed":
                 self.history["message_count"] += event.payload["messages"]
         return events
@@ -174,6 +172,13 @@ class Facts:
         if (path := chunk.source.path) and path not in self._paths:
             self._paths.add(path)
             self.history["sources"].append(path)
+
+    def _fold_call(self, chunk: ToolCalled) -> None:
+        """Take in a call when it is first seen: one that was approved is run at once."""
+        call = chunk.tool_call
+        if call.status != "refused" and call.id not in self._arguments:
+            self._arguments[call.id] = call.arguments
+            self.history["writing_calls"] += self._background.writes(call.name)
 
     def _fold_turn(self, chunk: Turn) -> None:
         turn, config = self.turn, self._background.config

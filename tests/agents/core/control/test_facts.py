@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,6 +104,16 @@ def test_results_are_counted_by_tool_and_told_without_their_texts() -> None:
         "duration_ms": 20,
         "size": 3,
     }
+
+
+def test_a_call_that_was_approved_is_known_with_its_arguments_and_counted_once() -> None:
+    asked, result = called("save")
+    assert isinstance(asked, ToolCalled)
+    running = replace(asked, tool_call=replace(asked.tool_call, status="running"))
+    for chunks in ([running, result], [asked, running, result]):
+        history = play(*chunks)["history"]
+        assert history["tools"][0]["arguments"] == {"path": "1.md"}
+        assert history["writing_calls"] == 1
 
 
 def test_a_turn_is_measured_against_the_limits() -> None:
