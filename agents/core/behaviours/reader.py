@@ -1,7 +1,7 @@
 """A behaviour from its text: everything is checked, and every problem told at once."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -18,7 +18,7 @@ from agents.core.behaviours.placement import Around
 from agents.core.behaviours.ports import PortReader
 from agents.core.behaviours.sexp import InvalidBehaviour, SourceForm, read_form
 from agents.core.behaviours.signatures import MAX_NODES
-from agents.core.behaviours.values import ValueReader, get_literal, suggest_keyword
+from agents.core.behaviours.values import RUN_FACTS, ValueReader, get_literal, suggest_keyword
 from agents.core.behaviours.vocabulary import BehaviourVocabulary
 from agents.core.control.problems import PlacedProblem, suggest_name
 
@@ -27,7 +27,6 @@ MAX_NAME = 60
 MAX_DESCRIPTION = 300
 MAX_KEYS = 50
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_FACT = re.compile(r"\b(turn|history|user|project)\s*[.\[]")
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
@@ -93,7 +92,7 @@ class _TreeReader:
             cleanup=cleanup,
             text=self._text,
             digest=self._build_digest(),
-            reads_facts=self._reads_facts(roots[0]),
+            reads_facts=_reads_facts(inside.values, [roots[0], cleanup]),
         )
 
     def _build_digest(self) -> str:
@@ -102,13 +101,6 @@ class _TreeReader:
         for name, text in sorted(self._named.items()):
             known.update(f"\0{name}\0{text}".encode())
         return known.hexdigest()
-
-    def _reads_facts(self, root: BehaviourNode) -> bool:
-        """Return whether something in it may look at the facts of a run; rather too often."""
-        others = (node.behaviour for node in root.walk())
-        return _FACT.search(self._text) is not None or any(
-            other is not None and other.reads_facts for other in others
-        )
 
     def _read_form(self) -> SourceForm:
         """Read the form; of a behaviour that is named often, once."""
@@ -246,3 +238,11 @@ class _TreeReader:
         self._named[name] = known[name]
         options.update(PortReader(found, around).read(parts))
         return found
+
+
+def _reads_facts(values: ValueReader, roots: Iterable[BehaviourNode | None]) -> bool:
+    """Return whether something looks at the facts of a run, here or in what is named."""
+    inside = (node.behaviour for root in roots if root is not None for node in root.walk())
+    return not values.names_read.isdisjoint(RUN_FACTS) or any(
+        other is not None and other.reads_facts for other in inside
+    )

@@ -3,6 +3,7 @@
 Each is checked against the names that are known where it stands, and becomes a closure.
 """
 
+import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -38,6 +39,8 @@ FACTS: Mapping[str, ValueKind] = {
     "project": PROJECT,
 }
 """What can be read of every run, and never written."""
+RUN_FACTS = frozenset(FACTS) - {"question"}
+"""Those that change while it goes on."""
 _NO_SCOPE = ValueScope({}, AgentConfig())
 NO_VALUE = BoundValue(ANY, lambda _: None)
 """Stands for one that was refused, so that all problems are found."""
@@ -50,6 +53,8 @@ class ValueReader:
     problems: list[PlacedProblem]
     keys: Mapping[str, ValueKind]
     """Of the blackboard, and of the items of lists around."""
+    names_read: set[str] = field(default_factory=set)
+    """What the expressions of the text look at."""
     _names: dict[str, ValueKind] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -193,6 +198,7 @@ class ValueReader:
         except InvalidExpression as error:
             self._refuse_in_text(form, error.problems)
             return NO_VALUE
+        self.names_read.update(_list_names(form.text))
         return BoundValue(expression.kind, lambda scope: expression.evaluate(scope.names))
 
     # -- texts that are read ----------------------------------------------------------------------
@@ -202,10 +208,12 @@ class ValueReader:
             self.refuse(form, "an expression stands in quotes")
             return None
         try:
-            return parse_condition(form.text, self._build_language())
+            condition = parse_condition(form.text, self._build_language())
         except InvalidExpression as error:
             self._refuse_in_text(form, error.problems)
             return None
+        self.names_read.update(_list_names(form.text))
+        return condition
 
     def read_template(self, form: SourceForm) -> Template | None:
         if form.type != "text":
@@ -244,3 +252,9 @@ def get_literal(value: BoundValue) -> Any:
 def suggest_keyword(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean :size?" for a known keyword like this one, or nothing."""
     return suggest_name(f":{name}", [f":{one}" for one in known]).replace("'", "")
+
+
+def _list_names(expression: str) -> set[str]:
+    """Return the names in an expression that was read, as Python spells them."""
+    tree = ast.parse(expression.strip(), mode="eval")
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

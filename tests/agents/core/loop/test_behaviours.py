@@ -421,6 +421,14 @@ async def test_a_condition_looks_at_the_facts_of_the_run() -> None:
 
 
 @virtual_time
+@pytest.mark.parametrize("fact", ["(history)", "[history][0]", "(history if true else history)"])
+async def test_a_condition_looks_at_facts_however_they_are_written(fact: str) -> None:
+    node = f'(selector (sequence (condition "{fact}.total_tool_calls == 0") (turn)) (fail))'
+    chunks = await play(ScriptedModel([say("So.")]), toolbox(), control=driven(node))
+    assert reason(chunks) == "completed"
+
+
+@virtual_time
 async def test_a_behaviour_that_changed_starts_anew_and_says_so() -> None:
     asked = await ask_first()
     resume = Resume(decision="approved", snapshot={**asked.snapshot, "digest": "other"})
