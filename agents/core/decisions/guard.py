@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from agents.core.config import AgentConfig
+from agents.core.decisions.endings import NEEDS_APPROVAL
 from agents.core.decisions.protocol import TREES, DecisionTree, build_tree
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.reasons import REASONS
@@ -19,8 +20,9 @@ TREE_OWNED_FIELDS = frozenset({"extensions", "notices", "withheld_tools"})
 LOOP_OWNED_FIELDS = tuple(
     name for name in AgentState.__dataclass_fields__ if name not in TREE_OWNED_FIELDS
 )
-RESERVED_REASONS = frozenset({"completed", "user_cancelled"})
-"""Reasons that a tree cannot give a run: only a model completes it, only a person cancels it."""
+RESERVED_REASONS = frozenset({"completed", "user_cancelled", NEEDS_APPROVAL})
+"""Reasons that a tree cannot give a run: only a model completes it, only a person cancels it, and a
+run that is paused has asked something."""
 
 
 class InvalidTree(Exception):
@@ -52,7 +54,10 @@ class TreeGuard:
 
     def should_continue(self, state: AgentState) -> tuple[bool, str]:
         answer = self._call(
-            "should_continue", lambda: self._tree.should_continue(state), _check_answer, None
+            "should_continue",
+            lambda: self._tree.should_continue(state),
+            lambda answer: _check_answer(answer, asks=state.held_calls > 0),
+            None,
         )
         return self._tree.should_continue(state) if answer is None else answer
 
@@ -169,12 +174,14 @@ def _check_config(answer: Any) -> AgentConfig:
     return answer
 
 
-def _check_answer(answer: Any) -> tuple[bool, str] | None:
+def _check_answer(answer: Any, *, asks: bool) -> tuple[bool, str] | None:
     if not (isinstance(answer, tuple) and len(answer) == 2):
         raise InvalidTree("should_continue must return (goes on, reason)")
     goes_on, reason = answer
     if not goes_on and reason not in REASONS:
         raise InvalidTree(f"should_continue gave the unknown reason {reason!r}; register it first")
+    if not goes_on and reason == NEEDS_APPROVAL and not asks:
+        raise InvalidTree("should_continue cannot pause a run: nothing was asked")
     return bool(goes_on), "" if goes_on else reason
 
 

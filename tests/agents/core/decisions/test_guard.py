@@ -320,8 +320,16 @@ def test_a_tree_may_set_a_reason_to_stop(method: str, reason: str) -> None:
     assert failure(guard) is None
 
 
-@pytest.mark.parametrize("reason", ["completed", "user_cancelled"])
-def test_a_tree_can_neither_complete_nor_cancel_a_run(reason: str) -> None:
+def test_a_tree_that_pauses_a_run_which_has_asked_nothing_is_replaced() -> None:
+    guard = guarded(should_continue=lambda state: (False, "needs_approval"))
+    assert guard.should_continue(fresh(CONFIG)) == (True, "")
+    report = failure(guard)
+    assert report is not None
+    assert "InvalidTree" in report.message
+
+
+@pytest.mark.parametrize("reason", ["completed", "user_cancelled", "needs_approval"])
+def test_a_tree_can_neither_complete_nor_cancel_nor_pause_a_run(reason: str) -> None:
     guard = guarded(on_turn_start=lambda state: replace(state, termination_reason=reason))
     assert guard.on_turn_start(fresh(CONFIG)).termination_reason is None
     report = failure(guard)
