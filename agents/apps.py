@@ -31,10 +31,12 @@ class AgentsConfig(AppConfig):
         access_changed.connect(apply_access_change)
         project_purged.connect(remove_files)
         post_migrate.connect(db_triggers.after_migrate, sender=self)
-        pre_delete.connect(_erase_user_content, sender=settings.AUTH_USER_MODEL)
+        pre_delete.connect(_prepare_user_deletion, sender=settings.AUTH_USER_MODEL)
 
 
-def _erase_user_content(instance: Any, **_: Any) -> None:
+def _prepare_user_deletion(instance: Any, **_: Any) -> None:
     from agents.audit import erasure
+    from agents.projects.members import revoke_links_by
 
     erasure.erase_user_content(instance)
+    revoke_links_by(instance, by=None)

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from agents.audit.log import log_action
 from agents.models import AuditEntry, Invitation, Membership, Project
+from agents.projects.access import lock_members
 from agents.projects.errors import ProjectNotFound, ProjectRefused
 from agents.projects.members import add_member
 
@@ -68,6 +69,7 @@ def accept_invitation(token: str, user: User) -> Project:
     """Let somebody in. Of many who come with one link at once, one has it."""
     with transaction.atomic():
         invitation = get_invitation(token)
+        lock_members(invitation.project)  # before the link, as those do who remove its maker
         _claim(invitation, user)
         role = Membership.Role(invitation.role)
         add_member(invitation.project, user, role, by=invitation.created_by)
@@ -89,12 +91,13 @@ def token_digest(token: str) -> str:
 
 
 def _usable() -> QuerySet[Invitation]:
+    """Return the links that work. Whose account is closed could make another one by theirs."""
     return Invitation.objects.filter(
         used_at__isnull=True,
         revoked_at__isnull=True,
         expires_at__gt=timezone.now(),
         project__deleted_at__isnull=True,
-    )
+    ).exclude(created_by__is_active=False)
 
 
 def _claim(invitation: Invitation, user: User) -> None:

@@ -2,10 +2,11 @@
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.utils import timezone
 
 from agents.audit.log import log_action
 from agents.audit.signing import user_pseudonym
-from agents.models import AuditEntry, Departure, Membership, Project, SiteSettings
+from agents.models import AuditEntry, Departure, Invitation, Membership, Project, SiteSettings
 from agents.projects.access import lock_members, stop_runs
 from agents.projects.errors import ProjectNotFound, ProjectRefused
 from agents.projects.queries import projects_for
@@ -39,23 +40,27 @@ def add_member(project: Project, user: User, role: Role, *, by: User | None) -> 
 
 
 def change_role(project: Project, user: User, role: Role, *, by: User | None) -> None:
-    """Give a member another role. Who may write no longer has runs that may: they are stopped."""
+    """Give a member another role. Who may write no longer has runs that may: they are stopped. Who
+    owns it no longer has links that let people in: they are revoked."""
     with transaction.atomic():
         members = lock_members(project)
         member = _find_member(members, user)
         if member.role == role:
             return
         _keep_an_owner(members, member)
-        was_writer = member.role in WRITERS
+        was_writer, was_owner = member.role in WRITERS, member.role == Role.OWNER
         member.role = role
         member.save(update_fields=["role"])
         _log(project, user, by, "role", role)
+        if was_owner:
+            revoke_links_by(user, by=by, project=project)
         if was_writer and role not in WRITERS:
             stop_runs(project, "You became a reader of this project.", user)
 
 
 def remove_member(project: Project, user: User, *, by: User | None) -> None:
-    """End a membership. Their runs there end, and their open pages of it close."""
+    """End a membership. Their runs there end, their open pages of it close, and links that they
+    made let nobody in any more: else they could come back by one."""
     with transaction.atomic():
         members = lock_members(project)
         member = _find_member(members, user)
@@ -63,7 +68,18 @@ def remove_member(project: Project, user: User, *, by: User | None) -> None:
         member.delete()
         Departure.objects.get_or_create(user=user)
         _log(project, user, by, "remove", Role(member.role))
+        revoke_links_by(user, by=by, project=project)
         stop_runs(project, "You are no longer a member of this project.", user)
+
+
+def revoke_links_by(user: User, *, by: User | None, project: Project | None = None) -> None:
+    """Revoke the open links that somebody has made: of one project, or of all."""
+    made = Invitation.objects.filter(created_by=user, used_at=None, revoked_at=None)
+    rows = list(made if project is None else made.filter(project=project))
+    made.filter(pk__in=[row.pk for row in rows]).update(revoked_at=timezone.now())
+    for row in rows:
+        about = {"project": str(row.project_id), "role": row.role}
+        log_action(AuditEntry.Verb.MEMBER, by=by, did="revoke", **about)
 
 
 def welcome(user: User) -> Project | None:

@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from agents.models import Invitation, Membership
-from agents.projects import invitations, services
+from agents.models import AuditEntry, Invitation, Membership
+from agents.projects import invitations, members, services
 from agents.projects.errors import ProjectNotFound, ProjectRefused
 from agents.projects.queries import Role, get_role
 from tests.agents.projects.people import Team
@@ -58,7 +58,41 @@ def delete_the_project(team: Team, token: str) -> None:
     services.delete_project(team.project, by=team.ada)
 
 
-@pytest.mark.parametrize("event", [spend, age, revoke, delete_the_project])
+def remove_its_maker(team: Team, token: str) -> None:
+    add_owner(team)
+    members.remove_member(team.project, team.ada, by=team.bob)
+
+
+def demote_its_maker(team: Team, token: str) -> None:
+    add_owner(team)
+    members.change_role(team.project, team.ada, Role.MEMBER, by=team.bob)
+
+
+def delete_its_maker(team: Team, token: str) -> None:
+    team.ada.delete()
+
+
+def close_the_account_of_its_maker(team: Team, token: str) -> None:
+    User.objects.filter(pk=team.ada.pk).update(is_active=False)
+
+
+def add_owner(team: Team) -> None:
+    members.change_role(team.project, team.bob, Role.OWNER, by=team.ada)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        spend,
+        age,
+        revoke,
+        delete_the_project,
+        remove_its_maker,
+        demote_its_maker,
+        delete_its_maker,
+        close_the_account_of_its_maker,
+    ],
+)
 def test_a_link_that_was_used_is_old_was_revoked_or_leads_nowhere_lets_nobody_in(
     event: object,
 ) -> None:
@@ -72,6 +106,28 @@ def test_a_link_that_was_used_is_old_was_revoked_or_leads_nowhere_lets_nobody_in
         invitations.accept_as_new_user(token, "nia", "a long phrase")
     assert not User.objects.filter(username="nia").exists()
     assert not Membership.objects.filter(user=team.eve).exists()
+
+
+def test_an_owner_who_was_removed_does_not_come_back_by_a_link_of_their_own() -> None:
+    team = Team()
+    mine = link(team, Role.OWNER)
+    add_owner(team)
+    theirs = invitations.create_invitation(team.project, Role.READER, by=team.bob)[1]
+    members.remove_member(team.project, team.ada, by=team.bob)
+    with pytest.raises(ProjectNotFound):
+        invitations.accept_invitation(mine, team.ada)
+    assert get_role(team.ada, team.project) is None
+    assert invitations.accept_invitation(theirs, team.eve) == team.project
+    assert AuditEntry.objects.filter(detail__did="revoke").count() == 1
+
+
+def test_who_stays_an_owner_keeps_their_links_elsewhere() -> None:
+    team = Team()
+    other = services.create_project(team.ada, "Other")
+    token = invitations.create_invitation(other, Role.READER, by=team.ada)[1]
+    add_owner(team)
+    members.remove_member(team.project, team.ada, by=team.bob)
+    assert invitations.accept_invitation(token, team.eve) == other
 
 
 @pytest.mark.parametrize("token", ["", "x", "\0", "\ud800", "é" * 10_000])
