@@ -22,7 +22,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection, transaction
 
-from agents.models import Project
+from agents.models import Membership, Project
 from agents.vault.author import Author
 from agents.vault.import_sources import FolderSource
 from agents.vault.importer import import_files
@@ -179,6 +179,7 @@ def report_import(folder: Path, texts: dict[str, str], author: Author, rounds: i
         plain = create_plain(folder, f"import{number}")
         floor.append(measure_seconds(lambda plain=plain: plain.insert_all(texts)))  # type: ignore[misc]
         project = Project.objects.create(name=f"import {number}", slug=f"import-{number}")
+        Membership.objects.create(project=project, user_id=author.user_id, role="owner")
         source = FolderSource(folder / "vault")
         ours.append(
             measure_seconds(lambda pk=project.pk, source=source: import_files(pk, source, author))  # type: ignore[misc]

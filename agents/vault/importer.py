@@ -17,6 +17,7 @@ from django.db import IntegrityError, OperationalError, transaction
 from django.db.models import Max
 
 from agents.models import Attachment, Note, NoteVersion
+from agents.projects.queries import hold_write_access
 from agents.vault.attachments import build_attachment, delete_attachment, store_bytes
 from agents.vault.author import Author
 from agents.vault.errors import NoteRefused, VaultError, VaultRefused
@@ -40,13 +41,14 @@ STOPPED = (
     "import again."
 )
 TWICE_MESSAGE = "there is another file of this path"
+NO_LONGER_MESSAGE = "You may no longer change this project. What was imported before is in."
 _DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 ReportProgress = Callable[[int, int, str], None]
 """Called with how many files are done, how many there are, and the path of the last one."""
 
 
 class ImportStopped(VaultError):
-    """The disk or the database took no more. What is in is in; run it again to go on."""
+    """The disk or the database took no more, or the person may not go on. What is in is in."""
 
 
 @dataclass(slots=True)
@@ -83,7 +85,10 @@ def import_files(
     author: Author,
     progress: ReportProgress = lambda done, total, path: None,
 ) -> ImportReport:
-    """Import everything from a source; return what was done and what was left out, and why."""
+    """Import everything from a source; return what was done and what was left out, and why.
+
+    With a person as its author, it goes on only while they may change the project.
+    """
     run = _Import(project_id, author)
     files = source.files()
     for done, file in enumerate(files, start=1):
@@ -130,7 +135,9 @@ class _Import:
 
     def _add_thread(self, path: str, thread: ThreadFile) -> None:
         try:
-            outcome = import_thread(self._project_id, thread, self._author)
+            with transaction.atomic():
+                self._check_can_write()
+                outcome = import_thread(self._project_id, thread, self._author)
         except VaultRefused as error:
             self._skip(path, str(error))
             return
@@ -179,9 +186,15 @@ class _Import:
 
     def _write(self, batch: list[_ReadFile]) -> "_BatchWriter":
         with transaction.atomic():
+            self._check_can_write()
             writer = _BatchWriter(self._project_id, batch)
             writer.write(self._author)
         return writer
+
+    def _check_can_write(self) -> None:
+        user_id = self._author.user_id
+        if user_id is not None and not hold_write_access(user_id, self._project_id):
+            raise ImportStopped(NO_LONGER_MESSAGE)
 
 
 def _iterate(opened: IO[bytes]) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from uuid import UUID
 
 from agents.core.stemming import WORD_PATTERN
-from agents.models import Project
+from agents.models import Membership, Project
 from agents.vault.author import Author
 from agents.vault.import_sources import open_source
 from agents.vault.importer import import_files
@@ -70,6 +70,7 @@ def unpack_vault(name: str, place: Path) -> Path:
 def import_vault(folder: Path, user_id: int) -> UUID:
     """Import a vault as people do, into a project of its own."""
     project = Project.objects.create(name=folder.name)
+    Membership.objects.create(project=project, user_id=user_id, role=Membership.Role.OWNER)
     with open_source(folder) as source:
         import_files(project.pk, source, Author.importer(user_id), lambda *_: None)
     return project.pk

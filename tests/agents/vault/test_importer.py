@@ -1,16 +1,19 @@
 """Bringing notes in: nothing is lost, nothing is overwritten, everything left out is said."""
 
+import io
 import os
 import stat
 import tarfile
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import OperationalError
 
-from agents.models import Attachment, Note, NoteVersion, Project
+from agents.models import Attachment, Membership, Note, NoteVersion, Project, Thread
 from agents.vault import importer, note_writer, notes
 from agents.vault.author import Author
 from agents.vault.errors import NoteUnavailable
@@ -20,6 +23,14 @@ from agents.vault.importer import ImportReport, ImportStopped, import_files
 from agents.vault.note_writer import MAX_NOTE_BYTES
 
 KEPANO = Path(__file__).resolve().parents[4] / "shared" / "retrieval" / "kepano-vault.tar.gz"
+THREAD = b"""---
+oracle-thread: "power"
+status: active
+---
+
+<!-- entry 1 thought 2026-01-01T00:00:00+00:00 1 lines -->
+LFP.
+"""
 
 
 @pytest.fixture
@@ -289,3 +300,28 @@ def test_dropped_files_are_taken_by_their_paths(project: Project, folder: Path) 
 def test_a_folder_that_cannot_be_read_is_said(project: Project, tmp_path: Path) -> None:
     report = import_files(project.pk, FolderSource(tmp_path / "none"), Author.importer())
     assert "cannot be read" in left_out(report)["."]
+
+
+def test_an_import_ends_when_its_person_may_no_longer_change_the_project(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A zip may take minutes, and its person may be removed meanwhile."""
+    monkeypatch.setattr(importer, "BATCH_FILES", 1)
+    ada = User.objects.create(username="ada")
+    place = Membership.objects.create(project=project, user=ada, role=Membership.Role.MEMBER)
+    source = FilesSource([(path, partial(io.BytesIO, b"x")) for path in ("a.md", "b.md")])
+
+    def make_reader(done: int, total: int, path: str) -> None:
+        Membership.objects.filter(pk=place.pk).update(role=Membership.Role.READER)
+
+    with pytest.raises(ImportStopped, match="may no longer change this project"):
+        import_files(project.pk, source, Author.importer(ada.pk), make_reader)
+    assert [note.path for note in Note.objects.all()] == ["a.md"]
+
+
+def test_threads_are_not_imported_for_somebody_who_may_not_write(project: Project) -> None:
+    ada = User.objects.create(username="ada")
+    source = FilesSource([("c.md", partial(io.BytesIO, THREAD))])
+    with pytest.raises(ImportStopped):
+        import_files(project.pk, source, Author.importer(ada.pk))
+    assert not Thread.objects.exists()
