@@ -36,6 +36,9 @@ ZIP_ERRORS = (
     ValueError,  # names that are no UTF-8, places before the beginning
 )
 """What reading a damaged zip can raise, besides OSError."""
+_LISTED_FILE = b"PK\x01\x02"
+"""How each entry begins in the list of contents of a zip."""
+_CHUNK_BYTES = 1024 * 1024
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """LZMA may ask for gigabytes of memory; hardly any program writes it, or bzip2."""
 
@@ -131,8 +134,6 @@ class ZipSource:
 
     def files(self) -> list[SourceFile | SkippedFile]:
         infos = [info for info in self._archive.infolist() if not info.is_dir()]
-        if len(infos) > MAX_FILES:
-            raise NoteRefused(TOO_MANY_MESSAGE.format(what="zip", count=MAX_FILES))
         named = {_decode_name(info): info for info in infos}
         root = _find_outer_folder(list(named), self._name)
         found = [self._look_at(path.removeprefix(root), info) for path, info in named.items()]
@@ -189,13 +190,38 @@ def open_source(place: Path) -> Iterator[ImportSource]:
     if place.is_dir():
         yield FolderSource(place)
         return
-    with closing(_open_zip(place)) as archive:
+    try:
+        opened = place.open("rb")
+    except OSError as error:
+        raise NoteUnavailable(f"{str(place)!r} cannot be read ({error.strerror}).") from None
+    with opened, closing(_open_place(place, opened)) as archive:
         yield ZipSource(archive, place.stem, place.stat().st_size)
 
 
-def _open_zip(place: Path) -> zipfile.ZipFile:
+def open_zip(opened: IO[bytes]) -> zipfile.ZipFile:
+    """Open a zip, or raise NoteRefused if it lists too many files, or one of ZIP_ERRORS.
+
+    `zipfile` reads the whole list before anybody can count it: one upload of short names would
+    take gigabytes.
+    """
+    if _count_listed(opened) > MAX_FILES:
+        raise NoteRefused(TOO_MANY_MESSAGE.format(what="zip", count=MAX_FILES))
+    return zipfile.ZipFile(opened)
+
+
+def _count_listed(opened: IO[bytes]) -> int:
+    """Return how many files a zip can list at most; those of a zip inside of it may be counted."""
+    count, end = 0, b""
+    opened.seek(0)
+    while chunk := opened.read(_CHUNK_BYTES):
+        count += (end + chunk).count(_LISTED_FILE)
+        end = (end + chunk)[1 - len(_LISTED_FILE) :]
+    return count
+
+
+def _open_place(place: Path, opened: IO[bytes]) -> zipfile.ZipFile:
     try:
-        return zipfile.ZipFile(place)
+        return open_zip(opened)
     except ZIP_ERRORS as error:
         raise NoteUnavailable(f"{str(place)!r} is not a zip that can be read ({error}).") from None
     except OSError as error:

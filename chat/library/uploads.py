@@ -1,6 +1,5 @@
 """Files that somebody drops on a library page: notes, other files, whole zips."""
 
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import PurePosixPath
@@ -16,6 +15,7 @@ from agents.vault.import_sources import (
     SkippedFile,
     SourceFile,
     ZipSource,
+    open_zip,
 )
 from agents.vault.importer import ImportReport, import_files
 from agents.vault.listing import normalise_folder
@@ -78,15 +78,14 @@ def _get_opener(file: DroppedFile) -> Callable[[], IO[bytes]]:
 
 def _import_zip(project_id: UUID, file: DroppedFile, prefix: str, author: Author) -> ImportReport:
     try:
-        archive = zipfile.ZipFile(file.content)
+        archive = open_zip(file.content)
+    except NoteRefused as refused:
+        return ImportReport(skipped=[SkippedFile(file.path, str(refused))])
     except (OSError, *ZIP_ERRORS):
         return ImportReport(skipped=[SkippedFile(file.path, NOT_A_ZIP)])
     source = ZipSource(archive, PurePosixPath(file.path).stem, file.size)
-    try:
-        with archive:
-            return import_files(project_id, _FolderSource(source, prefix), author)
-    except NoteRefused as refused:
-        return ImportReport(skipped=[SkippedFile(file.path, str(refused))])
+    with archive:
+        return import_files(project_id, _FolderSource(source, prefix), author)
 
 
 def _add(report: ImportReport, more: ImportReport) -> None:

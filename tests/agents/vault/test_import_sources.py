@@ -74,6 +74,26 @@ def test_a_folder_of_too_many_files_is_refused_before_anything_is_imported(
     assert not notes_for(project.pk).exists()
 
 
+@pytest.mark.parametrize("chunk_bytes", [4, 7, 1024])
+def test_the_list_of_a_zip_is_counted_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk_bytes: int
+) -> None:
+    """A list of short names, of a file each, takes ten times as much memory as the zip has."""
+    monkeypatch.setattr(import_sources, "MAX_FILES", 3)
+    monkeypatch.setattr(import_sources, "_CHUNK_BYTES", chunk_bytes)
+    place = tmp_path / "x.zip"
+    with zipfile.ZipFile(place, "w") as archive:
+        for name in "abc":
+            archive.writestr(f"{name}.md", "x")
+    with open_source(place) as source:
+        assert len(source.files()) == 3
+    with zipfile.ZipFile(place, "a") as archive:
+        archive.writestr("d.md", "x")
+    monkeypatch.setattr(zipfile, "ZipFile", None)  # it would be called
+    with pytest.raises(NoteRefused, match="more than 3 files"), open_source(place):
+        pass
+
+
 @pytest.mark.parametrize(
     "count",
     [
