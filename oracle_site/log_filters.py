@@ -1,6 +1,10 @@
 """What the log leaves out."""
 
 import logging
+import re
+
+_LINK_SECRET = re.compile(r"(/(?:invite|sign-in/[^/\s]+)/)[^/\s]+")
+"""Addresses that let in whoever knows them, up to what must not be known."""
 
 
 class SuppressTracebackFilter(logging.Filter):
@@ -10,4 +14,16 @@ class SuppressTracebackFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.name.startswith("django.security"):
             record.exc_info = record.exc_text = None
+        return True
+
+
+class HideLinksFilter(logging.Filter):
+    """Refusals are logged with their address, and a link that was refused may still work: a form
+    with a mistake in it, or a preview that only asked what there is."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        said = record.getMessage()
+        hidden = _LINK_SECRET.sub(r"\1[hidden]", said)
+        if hidden != said:
+            record.msg, record.args = hidden, None
         return True

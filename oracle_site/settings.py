@@ -165,9 +165,16 @@ LOGGING = {
     "formatters": {
         "line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
     },
-    "filters": {"brief": {"()": "oracle_site.log_filters.SuppressTracebackFilter"}},
+    "filters": {
+        "brief": {"()": "oracle_site.log_filters.SuppressTracebackFilter"},
+        "links": {"()": "oracle_site.log_filters.HideLinksFilter"},
+    },
     "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["brief"]},
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["brief", "links"],
+        },
     },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {"django": {"handlers": [], "level": "WARNING", "propagate": True}},
