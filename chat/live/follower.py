@@ -188,10 +188,8 @@ class ConversationFollower:
         """Follow a run, unless the page does so already; wait until there is something to show."""
         if self._broadcast is None or self._broadcast.run.pk != run.pk:
             await self._leave_broadcast()
-            self._broadcast, self._run_frames = (
-                broadcast.join(self._runtime, run, self._wakeup.set),
-                NO_FRAMES,
-            )
+            self._broadcast = broadcast.join(self._runtime, run, self._wakeup.set)
+            self._run_frames, self._announced = NO_FRAMES, ""
         await self._broadcast.wait_ready()
         return self._broadcast
 
@@ -238,7 +236,11 @@ class ConversationFollower:
 
     def _render(self, scene: ConversationSnapshot, snapshot: Snapshot | None) -> str:
         live = snapshot.rendered if snapshot is not None else None
-        frames: list[str] = [fragments.render("controls", running=scene.run is not None)]
+        last = live if scene.run is not None else self._get_last_answer(scene)
+        frames: list[str] = []
+        if scene.run is None and last is not None and (scene.ended or scene.is_more):
+            frames.append(fragments.render("announce", text=last.activity))  # too fast to be followed
+        frames.append(fragments.render("controls", running=scene.run is not None))
         if scene.conversation.title != self._title:
             frames.append(fragments.render("title", title=scene.conversation.title))
         frames += [thread.get_rendered_answer(ended).html for ended in scene.ended]
@@ -249,7 +251,6 @@ class ConversationFollower:
             frames.append(fragments.append("thread", more))
         elif live is not None:
             frames.append(live.html)
-        last = live if scene.run is not None else self._get_last_answer(scene)
         if last is not None:
             frames.append(last.meters)
         return "".join(frames)

@@ -27,6 +27,8 @@ class RenderedAnswer:
     run_id: UUID
     html: SafeString
     meters: SafeString
+    activity: str = ""
+    """What is going on in it, or how it ended, for those who listen."""
     rest: Mapping[BlockRef, SafeString] = field(default_factory=dict)
 
     @property
@@ -91,7 +93,7 @@ def _render_answer(run: AgentRun) -> RenderedAnswer:
     if answer.done is None:  # it is followed: its end is where the next words go
         return RenderedAnswer(run.pk, fragments.render_answer(answer, run), meters)
     html, rest = fragments.render_paged_answer(answer, run)
-    return RenderedAnswer(run.pk, html, meters, rest)
+    return RenderedAnswer(run.pk, html, meters, answer.activity, rest)
 
 
 def load_answer(run: AgentRun) -> AnswerView:

@@ -121,7 +121,6 @@ def let_the_agent_write_and_undo(tab: Tab, ada: Person) -> None:
         say("I wrote it down."),
     )
     tab.go("/new/").ask("Write that down.").ended()
-    tab.reload()  # a frame that comes again may replace what is clicked
     card = tab.tools("done").first
     card.locator("summary").click()
     expect(card.locator(".diff .added").filter(has_text="Slowly.")).to_be_visible()

@@ -7,17 +7,19 @@ import re
 from collections.abc import Iterator, Sequence
 
 import pytest
-from playwright.sync_api import WebSocketRoute
+from playwright.sync_api import Route, WebSocketRoute
 
 from agents.core.chunks import Content
 from chat.rendering import fragments
 from chat.rendering.parts import TextPart
+from tests.browser.expectations import expect
 from tests.browser.site import Person
 from tests.browser.tabs import Tab, Visitor
 from tests.browser.test_hostile import looked_at
 from tests.chat.run_chunks import a_run, an_answer
 from tests.support.hostile import COLLECTIONS
 from tests.support.long import long_answer
+from tests.support.script import call, say
 
 SAME = """
 (html) => {
@@ -131,3 +133,45 @@ def test_hostile_answers_are_text_in_every_split(
             stage.takes(payload[:split])
             stage.takes(payload[split:] + "\n\n")
         looked_at(stage.tab)
+
+
+# -- frames that come again -----------------------------------------------------------------------
+
+
+class Relay:
+    """The page's socket to the real server, which can say again what it said."""
+
+    def __init__(self, tab: Tab) -> None:
+        self.tab = tab
+        self.came: list[str] = []
+        tab.page.route_web_socket(re.compile("/ws/"), self._opened)
+
+    def _opened(self, socket: WebSocketRoute) -> None:
+        self._page = socket
+        socket.connect_to_server().on_message(self._pass_on)
+
+    def _pass_on(self, frame: str | bytes) -> None:
+        self.came.append(str(frame))
+        self._page.send(frame)
+
+    def repeat(self, words: str) -> None:
+        """Send the last frame with these words again, and wait until the page has it."""
+        frame = next(frame for frame in reversed(self.came) if words in frame)
+        self.tab.page.evaluate(
+            "addEventListener('htmx:wsAfterMessage', () => { window.again = true; }, {once: true})"
+        )
+        self._page.send(frame)
+        self.tab.page.wait_for_function("window.again")
+
+
+def test_an_end_that_comes_again_keeps_the_answer_to_undo(visitor: Visitor, ada: Person) -> None:
+    ada.plays(call("vault_write", path="Pumps.md", body="# Pumps\n"), say("Written."))
+    tab = visitor.enters(ada)
+    relay, held = Relay(tab), list[Route]()
+    tab.page.route(re.compile("/undo/"), lambda route: held.append(route))
+    tab.go("/new/").ask("Write that down.").ended()
+    with tab.page.expect_request(re.compile("/undo/")):
+        tab.last.get_by_role("button", name="Undo 1 change").click()
+    relay.repeat('class="changes"')
+    held[0].continue_()
+    expect(tab.last.locator(".answer-end")).to_contain_text("1 change undone.")

@@ -560,12 +560,62 @@ async def test_a_database_that_is_away_when_a_page_looks_is_asked_again(
 
 
 async def test_what_is_going_on_is_said_once_per_change() -> None:
-    async with Chat(call("look"), say("One. " * 40, piece_delay=0.01)) as chat:
+    valve = Valve(*["One. "] * 40)
+    async with Chat(call("look"), valve.items()) as chat:
         tab = await chat.open(await chat.begin())
+        await tab.until(lambda: tab.frames)
+        valve.open()
         await tab.is_ready()
         said = [frame for frame in tab.frames if 'id="announce"' in frame]
     assert tab.dom.get("announce").text == "Answer complete"
     assert len(said) <= 3
+
+
+async def test_a_run_that_is_over_before_a_page_looks_is_said_to_be_complete() -> None:
+    async with Chat(say("One."), say("Two.")) as chat:
+        run = await chat.talked()
+        tab = await chat.open(run)
+        await tab.until(lambda: tab.frames)
+        assert tab.dom.get("announce").text == "", "nothing has happened on this page yet"
+        assert run.conversation_key is not None
+        ready = await sync_to_async(ask)(chat.user, "And?", conversation_id=run.conversation_key)
+        await chat.ended(await chat.runtime.start(ready.request, ready.attach))
+        nudged(chat, run)
+        await tab.shows("Two.")
+        assert tab.dom.get("announce").text == "Answer complete"
+
+
+async def test_a_page_that_comes_back_after_the_end_does_not_say_that_it_goes_on() -> None:
+    valve = Valve("One", " and done.")
+    async with Chat(valve.items()) as chat:
+        run = await chat.begin()
+        tab = await chat.open(run)
+        valve.open(1)
+        await tab.until(lambda: tab.dom.get("announce").text)
+        await tab.close()
+        valve.open()
+        await chat.ended(run)
+        await tab.connect()
+        await tab.is_ready()
+        assert tab.dom.get("announce").text == "Answer complete"
+
+
+async def test_every_answer_is_said_to_be_complete(monkeypatch: Patch) -> None:
+    monkeypatch.setattr(follower, "ANNOUNCE_SECONDS", 600.0)
+    valves = Valve("One."), Valve("Two.")
+    async with Chat(*(valve.items() for valve in valves)) as chat:
+        run = await chat.begin()
+        tab = await chat.open(run)
+        await tab.until(lambda: tab.frames)
+        valves[0].open()
+        await tab.is_ready()
+        assert run.conversation_key is not None
+        await chat.ask(run.conversation_key)
+        valves[1].open()
+        await tab.shows("Two.")
+        await tab.is_ready()
+        said = [frame for frame in tab.frames if ">Answer complete<" in frame]
+    assert len(said) == 2
 
 
 async def test_announcements_do_not_come_in_a_rush(monkeypatch: Patch) -> None:
