@@ -8,6 +8,7 @@ from django.http import QueryDict
 
 from agents.approvals import CallChange, PendingApproval, find_note_version, preview_change
 from agents.approvals.requests import PendingCall
+from chat.rendering.tool_words import get_title, summarize_arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,18 @@ class WaitingCall:
     def order(self) -> str:
         """What its fields are called by."""
         return str(self.pending.row.order)
+
+    @property
+    def title(self) -> str:
+        """What its tool is called, as on the card of a call."""
+        return get_title(self.pending.name)
+
+    @property
+    def gist(self) -> str:
+        """Which of its arguments tell most: of a note all of its path, which stands nowhere else."""
+        moved_to = str(self.pending.arguments.get("new_path") or "")
+        paths = [path for path in (self.target, moved_to) if path]
+        return " → ".join(paths) or summarize_arguments(self.pending.name, self.pending.arguments)
 
     @property
     def target(self) -> str:

@@ -14,7 +14,7 @@ _WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "find_definition": ("Find definition", ("symbol", "scope")),
     "find_references": ("Find references", ("symbol",)),
     "get_repo_map": ("Map of the code", ("scope",)),
-    "notify_self": ("Note to itself", ("message",)),
+    "notify_self": ("Note to itself", ("message", "when")),
     "search_code": ("Search code", ("queries", "language")),
     "think": ("Think", ("thought",)),
     "thread_list": ("Threads", ("status",)),
@@ -40,6 +40,8 @@ def summarize_arguments(tool: str, arguments: Mapping[str, Any] | str) -> str:
     """Return the gist of a call's arguments: what tells most, the one value, or all by name."""
     if isinstance(arguments, str):
         text = arguments
+    elif tool == "notify_self":
+        text = _summarize_note(arguments)
     elif telling := _pick_telling(tool, arguments):
         text = (" → " if tool == "vault_move" else ", ").join(map(_format_value, telling))
     elif len(arguments) == 1 and isinstance(next(iter(arguments.values())), str | list):
@@ -47,6 +49,18 @@ def summarize_arguments(tool: str, arguments: Mapping[str, Any] | str) -> str:
     else:
         text = ", ".join(f"{name}: {_format_value(value)}" for name, value in arguments.items())
     return truncate(" ".join(text.split()), ARGUMENT_CHARS)
+
+
+def _summarize_note(arguments: Mapping[str, Any]) -> str:
+    """Return a note with its moment in words, where it is not the next turn."""
+    message, when = (_format_value(arguments.get(name, "")) for name in ("message", "when"))
+    word, _, rest = when.partition(":")
+    if word in ("", "next_turn"):
+        return message
+    if word == "after_tool":
+        return f"{message} (after {get_title(rest.strip())})"
+    turns = f"{rest} turn{'' if rest == '1' else 's'}"
+    return f"{message} ({f'after {turns}' if word == 'after_turns' else f'when {when}'})"
 
 
 def _pick_telling(tool: str, arguments: Mapping[str, Any]) -> list[Any]:

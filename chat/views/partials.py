@@ -22,6 +22,7 @@ from chat.rendering.call_details import list_hits
 from chat.rendering.code_calls import read_code_call
 from chat.rendering.fragments import BlockRef
 from chat.rendering.tool_call import StoredToolCall, load_tool_call
+from chat.rendering.tool_words import get_title
 from chat.services.run_changes import changes_for
 from chat.views.chat import sidebar_context
 from chat.views.helpers import get_conversation_or_404
@@ -93,6 +94,7 @@ def tool_call(request: HtmxRequest, run_id: UUID, number: int) -> HttpResponse:
     whole = "all" in request.GET
     template = "chat/fragments/_call.html" if request.htmx else "chat/pages/call.html"
     context = {"call": found, "run": run, "number": number, "whole": whole}
+    context["title"] = get_title(found.call.name)
     return render(request, template, {**context, **_details_context(run, found)})
 
 

@@ -46,6 +46,19 @@ def test_another_tool_keeps_its_name(name: str) -> None:
         ("vault_read", "not even JSON", "not even JSON"),
         ("vault_read", {"nonsense": 1, "more": 2}, "nonsense: 1, more: 2"),
         ("check_claim", {"path": "a.md", "line": 3}, "path: a.md, line: 3"),
+        ("notify_self", {"message": "Look again."}, "Look again."),
+        ("notify_self", {"message": "Look.", "when": "next_turn"}, "Look."),
+        ("notify_self", {"message": "Look.", "when": "after_turns:1"}, "Look. (after 1 turn)"),
+        (
+            "notify_self",
+            {"message": "Look.", "when": "after_tool:vault_write"},
+            "Look. (after Write note)",
+        ),
+        (
+            "notify_self",
+            {"message": "Look.", "when": "turn.context_usage > 0.7"},
+            "Look. (when turn.context_usage > 0.7)",
+        ),
         ("think", {"thought": "x" * 200}, "x" * (ARGUMENT_CHARS - 1) + "…"),
     ],
 )

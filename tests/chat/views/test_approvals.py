@@ -72,6 +72,22 @@ async def test_the_card_shows_the_diff_and_the_three_answers() -> None:
         assert f'name="verdict" value="{verdict}"' in page
 
 
+async def test_the_card_calls_a_tool_by_its_title_and_a_note_by_all_of_its_path() -> None:
+    path = f"{'deep/' * 30}Pumps.md"
+    calling = calls(
+        Call("vault_write", {"path": path, "body": "Red."}),
+        Call("vault_move", {"old_path": "Pumps.md", "new_path": "plan/Pumps.md"}),
+    )
+    async with Asked(calling) as chat:
+        asked = await chat.begin()
+        page = (await get(chat, asked)).content.decode()
+        decided = (await post(chat, asked, verdict="refused")).content.decode()
+    for shown in (page, decided):
+        assert f'<span class="tool-name">Write note</span> {path}' in shown
+        assert '<span class="tool-name">Move note</span> Pumps.md → plan/Pumps.md' in shown
+        assert "vault_" not in shown
+
+
 async def test_a_yes_on_the_card_changes_the_note_and_says_so() -> None:
     async with Asked(WRITE, say("They are red.")) as chat:
         asked = await chat.begin()
