@@ -8,6 +8,7 @@ from agents.approvals.changes import CallChange, find_note_version, preview_chan
 from agents.approvals.requests import (
     PendingApproval,
     PendingCall,
+    list_approvals,
     load_approval,
     store_approval,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "close_undecided",
     "find_known_versions",
     "find_note_version",
+    "list_approvals",
     "load_approval",
     "preview_change",
     "record_verdict",

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils import timezone
 
 from agents.approvals.changes import find_note_version
 from agents.core.chunks import Approval, CallView, OracleStreamChunk, ToolCalled
+from agents.core.reasons import Outcome
 from agents.ledger import load_chunks
 from agents.models import AgentRun, ApprovalCall, ApprovalRequest
 from agents.models.approvals import APPROVAL_LIFETIME
@@ -87,6 +89,14 @@ def load_approval(run_id: UUID) -> PendingApproval | None:
     if asked is None:
         return PendingApproval(row, "", {}, calls)
     return PendingApproval(row, asked.question, asked.snapshot, calls)
+
+
+def list_approvals(run: AgentRun) -> list[ApprovalRequest]:
+    """Return what was decided before a run began, which goes on from there, and what it asks."""
+    if run.continued_from_id is None and run.outcome != Outcome.PAUSED:
+        return []
+    rows = ApprovalRequest.objects.filter(Q(continuation=run) | Q(run=run))
+    return list(rows.order_by("asked_at").select_related("decided_by").prefetch_related("calls"))
 
 
 def _read_record(

@@ -237,9 +237,9 @@ class ConversationFollower:
     def _render(self, scene: ConversationSnapshot, snapshot: Snapshot | None) -> str:
         live = snapshot.rendered if snapshot is not None else None
         last = live if scene.run is not None else self._get_last_answer(scene)
-        frames: list[str] = []
+        frames: list[str] = []  # of a run that was too fast to be followed, the end is said here
         if scene.run is None and last is not None and (scene.ended or scene.is_more):
-            frames.append(fragments.render("announce", text=last.activity))  # too fast to be followed
+            frames.append(fragments.render("announce", text=last.activity))
         frames.append(fragments.render("controls", running=scene.run is not None))
         if scene.conversation.title != self._title:
             frames.append(fragments.render("title", title=scene.conversation.title))

@@ -36,7 +36,7 @@ class WaitingCall:
 
     @property
     def gist(self) -> str:
-        """Which of its arguments tell most: of a note all of its path, which stands nowhere else."""
+        """Which of its arguments tell most; of a note the whole path, which stands nowhere else."""
         moved_to = str(self.pending.arguments.get("new_path") or "")
         paths = [path for path in (self.target, moved_to) if path]
         return " → ".join(paths) or summarize_arguments(self.pending.name, self.pending.arguments)

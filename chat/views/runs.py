@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from django_htmx.http import HTMX_STOP_POLLING
 
+from agents.approvals import list_approvals
 from agents.behaviour_log import load_trace, parse_turn
 from agents.core.reasons import get_reason
 from agents.models import AgentRun
@@ -117,6 +118,7 @@ def run_behaviour(request: HtmxRequest, run_id: UUID) -> HttpResponse:
         "run": found,
         "line": RunRow(found),
         "trace": load_trace(found, chosen),
+        "approvals": list_approvals(found),
         "turn": chosen,
         "way_url": reverse("run-behaviour", args=[run_id]),
         "is_live": found.outcome is None,

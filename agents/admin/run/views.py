@@ -29,6 +29,7 @@ from agents.admin.run.history import RunHistory
 from agents.admin.run.integrity import get_integrity_status, list_audit_entries
 from agents.admin.run.lookup import UnreadableRun, run_or_404
 from agents.admin.run.timeline import build_timeline
+from agents.approvals import list_approvals
 from agents.behaviour_log import parse_turn
 from agents.ledger import query_events
 from agents.models import AgentRun
@@ -126,6 +127,7 @@ def page_context(run: AgentRun, request: HttpRequest, user: User) -> dict[str, A
         "timeline": build_timeline(history, began, ended or timezone.now().timestamp()),
         "decisions": build_trace(history, began),
         "trace": load_run_trace(run, record.structure, turn, may_read=may_read),
+        "approvals": list_approvals(run),
         "turn": turn,
         "hints": _load_hints(run, history, may_read=may_read),
         "rules": load_rule_log(run.pk),

@@ -5,6 +5,7 @@ from typing import Any
 
 from agents.core.behaviours.builtin import RunUntil
 from agents.core.behaviours.composites import read_number
+from agents.core.behaviours.path import NodeFailed
 from agents.core.behaviours.run_interface import PLAIN_TURN, TurnOrder
 from agents.core.behaviours.snapshot import take_snapshot
 from agents.core.behaviours.walk import BehaviourFailed, Frame, Move, Walk
@@ -146,4 +147,6 @@ def visit_approve(walk: Walk, frame: Frame) -> Move:
     (decision, words), walk.decision = walk.decision, None
     if decision == "differently" and words:
         walk.run.say(f"The user says what to do differently: {words}")
-    return decision == "approved"
+    if decision != "approved":
+        raise NodeFailed("differently" if decision == "differently" else "no")
+    return True

@@ -3,7 +3,8 @@
     3- 3+ 2+ 6-kind 5-
 
 The number of a node, `+` for success, `-` for failure, `!` for what was halted; and, where a value
-could not be had or kept, why. That is a word of ours: paths are signed, and outlive what was said.
+could not be had or kept or somebody did not approve, why. That is a word of ours: paths are signed,
+and outlive what was said.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,8 +18,18 @@ FAILURES: Mapping[str, str] = {
     "room": "the blackboard had no room left",
     "form": "such a value cannot be kept",
     NO_VALUE: "a value could not be worked out",
+    "no": "the user said no",
+    "differently": "the user wanted it done differently",
 }
-"""Why a node failed without having decided so: its blackboard is as before."""
+"""Why a node failed that did not decide so itself: its blackboard is as before."""
+
+
+class NodeFailed(Exception):
+    """A node fails for a reason that a path has a word for: `why`, of `FAILURES`."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(FAILURES[why])
+        self.why = why
 
 
 def add_reason(path: str, why: str) -> str:

@@ -22,7 +22,7 @@ class PathStep:
     number: int
     status: NodeStatus
     why: str = ""
-    """In words, where a value could not be had or kept."""
+    """In words, where a value could not be had or kept, or somebody did not approve."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

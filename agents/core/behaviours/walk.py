@@ -17,7 +17,7 @@ from agents.core.behaviours.behaviour import (
     write_path,
 )
 from agents.core.behaviours.blackboard import Blackboard, NotWritten
-from agents.core.behaviours.path import NO_VALUE, PathRecorder, add_reason
+from agents.core.behaviours.path import NO_VALUE, NodeFailed, PathRecorder, add_reason
 from agents.core.behaviours.run_interface import BehaviourVisitor, RunInterface, StepChunks
 from agents.core.control.condition import Condition
 from agents.core.control.evaluation import Unanswerable
@@ -141,7 +141,7 @@ class Walk:
             elif move is None:
                 try:
                     move = visits[frame.node.kind](self, frame)
-                except NotWritten as error:
+                except (NotWritten, NodeFailed) as error:
                     move, why = False, error.why
                 except Unanswerable:
                     move, why = False, NO_VALUE

@@ -99,6 +99,20 @@ async def test_a_yes_on_the_card_changes_the_note_and_says_so() -> None:
         assert (await Note.objects.aget(path="Pumps.md")).text == "They are red now.\n"
 
 
+async def test_the_path_of_the_run_that_goes_on_says_why_a_write_was_refused() -> None:
+    async with Asked(WRITE, say("They stay blue.")) as chat:
+        asked = await chat.begin()
+        await post(chat, asked, verdict="refused", words="Leave them blue.")
+        after = await last_answer(chat)
+        client = await sync_to_async(browser)(chat.user)
+        for run, beginning in ((asked, "It asked before"), (after, "It goes on from a run that")):
+            path = reverse("run-behaviour", args=[run.pk])
+            page = (await sync_to_async(client.get)(path)).content.decode()
+            assert beginning in page
+            assert "<strong>Refused</strong> by ada. “Leave them blue.”" in page
+            assert "<code>vault_write</code>: refused" in page
+
+
 async def test_only_what_is_ticked_is_done() -> None:
     async with Asked(BOTH, say("Half of it.")) as chat:
         asked = await chat.begin()

@@ -5,9 +5,16 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from agents.audit.erasure import erase
-from agents.models import AgentRun, BehaviourText, StoredBehaviour
+from agents.models import (
+    AgentRun,
+    ApprovalCall,
+    ApprovalRequest,
+    BehaviourText,
+    StoredBehaviour,
+)
 from tests.agents.admin.fixtures import LIST, auditor, browser, made, page_of
 from tests.support.history_rewriting import rewritable
 from tests.support.script import call, say
@@ -34,6 +41,24 @@ def test_what_somebody_wrote_in_it_is_for_those_who_may_read() -> None:
     assert "repeater :until-success" in text
     assert "Look around" not in text
     assert "(Plan)" not in text
+
+
+def test_it_says_why_what_was_asked_for_was_not_done() -> None:
+    run = planned()
+    with rewritable():
+        AgentRun.objects.filter(pk=run.pk).update(outcome="paused")
+    asked = ApprovalRequest.objects.create(
+        run=run,
+        verdict="refused",
+        words="Leave them red.",
+        decided_by=run.user,
+        expires_at=timezone.now(),
+    )
+    ApprovalCall.objects.create(approval=asked, order=0, name="vault_write", verdict="refused")
+    text = page_of(run, auditor("rita", "view_content")).text()
+    assert f"It asked before it went on: Refused by {run.user}. “Leave them red.”" in text
+    assert "vault_write : refused" in text
+    assert "Leave them red" not in page_of(run, auditor()).text()
 
 
 def test_the_way_of_one_iteration_can_be_marked() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from agents.core.behaviours import BehaviourNode, BehaviourVocabulary, read_behaviour
 from agents.core.behaviours.driver import BehaviourDriver
+from agents.core.behaviours.path import PathRecorder
 from agents.core.behaviours.run_interface import (
     PLAIN_TURN,
     CallResult,
@@ -163,6 +164,7 @@ async def walk(
     schema: str = "",
     behaviours: Mapping[str, str] | None = None,
     resume: Resumption | None = None,
+    path: PathRecorder | None = None,
 ) -> str:
     """Drive one node; return which nodes were visited, and how each ended."""
     text = f'(tree "mine" {schema and f":blackboard-schema {schema}"} {node})'
@@ -171,7 +173,7 @@ async def walk(
     )
     watcher = Watcher()
     run = run or FakeRun()
-    driver = BehaviourDriver(read_behaviour(text, vocabulary), run, visitors=[watcher])
+    driver = BehaviourDriver(read_behaviour(text, vocabulary), run, path, [watcher])
     shown = [chunk async for chunk in take_parts(driver.drive(resume))]
     shown += [chunk async for chunk in take_parts(driver.clean_up())]
     assert [chunk.content for chunk in shown if isinstance(chunk, Content)] == [

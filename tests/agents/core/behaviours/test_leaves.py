@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from agents.core.behaviours.path import PathRecorder
 from agents.core.behaviours.run_interface import PLAIN_TURN
 from agents.core.behaviours.words import WordRegistry
 from tests.agents.core.behaviours.fake_run import FakeRun, walk
@@ -153,18 +154,21 @@ async def ask() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("decision", "log"),
+    ("decision", "log", "step"),
     [
-        ("approved", ["told: yes: delete a.md"]),
-        ("refused", ["told: no"]),
-        ("differently", ["told: no"]),
+        ("approved", ["told: yes: delete a.md"], "5+"),
+        ("refused", ["told: no"], "5-no"),
+        ("differently", ["told: no"], "5-differently"),
     ],
 )
-async def test_a_behaviour_goes_on_where_it_had_asked(decision: str, log: list[str]) -> None:
-    run = FakeRun()
+async def test_a_behaviour_goes_on_where_it_had_asked(
+    decision: str, log: list[str], step: str
+) -> None:
+    run, path = FakeRun(), PathRecorder()
     resume = Decided(decision, await ask(), "Keep b.md.")
-    await walk(APPROVAL, run, schema='{:changes ""}', resume=resume)
+    await walk(APPROVAL, run, schema='{:changes ""}', resume=resume, path=path)
     assert run.log == log
+    assert path.take().split()[0] == step, "why it failed is in its path"
     wanted = ["The user says what to do differently: Keep b.md."]
     assert run.said == (wanted if decision == "differently" else [])
 
