@@ -67,6 +67,11 @@ export const sendPieces = async ([path, file], onSent, id = makeId(), onLast) =>
 // -- progress
 
 export const say = (words, share) => {
+  const folded = form.closest("[hidden]"); // where there are notes, until something is dropped on them
+  if (folded) {
+    folded.hidden = false;
+    folded.scrollIntoView({ block: "nearest" });
+  }
   byId("progress").hidden = false;
   byId("progress-text").textContent = words;
   if (share === undefined) byId("progress-bar").removeAttribute("value");
@@ -78,6 +83,6 @@ for (const name of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(name, (event) => {
     if (!event.dataTransfer.types.includes("Files")) return; // words can be dragged into a field
     event.preventDefault();
-    byId("drop").classList.toggle("over", name === "dragover");
+    document.body.classList.toggle("dropping", name === "dragover");
   });
 }

@@ -6,9 +6,9 @@ from typing import Any
 from playwright.sync_api import Locator, Page
 
 
-def drop(page: Page, *paths: Path, beside: bool = False) -> None:
-    """Drop files or folders on the place for them, or beside it."""
-    box = page.locator("#drop").bounding_box()
+def drop(page: Page, *paths: Path, on: str = "#drop", beside: bool = False) -> None:
+    """Drop files or folders on the place for them, on something else, or beside it."""
+    box = page.locator(on).bounding_box()
     assert box is not None
     there = {"x": box["x"] + 20, "y": box["y"] + (-10 if beside else 20)}
     _dispatch(page, there, {"items": [], "files": [str(path) for path in paths]})

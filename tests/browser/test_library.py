@@ -125,6 +125,25 @@ def test_an_empty_library_takes_what_is_dropped_on_it(
     expect(page.locator(".entries a")).to_contain_text("harbour")
 
 
+def test_a_folder_with_notes_takes_what_is_dropped_on_it_and_leads_back(
+    visitor: Visitor, ada: Person, tmp_path: Path
+) -> None:
+    plain = tmp_path / "Pier.md"
+    plain.write_text("It is wide.")
+    ada.note("harbour/Quay.md", "It is long.")
+    tab = visitor.enters(ada)
+    page = tab.page
+    page.goto(f"{tab.address}/library/", wait_until="networkidle")
+    page.goto(f"{page.url}?folder=harbour", wait_until="networkidle")
+    expect(page.locator("#drop")).to_be_hidden()
+    drop(page, plain, on=".entries")
+    expect(page.locator("#report")).to_contain_text("1 new note, 0 changed")
+    expect(page.get_by_label("Into this folder")).to_have_value("harbour")
+    page.get_by_role("link", name="Back to the notes").click()
+    expect(page.locator(".entries a").first).to_contain_text("Pier")
+    expect(page.locator("#drop")).to_be_hidden()
+
+
 def test_on_a_phone_no_name_or_tag_is_wider_than_the_page(visitor: Visitor, ada: Person) -> None:
     long = "x" * 90
     ada.note(f"{long}/{long}.md", f"# {long}\n\n#tag/{long} and [[{long}]]\n")
