@@ -43,7 +43,7 @@ help: ## list the commands
 
 setup: $(READY) ## create .venv with everything pinned
 
-run: $(READY) ## serve on this machine, and print a link that signs in
+run: $(READY) ## serve on this machine and print a sign-in link
 	@$(PY) manage.py migrate --verbosity 0
 	@$(PY) manage.py collectstatic --noinput --verbosity 0
 	@port=$${ORACLE_PORT:-8000}; \
@@ -55,19 +55,19 @@ ask: $(READY) ## ask one question in the terminal: make ask Q="..." ARGS="--tree
 	@$(PY) manage.py migrate --verbosity 0
 	@$(OWN_MACHINE); $(PY) manage.py ask $(ARGS) -- "$${Q:-When did the work begin, and who leads it?}"
 
-test: $(READY) ## run the tests, those in a browser beside the others
+test: $(READY) ## run all tests, including those in a browser
 	$(PY) -m pytest $(PARALLEL) -rs $(ARGS)
 
-test-fast: $(READY) ## run the tests of what needs no site: the core, model clients, rows, Markdown
+test-fast: $(READY) ## run the fast tests: the core, model clients, database rows, Markdown
 	$(PY) -m pytest $(PARALLEL) $(FAST) $(ARGS)
 
-test-ci: $(READY) ## run the tests that take many seconds each, which `make test` leaves out
+test-ci: $(READY) ## run the slow tests that `make test` leaves out
 	$(ONE_SITE); \
 	$(PY) -m pytest $(THOROUGH) $(ARGS) -m "(ci or hypothesis) and not (long or scale or timed)" \
 		$(CI_FILES) || [ $$? -eq 5 ]; \
 	$(TIMED)
 
-test-long: $(READY) ## run the long tests, with their figures
+test-long: $(READY) ## run the very long tests, and print their figures
 	$(ONE_SITE); \
 	$(PY) -m pytest $(PARALLEL) -m "long and not timed" $(ARGS) || [ $$? -eq 5 ]; \
 	$(PY) -m pytest -m "long and timed" -s $(ARGS) || [ $$? -eq 5 ]
@@ -76,14 +76,14 @@ test-long: $(READY) ## run the long tests, with their figures
 test-scale: $(READY) ## run the tests on PostgreSQL and Redis, started for them if installed
 	$(PY) -m pytest $(PARALLEL) -m scale -rs $(ARGS) $(call containing,mark\.scale)
 
-faults: $(READY) ## break the server in every way, in full: make faults ARGS="--only kill --seed 2"
+faults: $(READY) ## inject every fault into a running server: make faults ARGS="--only kill --seed 2"
 	$(PY) -m tests.faults $(ARGS)
 	$(PY) -m tests.faults --scale $(ARGS)
 
-attack: $(READY) ## attack a fresh server, and measure another person: make attack ARGS="--only acks"
+attack: $(READY) ## attack a fresh server and measure what another user notices: make attack ARGS="--only acks"
 	$(PY) -m tests.attack $(ARGS)
 
-bench: $(READY) ## measure, and print the figures as ratios
+bench: $(READY) ## run the benchmarks and print the figures as ratios
 	$(PY) -m bench $(ARGS)
 
 screenshots: $(READY) ## take the pictures and the transcript of the README from the real application
@@ -93,7 +93,7 @@ screenshots: $(READY) ## take the pictures and the transcript of the README from
 docs: $(READY) ## rewrite the generated pages of docs/
 	$(PY) -m agents.tools.reference > docs/tools.md
 
-check: $(READY) ## everything a change must pass besides the tests
+check: $(READY) ## run every check except the tests: types, lint, imports, migrations
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check-types check-rest
 
 check-types: $(READY)
@@ -111,7 +111,7 @@ fix: $(READY) ## format, and fix what ruff can fix
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-requirements: $(READY) ## recompile the pins: make requirements ARGS=--upgrade
+requirements: $(READY) ## recompile the pinned requirements: make requirements ARGS=--upgrade
 	CUSTOM_COMPILE_COMMAND="make requirements" $(COMPILE) $(ARGS) -o requirements.txt requirements.in
 	CUSTOM_COMPILE_COMMAND="make requirements" $(COMPILE) $(ARGS) -o requirements-dev.txt requirements-dev.in
 
