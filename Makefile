@@ -55,7 +55,7 @@ ask: $(READY) ## ask one question in the terminal: make ask Q="..." ARGS="--tree
 	@$(PY) manage.py migrate --verbosity 0
 	@$(OWN_MACHINE); $(PY) manage.py ask $(ARGS) -- "$${Q:-When did the work begin, and who leads it?}"
 
-test: $(READY) ## run all tests, including those in a browser
+test: $(READY) ## run the tests, including those in a browser
 	$(PY) -m pytest $(PARALLEL) -rs $(ARGS)
 
 test-fast: $(READY) ## run the fast tests: the core, model clients, database rows, Markdown

@@ -87,12 +87,15 @@ def _describe(found: Rehearsal, recorded: int) -> tuple[str, str]:
     """Return a sentence, and what it means."""
     iterations = f"{found.turns} iteration{'' if found.turns == 1 else 's'}"
     if found.why_unknown and not found.turns:
-        return "It parts from that run before the first answer.", found.why_unknown
+        return "It differs from that run before the first answer.", found.why_unknown
     if found.why_unknown:
-        return f"As far as is known, it goes along for {iterations}.", found.why_unknown
+        return (
+            f"It follows that run for {iterations}; what comes next is unknown.",
+            found.why_unknown,
+        )
     label = get_reason(found.reason).label
     if found.turns == recorded:
-        return f"It goes the whole way, {iterations}, and ends: {label}.", ""
+        return f"It follows the whole run, {iterations}, and ends: {label}.", ""
     return f"It ends after {iterations} of {recorded}: {label}.", ""
 
 
@@ -111,5 +114,5 @@ def _judge(run: AgentRun, tree: str) -> str:
         case "unknown":
             return verdict.why_unknown
         case kind:
-            ends = get_reason(verdict.reason).label if verdict.reason else "nobody knows how"
+            ends = get_reason(verdict.reason).label if verdict.reason else "how is unknown"
             return f"the run ends {kind}: {ends}."

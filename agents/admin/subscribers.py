@@ -86,7 +86,7 @@ class SubscriberAdmin(Base):
     ) -> Any:
         """List them, and say what is wrong with the operator's files."""
         for problem in find_file_problems():
-            messages.warning(request, f"A file of the site cannot be read. {problem}")
+            messages.warning(request, f"One of the site's files cannot be read. {problem}")
         return super().changelist_view(request, extra_context)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:

@@ -26,7 +26,7 @@ PROVIDERS = {
         Provider("ollama", "Ollama", "http://127.0.0.1:11434/v1", False, True),
         Provider("llama_cpp", "llama.cpp", "http://127.0.0.1:8080/v1", False, True),
         Provider("vllm", "vLLM", "http://127.0.0.1:8000/v1", False, True),
-        Provider(OWN_URL, "Another, by its address", "", False, True),
+        Provider(OWN_URL, "Other, by its address", "", False, True),
     )
 }
 

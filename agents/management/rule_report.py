@@ -29,7 +29,7 @@ def format_trial_summary(rule: Rule, found: TrialSummary) -> Iterator[str]:
     turns = {f"iteration {turn}": count for turn, count in found.turns.items()}
     yield from _format_counts("Where it would have fired first", turns)
     yield from _format_counts("What it would have done", found.words)
-    yield from _format_counts("What did not hold when it last looked", found.why_not)
+    yield from _format_counts("What did not hold when last evaluated", found.why_not)
     yield from _format_counts("What is wrong with it", found.problems)
     yield from _format_counts("What is unknown", found.unknown)
 

@@ -90,7 +90,7 @@ def parse_page_url(url: str) -> PageUrl:
     end = min((at for at in map(rest.find, "/?") if at >= 0), default=len(rest))
     try:
         if not url.isprintable():
-            raise EndpointNotAllowed("It has characters that nobody sees.")
+            raise EndpointNotAllowed("It has invisible characters.")
         origin = parse_base_url(scheme + separator + rest[:end])
         found = PageUrl(origin, _format_url(origin, rest[end:]))
         _check_client_reads_alike(found)

@@ -78,7 +78,7 @@ def encode_text(text: str) -> bytes:
     try:
         encoded = text.encode()
     except UnicodeEncodeError:
-        raise NoteRefused("A note cannot hold half characters; write them whole.") from None
+        raise NoteRefused("A note cannot contain lone surrogates; write valid Unicode.") from None
     if b"\0" in encoded:
         raise NoteRefused("A note cannot hold NUL characters; leave them out.")
     if len(encoded) > MAX_NOTE_BYTES:

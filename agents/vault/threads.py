@@ -117,7 +117,9 @@ def _validate_entry(entry: NewEntry) -> str:
     except UnicodeEncodeError:
         size = 0
     if not size or "\0" in text:
-        raise ThreadRefused("An entry cannot hold NUL or half characters; leave them out.")
+        raise ThreadRefused(
+            "An entry cannot contain NUL characters or lone surrogates; leave them out."
+        )
     if size > MAX_ENTRY_BYTES:
         raise ThreadRefused(
             f"An entry may have {MAX_ENTRY_BYTES:,} bytes at most; write a note, and name it in "

@@ -19,8 +19,8 @@ class HeldCallView(Schema):
     id: str
     name: str
     arguments: dict[str, Any]
-    digest: str = Field(description="Of its name and arguments.")
-    diff: str = Field(description="What it would change in a note, line by line. Empty: no note.")
+    digest: str = Field(description="A digest of its name and arguments.")
+    diff: str = Field(description="What it would change in a note, as a diff. Empty: no note.")
     conflict: bool = Field(description="Whether the note has changed since: a yes is refused.")
     decision: Decided
     words: str
@@ -32,7 +32,7 @@ class ApprovalView(Schema):
     run: UUID
     asker: Literal["behaviour", "rule", "tool"]
     question: str
-    digest: str = Field(description="Of all that was asked: a decision has to name it.")
+    digest: str = Field(description="A digest of everything asked; a decision must send it back.")
     calls: list[HeldCallView]
     asked_at: datetime
     expires_at: datetime
@@ -53,5 +53,5 @@ class CallDecision(Schema):
 class NewDecision(CallDecision):
     """What is decided about all calls, but for those that `calls` names."""
 
-    digest: str = Field(max_length=64, description="As the run's approval has it.")
+    digest: str = Field(max_length=64, description="The digest of the run's approval.")
     calls: dict[str, CallDecision] = Field(default={}, max_length=100)

@@ -21,19 +21,19 @@ BehaviourSource = Annotated[
     Field(
         min_length=1,
         max_length=MAX_TEXT_LENGTH,
-        description="As docs/behaviours.md has it. 409: it is no behaviour; `detail` says where.",
+        description="As in docs/behaviours.md. 409: not a behaviour; `detail` says where.",
         examples=[EXAMPLE],
     ),
 ]
 
 
 class ModeView(Schema):
-    name: str = Field(description="What `tree` of a question takes.")
+    name: str = Field(description="The value for `tree` of a question.")
     description: str = Field(description="What it does and costs, in a sentence.")
     level: Level = Field(description="Where it comes from.")
     tree: str = Field(description="The decision tree: it says whether a run goes on.")
     behaviour: str = Field(description="What drives its runs. Empty: turn after turn.")
-    is_default: bool = Field(description="Whether your questions have it if they name none.")
+    is_default: bool = Field(description="Whether it is your default.")
 
 
 class ModeList(Schema):
@@ -41,12 +41,12 @@ class ModeList(Schema):
 
 
 class BehaviourView(Schema):
-    id: str = Field(description="The number of a stored one; `shipped:NAME`, `file:NAME` …")
+    id: str = Field(description="The number, if stored; `shipped:NAME`, `file:NAME` …")
     name: str
     description: str
     level: Level
     text: str
-    version: int | None = Field(description="Of a stored one; it grows with each change.")
+    version: int | None = Field(description="Of a stored behaviour; grows with each change.")
     changed_at: datetime | None
     problem: str = Field(description="Why it cannot be used any more. Empty: it can.")
     lock: str = Field(description="Why you cannot change it. Empty: you can.")
@@ -63,7 +63,7 @@ class NewBehaviour(Schema):
 
 class BehaviourChange(Schema):
     text: BehaviourSource
-    version: Version = Field(description="The one that you saw; else 409.")
+    version: Version = Field(description="The version you saw; if it has changed since: 409.")
 
 
 class BehaviourCheck(Schema):
@@ -76,9 +76,9 @@ class BehaviourAttempt(Schema):
 
 
 class BehaviourTrialView(Schema):
-    sentence: str = Field(description="How far it goes along with the run, or how it ends.")
+    sentence: str = Field(description="How far it follows the run, or how it ends.")
     detail: str = Field(description="Why it is not known from there on. Empty: it is.")
-    verdict: str = Field(description="Of the checkpoints, under its own decision tree.")
+    verdict: str = Field(description="What the checkpoints decide under its own decision tree.")
     ways: list[str] = Field(description="The nodes left from checkpoint to checkpoint: `3+ 2-`.")
 
 

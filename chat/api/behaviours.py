@@ -44,7 +44,7 @@ BEHAVIOUR_PATH = f"{BEHAVIOURS_PATH}/<str:behaviour_id>"
 @endpoint(
     "GET",
     "modes",
-    "The modes that a question of yours can have",
+    "The modes you can choose for a question",
     scopes=[Scope.ASK],
     answers=ModeList,
 )
@@ -60,7 +60,7 @@ async def show_modes(request: ApiRequest) -> ModeList:
 @endpoint(
     "GET",
     BEHAVIOURS_PATH,
-    "The behaviours that you can see: shipped, of the site, your own",
+    "The behaviours you can see: shipped, the site's, your own",
     scopes=[Scope.SETTINGS],
     answers=BehaviourList,
 )
@@ -72,7 +72,7 @@ async def list_behaviours(request: ApiRequest) -> BehaviourList:
 @endpoint(
     "POST",
     BEHAVIOURS_PATH,
-    "Store a behaviour: for yourself or the site",
+    "Store a behaviour for yourself or the site",
     scopes=[Scope.SETTINGS],
     rate=Rate.CHANGE,
     takes=NewBehaviour,
@@ -113,7 +113,7 @@ async def find_behaviour_problems(request: ApiRequest, body: BehaviourCheck) -> 
 @endpoint(
     "POST",
     f"{BEHAVIOURS_PATH}/try",
-    "How a behaviour would have gone through a run of yours, as far as is known",
+    "What a behaviour would have done in one of your runs, as far as is known",
     scopes=[Scope.READ],
     rate=Rate.CHANGE,
     takes=BehaviourAttempt,
@@ -147,7 +147,7 @@ async def show_behaviour(request: ApiRequest, behaviour_id: str) -> BehaviourVie
 @endpoint(
     "PUT",
     BEHAVIOUR_PATH,
-    "Give a stored behaviour another text",
+    "Change the text of a stored behaviour",
     scopes=[Scope.SETTINGS],
     rate=Rate.CHANGE,
     takes=BehaviourChange,

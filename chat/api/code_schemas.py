@@ -41,7 +41,7 @@ class MapQuery(Query):
 class CodeHitView(Schema):
     path: str
     language: str
-    symbol: str = Field(description="The definition around the line; empty outside of all.")
+    symbol: str = Field(description="The definition around the line; empty outside of any.")
     line: int
     snippet: str
     score: float = Field(description="From 0 to 1.")
@@ -104,7 +104,7 @@ class ReferenceView(Schema):
 
 class ReferenceList(Schema):
     definitions: list[DefinitionView]
-    references: list[ReferenceView] = Field(description="The surest first.")
+    references: list[ReferenceView] = Field(description="Most certain first.")
     total: int
 
 

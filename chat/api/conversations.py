@@ -119,7 +119,7 @@ def _load_path(user: User, conversation_id: UUID, query: PathQuery) -> Conversat
 @endpoint(
     "PATCH",
     CONVERSATION_PATH,
-    "Give a conversation another title",
+    "Rename a conversation",
     scopes=[Scope.ASK],
     rate=Rate.CHANGE,
     takes=Rename,

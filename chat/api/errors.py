@@ -38,7 +38,7 @@ from chat.errors import InvalidAction, NotFoundForUser
 logger = logging.getLogger(__name__)
 
 Location = tuple[str | int, ...]
-SERVER_ERROR_MESSAGE = "Something went wrong here. It was written to the server's log; try again."
+SERVER_ERROR_MESSAGE = "Something went wrong. The error is in the server's log; try again."
 NO_DATABASE_MESSAGE = "The database does not answer. Try again in a moment."
 _HERE: Location = ()
 """Where the request named its object."""

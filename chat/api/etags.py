@@ -38,7 +38,7 @@ def conflict_error(what: str, in_force: Mapping[str, Any]) -> ApiError:
     return api_error(
         409,
         ("body", "version"),
-        f"{what} were changed elsewhere: they are now at version {version} now. "
+        f"{what} were changed elsewhere: they are at version {version} now. "
         "Nothing was stored; look at them, then send your change with that version.",
         "conflict",
         context=in_force,

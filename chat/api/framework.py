@@ -125,7 +125,9 @@ def build_view(endpoints: Sequence[Endpoint]) -> AsyncView:
 @csrf_exempt
 async def not_found(request: HttpRequest) -> HttpResponseBase:
     return error_response(
-        api_error(404, ("path",), "There is no such address. See /api/openapi.json.", "not_found")
+        api_error(
+            404, ("path",), "There is nothing at this address. See /api/openapi.json.", "not_found"
+        )
     )
 
 

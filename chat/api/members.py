@@ -74,7 +74,7 @@ async def add_member(request: ApiRequest, project_id: UUID, body: NewMember) -> 
 @endpoint(
     "PATCH",
     MEMBER_PATH,
-    "Give a member another role",
+    "Change a member's role",
     scopes=[Scope.PROJECTS],
     rate=Rate.CHANGE,
     takes=RoleChange,
@@ -96,7 +96,7 @@ async def change_role(
 @endpoint(
     "DELETE",
     MEMBER_PATH,
-    "End a membership: an owner anybody's, everybody their own",
+    "Remove a member (owners), or leave the project (everybody)",
     scopes=[Scope.PROJECTS],
     rate=Rate.CHANGE,
     answers={204: None},

@@ -20,8 +20,8 @@ class NotificationView(Schema):
     name: str
     description: str
     events: list[str] = Field(description="What it listens to: names, or patterns like x.*")
-    at: str = Field(description="When in a run it speaks.")
-    to: list[str] = Field(description="Whom it tells: user, model or both.")
+    at: str = Field(description="When in a run it is shown.")
+    to: list[str] = Field(description="Who is told: user, model or both.")
     enabled: bool
     locked: str = Field(description="Why it cannot be switched; empty: it can.")
     last_spoke: LastSpokeView | None
@@ -32,7 +32,7 @@ class NotificationList(Schema):
 
 
 class NotificationChange(Schema):
-    enabled: StrictBool = Field(description="Whether it speaks in runs that you start from now on.")
+    enabled: StrictBool = Field(description="Whether it is on in runs that you start from now on.")
 
 
 class NotificationPreview(Schema):
@@ -40,7 +40,7 @@ class NotificationPreview(Schema):
 
     message: str = Field(description="To you; empty: nothing.")
     hint: str = Field(description="To the model; empty: nothing.")
-    hint_of_two: str = Field(description="To the model, of two events at once.")
+    hint_of_two: str = Field(description="To the model, for two events at once.")
 
 
 class ReminderView(Schema):
@@ -55,8 +55,8 @@ class ReminderView(Schema):
 
 
 class ReminderList(Schema):
-    enabled: bool = Field(description="Whether your runs keep reminders and are told them.")
-    reminders: list[ReminderView] = Field(description="Those that a run may still be told.")
+    enabled: bool = Field(description="Whether your runs keep reminders and get them back.")
+    reminders: list[ReminderView] = Field(description="Reminders that a later run may still get.")
 
 
 class ReminderChange(Schema):

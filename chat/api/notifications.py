@@ -86,7 +86,7 @@ async def change_notification(
 @endpoint(
     "POST",
     f"{ONE_PATH}/preview",
-    "What a notification would say, made of examples",
+    "What a notification would say, with example values",
     scopes=[Scope.SETTINGS],
     answers=NotificationPreview,
 )

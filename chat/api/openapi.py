@@ -31,7 +31,7 @@ Every request carries a token (`Authorization: Bearer oracle_...`); tokens and t
 in the settings. Every refusal has the same body: `{"detail": [{"loc", "msg", "type"}]}`.
 """
 STATUS_DESCRIPTIONS = {
-    400: "The host is not one of this site; or this is fixed, and the message says why.",
+    400: "The host is not one of this site, or this cannot be changed; the message says why.",
     401: "No token, or one that is unknown or revoked.",
     403: "The token lacks the scope that this needs; or the request came without HTTPS.",
     404: "You have no such thing.",
@@ -44,7 +44,7 @@ STATUS_DESCRIPTIONS = {
     503: "The server is stopping, or its database does not answer.",
 }
 HEADERS = {
-    "WWW-Authenticate": ("How to say who you are.", "string"),
+    "WWW-Authenticate": ("How to authenticate.", "string"),
     "Retry-After": ("Seconds to wait before trying again.", "integer"),
     "RateLimit-Limit": ("Requests of this kind that a token may make in a minute.", "integer"),
     "RateLimit-Remaining": ("How many are left now.", "integer"),

@@ -86,7 +86,7 @@ def _check_json(raw: bytes) -> None:
         if isinstance(data, dict) and not any(map(_has_lone_surrogate, _iter_strings(data))):
             return
         problem = (
-            "A text has half of a character in it (a lone surrogate). Send whole characters."
+            "A text contains a lone surrogate. Send valid Unicode."
             if isinstance(data, dict)
             else "Send one JSON object, in braces."
         )

@@ -20,7 +20,7 @@ RuleText = Annotated[
     Field(
         min_length=1,
         max_length=MAX_RULE_LENGTH,
-        description="TOML, as docs/rules.md has it. 409: it is not a rule; `detail` says where.",
+        description="TOML, as in docs/rules.md. 409: not a rule; `detail` says where.",
         examples=[EXAMPLE],
     ),
 ]
@@ -31,7 +31,7 @@ Mode = Annotated[
 
 
 class RuleView(Schema):
-    id: str = Field(description="The number of a stored one; `shipped:NAME`, `file:NAME`.")
+    id: str = Field(description="The number, if stored; `shipped:NAME`, `file:NAME`.")
     name: str = Field(description="The id that its text gives it.")
     title: str
     description: str
@@ -41,7 +41,7 @@ class RuleView(Schema):
     trigger: str = Field(description="The hook. Empty: it has events instead.")
     events: list[str]
     text: str
-    version: int | None = Field(description="Of a stored one; it grows with each change.")
+    version: int | None = Field(description="Of a stored rule; grows with each change.")
     changed_at: datetime | None
     lock: str = Field(description="Why you cannot change or switch it. Empty: you can.")
     note: str = Field(description="Why it is not in force, whatever its mode. Empty: it is.")
@@ -52,7 +52,7 @@ class RuleFiringsView(Schema):
     days: int
     count: int
     shadow: int = Field(description="How many of these were only recorded.")
-    runs: list[UUID] = Field(description="In which of your runs, the newest first.")
+    runs: list[UUID] = Field(description="Your runs in which it fired, newest first.")
 
 
 class RuleDetail(RuleView):
@@ -71,7 +71,7 @@ class NewRule(Schema):
 
 class RuleChange(Schema):
     text: RuleText
-    version: Version = Field(description="The one that you saw; else 409.")
+    version: Version = Field(description="The version you saw; if it has changed since: 409.")
 
 
 class RuleSwitch(Schema):
@@ -112,7 +112,7 @@ class RuleTrialView(Schema):
     firings: int
     stopped: int = Field(description="Runs that it would have ended early.")
     cut: int = Field(description="Those of them that completed.")
-    failed: int = Field(description="Runs in which it could not say whether it fires.")
+    failed: int = Field(description="Runs in which it could not be evaluated.")
     why_not: dict[str, int] = Field(description="Parts that did not hold, by number of runs.")
     unknown: dict[str, int]
     listed: list[TriedRun] = Field(description="The newest in which it would have fired.")

@@ -47,7 +47,7 @@ RULE_PATH = f"{RULES_PATH}/<str:rule_id>"
 @endpoint(
     "GET",
     RULES_PATH,
-    "The rules that can hold for your runs",
+    "The rules that can apply to your runs",
     scopes=[Scope.SETTINGS],
     answers=RuleList,
 )
@@ -59,7 +59,7 @@ async def list_rules(request: ApiRequest) -> RuleList:
 @endpoint(
     "POST",
     RULES_PATH,
-    "Store a rule: for yourself, a project of yours, or the site",
+    "Store a rule for yourself, one of your projects, or the site",
     scopes=[Scope.SETTINGS],
     rate=Rate.CHANGE,
     takes=NewRule,
@@ -139,7 +139,7 @@ async def show_rule(request: ApiRequest, rule_id: str) -> RuleDetail:
 @endpoint(
     "PUT",
     RULE_PATH,
-    "Give a stored rule another text",
+    "Change the text of a stored rule",
     scopes=[Scope.SETTINGS],
     rate=Rate.CHANGE,
     takes=RuleChange,

@@ -36,7 +36,9 @@ class ThreadQuery(Query):
 
 class EntryQuery(Query):
     limit: int = Field(10, ge=1, le=50)
-    before: int | None = Field(None, ge=1, le=MAX_NUMBER, description="Only older than this one.")
+    before: int | None = Field(
+        None, ge=1, le=MAX_NUMBER, description="Only entries older than this one."
+    )
 
 
 class EntryView(Schema):

@@ -38,7 +38,7 @@ THREAD_PATH = f"{THREADS_PATH}/<str:name>"
 @endpoint(
     "GET",
     THREADS_PATH,
-    "The threads of a project, those that changed last first",
+    "The threads of a project, most recently changed first",
     scopes=[Scope.READ],
     query=ThreadQuery,
     answers=ThreadList,
@@ -82,7 +82,7 @@ async def show_thread(
 @endpoint(
     "POST",
     f"{THREAD_PATH}/entries",
-    "Add an entry to a thread, which is made if it is new",
+    "Add an entry to a thread, which is created if needed",
     scopes=[Scope.PROJECTS],
     rate=Rate.CHANGE,
     takes=NewThreadEntry,

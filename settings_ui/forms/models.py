@@ -169,7 +169,7 @@ ENDPOINT_FIELDS: dict[str, SettingField] = {
     "provider": ModelChoiceSetting(
         name="provider",
         label="Provider",
-        help_text="Who answers your questions. Your own provider is asked with your own key.",
+        help_text="What answers your questions. Your own provider is called with your own key.",
         default="",
         kind=SETTINGS_CLASS,
         choices=provider_choices,
@@ -180,8 +180,8 @@ REQUEST_FIELDS: dict[str, SettingField] = {
     "oracle_model": MODEL,
     "subagent_model": TextSetting(
         name="subagent_model",
-        label="Model of the librarian",
-        help_text="Reads and sums up what is too long for an answer; "
+        label="Librarian model",
+        help_text="Reads and summarises what is too long for the main model; "
         "a smaller model is often enough.",
         default="",
         kind=SETTINGS_CLASS,
@@ -205,7 +205,7 @@ REQUEST_FIELDS: dict[str, SettingField] = {
         choices=lambda: dict(ModelSettings.Effort.choices),
     ),
     "librarian_timeout": _build_bounded_number(
-        "librarian_timeout", "Time for the librarian (seconds)"
+        "librarian_timeout", "Librarian time limit (seconds)"
     ),
     "delegate_long_results": BooleanSetting(
         name="delegate_long_results",

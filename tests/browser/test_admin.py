@@ -90,7 +90,9 @@ def test_what_if_by_hand(profile: Callable[[], Visitor], ada: Person, root: Pers
     page.get_by_label("Max iterations", exact=True).fill("")
     page.get_by_label("Behaviour", exact=True).select_option("plan-then-do")
     page.get_by_role("button", name="Replay").click()
-    expect(page.locator("main")).to_contain_text("1 run: There it tells the model something")
+    expect(page.locator("main")).to_contain_text(
+        "1 run: At that point it tells the model something"
+    )
     expect(page.get_by_label("Behaviour", exact=True)).to_have_value("plan-then-do")
 
 

@@ -29,7 +29,7 @@ def copy_and_change(page: Page) -> None:
     expect(told).to_contain_text("repeater :until-success :max-iterations 4")
     page.get_by_role("button", name="Try it").click()
     expect(page.locator("#trial")).to_contain_text(
-        "It parts from that run before the first answer."
+        "It differs from that run before the first answer."
     )
     page.get_by_role("button", name="Save").click()
     expect(page.locator("main")).to_contain_text("my-plan-then-do is stored")

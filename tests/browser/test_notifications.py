@@ -21,7 +21,7 @@ def test_a_notification_says_when_it_last_spoke_and_is_switched_off(
     expect(tab.last).to_contain_text("vault_read")
     page.goto(visitor.site.address + PAGE)
     row = page.locator("#notification-tool-failures")
-    expect(row).to_contain_text("Last spoke")
+    expect(row).to_contain_text("Last used")
     row.get_by_text("Show me").click()
     expect(row).to_contain_text("There is no note Pump.md.")
     row.get_by_role("button", name="Switch off Failed calls").click()

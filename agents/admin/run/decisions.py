@@ -65,7 +65,7 @@ def build_trace(history: RunHistory, began: float) -> DecisionTrace:
 
 def _build_step(point: Checkpoint, began: float) -> DecisionStep:
     rules = [_build_rule_result(check, point) for check in point.checks[:_MAX_CHECKS]]
-    verdict = "The run goes on" if point.goes_on else f"Stopped: {reason_label(point.reason)}"
+    verdict = "The run continues" if point.goes_on else f"Stopped: {reason_label(point.reason)}"
     return DecisionStep(
         point, _describe_location(point), verdict, rules, f"{max(point.at - began, 0.0):.1f} s"
     )

@@ -103,7 +103,7 @@ def _describe_notice(event: Event) -> str:
 
 
 def _describe_decision(event: Event) -> str:
-    return "goes on" if event.flag("continue") else f"stops: {event.text('reason')}"
+    return "continues" if event.flag("continue") else f"stops: {event.text('reason')}"
 
 
 def _describe_context(event: Event) -> str:

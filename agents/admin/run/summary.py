@@ -57,9 +57,9 @@ def build_badges(run: AgentRun) -> list[tuple[str, str]]:
 def current_activity(run: AgentRun, history: RunHistory, record: EventSummary) -> str:
     """Say what a run in progress is doing, as far as its events tell."""
     if run.cancel_requested_at is not None:
-        return "It was asked to stop and soon will."
+        return "It has been asked to stop and is stopping."
     if run.lease_until is not None and run.lease_until < timezone.now():
-        return "Its process has not written for a while; it will be ended as interrupted."
+        return "Its process has stopped responding; the run will end as interrupted."
     running = [call.name for call in history.open_calls if call.status == RUNNING]
     if running:
         return f"It is using {_join_names(running)}."
@@ -124,7 +124,7 @@ def _measure_usage(run: AgentRun, history: RunHistory) -> dict[str, tuple[int | 
         "token_budget": (run.tokens if over else history.used_tokens, ""),
         "timeout_seconds": (get_duration_seconds(run), " s"),
         "max_tool_calls_per_turn": (busiest, " in the busiest iteration"),
-        "max_parallel_tools": (_count_concurrent(history), " at once at most"),
+        "max_parallel_tools": (_count_concurrent(history), " at once"),
     }
 
 
@@ -174,7 +174,7 @@ _SOURCE_LABELS = {
     "provider": "Counted by the provider",
     "estimate": "Estimated",
     "mixed": "Partly estimated",
-    "": "Not said",
+    "": "Not reported",
 }
 
 

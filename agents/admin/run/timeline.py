@@ -160,7 +160,7 @@ def _build_marks(
 
 def _iter_decisions(history: RunHistory) -> Iterable[tuple[float, str, str]]:
     for point in history.checkpoints:
-        said = "the run goes on" if point.goes_on else f"the run is stopped: {point.reason}"
+        said = "the run continues" if point.goes_on else f"the run is stopped: {point.reason}"
         yield (
             point.at,
             "goes-on" if point.goes_on else "stops",

@@ -33,7 +33,7 @@ SUBMIT_PARAM = "replay"
 STUCK_RULE_LABELS = {
     "identical": "Same calls, same results: iterations",
     "writing": "Same writing calls: iterations",
-    "known": "Nothing but what is known: iterations",
+    "known": "Nothing new: iterations",
 }
 MAX_INPUT_LENGTH = 200
 PARAM_NAMES = frozenset(

@@ -39,7 +39,7 @@ KINDS = {
     "later": ("Later", "They would have continued: the recording of a stopped run "
               "cannot show what it would have done next."),
     "other": ("Another reason", "They would have ended at the same iteration, for another reason."),
-    "unknown": ("Unknown", "Their recordings do not say; the reasons are below."),
+    "unknown": ("Unknown", "Their recordings do not show it; the reasons are below."),
 }  # fmt: skip
 
 

@@ -150,7 +150,7 @@ class NodeReader:
 
     def _bind_repeater(self, parts: NodeParts, options: dict[str, Any], around: Around) -> _Bound:
         if options.get("until-success") and options.get("until-failure"):
-            around.values.refuse(parts.form, "a repeater ends with a success or a failure: say one")
+            around.values.refuse(parts.form, "give :until-success or :until-failure, not both")
         until = bool(options.get("until-success"))
         wanted = options.get("max-iterations", MAX_ITERATIONS)
         if isinstance(wanted, BoundValue) and wanted.is_literal:
@@ -174,7 +174,7 @@ class NodeReader:
         if word is None:
             return _Bound()
         if word.name == CHECKPOINT and (around.in_checkpoint or around.is_cleanup):
-            around.values.refuse(parts.form, f"{CHECKPOINT} cannot stand here: one is enough")
+            around.values.refuse(parts.form, f"{CHECKPOINT} cannot be used here: one is enough")
         named = {name.replace("-", "_"): value for name, value in options.items()}
         self._check_missing(word, named, parts, around)
         if all(name in named for name in word.parameters if word.parameters[name].is_required):
@@ -196,7 +196,7 @@ class NodeReader:
         name = parts.subject[0].source if parts.subject else ""
         if parts.children:
             for option in parts.options.values():
-                text = "only another behaviour has keys of its own: this one shares all of them"
+                text = "only another behaviour has keys of its own: these nodes share them all"
                 around.values.refuse(option, text)
             return _Bound(name)
         behaviour = self._subs.read_named(parts, options, around) if name else None
@@ -246,7 +246,7 @@ class NodeReader:
 
     def _bind_call(self, parts: NodeParts, options: dict[str, Any], around: Around) -> _Bound:
         if around.in_parallel and not around.gathers and "into" in parts.options:
-            text = "calls side by side write nothing: a for-each gathers what they come to"
+            text = "parallel calls have no :into: use a for-each to gather their results"
             around.values.refuse(parts.options["into"], text)
         if not parts.subject:
             return _Bound()
@@ -259,7 +259,7 @@ class NodeReader:
         bound = around.values.read(value)
         name = self._build_option_reader(around).find_writable(key, bound.kind)
         if "most" in options and not fits(bound.kind, ListKind(ANY)):
-            around.values.refuse(parts.options["most"], "only a list has a most of items")
+            around.values.refuse(parts.options["most"], ":most applies only to a list")
         return _Bound((name, bound))
 
     def _bind_text(self, parts: NodeParts, options: dict[str, Any], around: Around) -> _Bound:

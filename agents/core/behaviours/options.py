@@ -53,13 +53,13 @@ class OptionReader:
             return chosen.text
         known = ", ".join(f":{word}" for word in option.words)
         near = suggest_keyword(chosen.text, option.words)
-        self.values.refuse(chosen, f"one of {known} is wanted here{near}")
+        self.values.refuse(chosen, f"expected one of {known}{near}")
         return option.words[0]
 
     def _read_item(self, option: NodeOption, form: SourceForm) -> str:
         if form.type == "keyword" and form.text.isidentifier():
             return form.text
-        self.values.refuse(form, "a name for the items is wanted here, such as :item")
+        self.values.refuse(form, "expected a name for the items, such as :item")
         return "item"
 
     def _read_target(self, option: NodeOption, form: SourceForm) -> str:
@@ -80,7 +80,7 @@ class OptionReader:
     def _read_label(self, option: NodeOption, form: SourceForm) -> str:
         if form.type == "text" and len(form.text.strip()) > 0 and len(form.text) <= option.at_most:
             return form.text
-        self.values.refuse(form, f"a text of at most {option.at_most:g} characters is wanted here")
+        self.values.refuse(form, f"expected a text of at most {option.at_most:g} characters")
         return ""
 
     def _read_number(self, option: NodeOption, form: SourceForm) -> BoundValue:
@@ -89,7 +89,7 @@ class OptionReader:
             number = get_literal(value)
             if number is None or not option.at_least <= number <= option.at_most:
                 bounds = f"from {option.at_least:,} to {option.at_most:,}"
-                self.values.refuse(form, f"a number {bounds} is wanted here")
+                self.values.refuse(form, f"expected a number {bounds}")
         return value
 
     def _read_stand_in(self, option: NodeOption, form: SourceForm) -> BoundValue:
@@ -113,13 +113,13 @@ class OptionReader:
             return tuple(self.check_tool(item) for item in form.items)
         known = ", ".join(f":{word}" for word in TOOL_CHOICES)
         near = suggest_keyword(form.text, TOOL_CHOICES)
-        self.values.refuse(form, f"one of {known}, or a list of names is wanted here{near}")
+        self.values.refuse(form, f"expected one of {known}, or a list of names{near}")
         return None
 
     def check_tool(self, form: SourceForm) -> str:
         """Return the name of a tool that there is."""
         if form.type not in ("word", "text"):
-            self.values.refuse(form, "the name of a tool is wanted here")
+            self.values.refuse(form, "expected the name of a tool")
             return ""
         name = form.text
         if self.tools is not None and name not in self.tools:

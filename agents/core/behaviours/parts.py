@@ -50,7 +50,7 @@ def split_node(
         elif is_node(item):
             parts.children.append(item)
         else:
-            values.refuse(item, f"{form.head} has no place for this")
+            values.refuse(item, f"this does not belong in {form.head}")
     _check_children(parts, kind, values)
     return parts
 
@@ -87,7 +87,7 @@ def _take_option(
         near = suggest_keyword(name, options)
         values.refuse(keyword, f"{head} has no keyword :{name}{near}")
     if name in parts.options:
-        values.refuse(keyword, f":{name} stands here twice")
+        values.refuse(keyword, f":{name} is given twice")
     following = rest[-1] if rest else None
     if option is not None and option.type == "flag":
         has_value = following is not None and following.source in ("true", "false")

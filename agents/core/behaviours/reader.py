@@ -130,7 +130,7 @@ class _TreeReader:
             elif is_node(item):
                 nodes.append(item)
             else:
-                plain.refuse(item, "tree has no place for this")
+                plain.refuse(item, "this does not belong in tree")
         if len(nodes) != 1:
             plain.refuse(nodes[1] if nodes else form, f"tree has one node, not {len(nodes)}")
         return name, options, nodes
@@ -138,7 +138,9 @@ class _TreeReader:
     def _check_name(self, form: SourceForm, plain: ValueReader) -> str:
         name = form.text
         if len(name) > MAX_NAME or not _NAME.fullmatch(name):
-            text = f"a name has small letters, digits and hyphens, at most {MAX_NAME}: plan-then-do"
+            text = (
+                f"a name has at most {MAX_NAME} lowercase letters, digits and hyphens: plan-then-do"
+            )
             plain.refuse(form, text)
         return name
 
@@ -156,7 +158,7 @@ class _TreeReader:
             if rest and not is_node(rest[-1]) and rest[-1].type != "keyword":
                 rest.pop()
         elif name in options:
-            plain.refuse(keyword, f":{name} stands here twice")
+            plain.refuse(keyword, f":{name} is given twice")
         elif not rest or is_node(rest[-1]) != (name == "finally"):
             wanted = "a node" if name == "finally" else "a value"
             plain.refuse(keyword, f":{name} has {wanted} after it")
@@ -170,7 +172,7 @@ class _TreeReader:
         if form is None:
             return ""
         if form.type != "text" or len(form.text) > at_most:
-            plain.refuse(form, f"a text of at most {at_most} characters is wanted here")
+            plain.refuse(form, f"expected a text of at most {at_most} characters")
             return ""
         return form.text
 
@@ -192,7 +194,7 @@ class _TreeReader:
 
     def _read_key(self, name: str, form: SourceForm, plain: ValueReader) -> BlackboardKey:
         if not _KEY.fullmatch(name):
-            plain.refuse(form, f":{name[:60]} is not a key: it has small letters, digits and _")
+            plain.refuse(form, f":{name[:60]} is not a key: use lowercase letters, digits and _")
         if form.type == "word" and form.source in KIND_NAMES:
             return BlackboardKey(KIND_NAMES[form.source])
         if form.type == "word" and form.source not in ("true", "false", "nil"):

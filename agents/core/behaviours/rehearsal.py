@@ -15,16 +15,18 @@ from agents.core.chunks import OracleStreamChunk
 from agents.core.config import AgentConfig
 
 NOT_RECORDED = "The run ended there: what the model would have said next was not recorded."
-NOT_SAID = "There it tells the model something that it was not told in this run."
-NOT_OFFERED = "There the model would not have been offered {tool}, which it used."
+NOT_SAID = "At that point it tells the model something that this run did not."
+NOT_OFFERED = "At that point the model would not have been offered {tool}, which it used."
 NOT_INTERIM = "In this run that text was not the answer, but a step before it."
-OWN_CALLS = "There it calls tools itself, and what they would have brought was not recorded."
+OWN_CALLS = "At that point it calls tools itself, and their results were not recorded."
 EMPTY_ANSWER = "An empty answer ended the run, after a text that it takes for a step before it."
-OTHER_CALLS = "There it would not have what the run's own behaviour got from tools."
-OTHER_WORDS = "There the run's own behaviour told the model something that this one does not."
+OTHER_CALLS = "At that point it lacks what the run's own behaviour got from tools."
+OTHER_WORDS = (
+    "At that point the run's own behaviour told the model something that this one does not."
+)
 FACTS = ("turn", "history", "user", "project")
 """What expressions may read of a run, besides the question."""
-UNREADABLE = "There it needs something that was not recorded."
+UNREADABLE = "At that point it needs something that was not recorded."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,137 +51,145 @@ class NodeKind:
     options: Mapping[str, NodeOption] = field(default_factory=dict)
 
 
-_INTO = NodeOption(type="key", kind=TEXT, about="the blackboard key that takes what came of it")
+_INTO = NodeOption(type="key", kind=TEXT, about="the blackboard key that receives the result")
 _SECONDS = NodeOption(
-    type="number", at_most=3_600, about="the longest it may take, never more than the run's time"
+    type="number", at_most=3_600, about="the time limit, never more than the run's time"
 )
 _REQUEST: Mapping[str, NodeOption] = {
-    "say": NodeOption(type="template", about="what the model is told, once in a phase"),
+    "say": NodeOption(type="template", about="what the model is told, once per phase"),
     "tools": NodeOption(
-        type="tools", about="`:all`, `:reading` (those that write nothing), `:none`, or names"
+        type="tools", about="`:all`, `:reading` (those that only read), `:none`, or names"
     ),
     "into": _INTO,
     "budget": NodeOption(
         type="number",
         at_least=0,
         at_most=10_000_000,
-        about="the most tokens of the answer; 0: as many as the run has",
+        about="the token limit of the answer; 0: as many as the run has",
     ),
     "timeout": _SECONDS,
 }
 NODE_KINDS: Mapping[str, NodeKind] = {
     "sequence": NodeKind(
-        children=(1, MANY), about="Its nodes in order, until one fails: then it fails."
+        children=(1, MANY), about="Runs its nodes in order. Fails as soon as one fails."
     ),
     "selector": NodeKind(
-        children=(1, MANY), about="Its nodes in order, until one succeeds: then it succeeds."
+        children=(1, MANY), about="Runs its nodes in order. Succeeds as soon as one succeeds."
     ),
     "repeater": NodeKind(
         children=(1, 1),
-        about="Its node again and again. At the maximum it fails with `:until-success`, and else "
+        about="Repeats its node. At the maximum it fails with `:until-success`, otherwise it "
         "succeeds.",
         options={
             "until-success": NodeOption(type="flag", about="ends when its node succeeds"),
             "until-failure": NodeOption(type="flag", about="ends when its node fails"),
             "max-iterations": NodeOption(
-                type="number", at_most=1_000, about=f"the most rounds, {MAX_ITERATIONS} if not said"
+                type="number", at_most=1_000, about=f"the most rounds; default {MAX_ITERATIONS}"
             ),
         },
     ),
     "for-each": NodeKind(
         subject="list",
         children=(1, 1),
-        about="Its node for each item of a list, in order, until one fails.",
-        options={
-            "as": NodeOption(type="item", about="what an item is called, `:item` if not said")
-        },
+        about="Runs its node for each item of a list, in order, until one fails.",
+        options={"as": NodeOption(type="item", about="the name of an item; default `:item`")},
     ),
     "parallel": NodeKind(
         children=(1, MANY),
-        about="Its calls side by side: `call` and `action` nodes, or one `for-each` of one.",
+        about="Runs its calls in parallel: `call` and `action` nodes, or one `for-each` of one.",
         options={
             "policy": NodeOption(
                 type="choice",
                 words=("require-all", "require-one", "continue-on-failure"),
-                about="what has to succeed: all of them, which is so if not said, one, or none",
+                about="what has to succeed: all (the default), one, or none",
             ),
             "wait-for-all": NodeOption(
-                type="flag", about="with `require-one`, the others are not cut at the first success"
+                type="flag",
+                about="with `require-one`, do not cancel the others at the first success",
             ),
-            "max": NodeOption(type="number", at_most=64, about="the most at one time"),
+            "max": NodeOption(type="number", at_most=64, about="how many at the same time"),
         },
     ),
     "decorator": NodeKind(
         subject="name",
         children=(1, 1),
-        about="A registered decorator around its node, with the keywords of that decorator.",
+        about="Wraps its node in a registered decorator, with that decorator's keywords.",
     ),
     "subtree": NodeKind(
         subject="name",
         children=(0, 1),
-        about="A name for its node, or another behaviour, by its name.",
+        about="Names its node, or runs another behaviour by its name.",
         options={
-            "with": NodeOption(type="ports", about="its keys, each with the value that it gets"),
+            "with": NodeOption(type="ports", about="keys of that behaviour, each with its value"),
             "into": NodeOption(
-                type="ports", about="own keys, each with the key that it gets back afterwards"
+                type="ports", about="own keys, each with the key of that behaviour to copy back"
             ),
         },
     ),
     "condition": NodeKind(
         subject="test",
-        about="A registered condition, or an expression in quotes: succeeds if it holds.",
+        about="Evaluates a registered condition, or an expression in quotes. Succeeds if it holds.",
     ),
     "action": NodeKind(
         subject="name",
-        about="A registered action; its name is a label where `:fn` names another.",
+        about="Runs a registered action. With `:fn`, its name is only a label.",
         options={
-            "fn": NodeOption(type="label", at_most=100, about="the action that it is"),
-            "args": NodeOption(type="args", about="what it is handed"),
+            "fn": NodeOption(type="label", at_most=100, about="the action to run"),
+            "args": NodeOption(type="args", about="its arguments"),
         },
     ),
     "llm-call": NodeKind(
-        about="One request to the model, in a `budget-check` of its own.",
+        about="Makes one request to the model. It needs a `budget-check` of its own.",
         options={
             "model": NodeOption(
-                type="read", kind=TEXT, words=("main",), about="`:main`, or a key that holds it"
+                type="read",
+                kind=TEXT,
+                words=("main",),
+                about="`:main`, or a key that holds the model",
             ),
             "messages": NodeOption(
-                type="read", kind=ListKind(ANY), about="a key that stands for the conversation"
+                type="read", kind=ListKind(ANY), about="a key that represents the conversation"
             ),
             **_REQUEST,
             "stream-to": NodeOption(
                 type="choice", words=("partial-response",), about="`[:partial-response]`: the chat"
             ),
             "interruptible": NodeOption(
-                type="flag", about="whether it ends when the run is stopped: always"
+                type="flag", about="ignored: a request always ends when the run is stopped"
             ),
         },
     ),
     "turn": NodeKind(
-        about="A checkpoint, a request, and the tool calls of its answer. Succeeds if the model "
-        "answered, fails if it called tools.",
+        about="Does a checkpoint, a request and the tool calls of its answer. Succeeds if the "
+        "model answered, fails if it called tools.",
         options={
             **_REQUEST,
             "interim": NodeOption(
-                type="label", at_most=40, about="its label, if its text is not yet the answer"
+                type="label",
+                at_most=40,
+                about="the label of its text, which is then not the answer",
             ),
         },
     ),
     "call": NodeKind(
         subject="name",
-        about="A call of a tool.",
+        about="Calls a tool.",
         options={"args": NodeOption(type="args", about="its arguments"), "into": _INTO},
     ),
     "set": NodeKind(
         subject="assignment",
         about="Writes a value to a key of the blackboard.",
         options={
-            "most": NodeOption(type="number", at_most=1_000, about="the most items of a list")
+            "most": NodeOption(
+                type="number", at_most=1_000, about="how many items of a list to keep"
+            )
         },
     ),
-    "notify": NodeKind(subject="text", about="Says something to the user."),
-    "approve": NodeKind(subject="text", about="Asks the user, and goes on after a yes."),
-    "stop": NodeKind(subject="reason", about="Ends the run, for a reason of the limited ones."),
+    "notify": NodeKind(subject="text", about="Shows a notice to the user."),
+    "approve": NodeKind(subject="text", about="Asks the user, and continues after a yes."),
+    "stop": NodeKind(
+        subject="reason", about="Ends the run for a reason whose outcome is `limited`."
+    ),
     "succeed": NodeKind(about="Succeeds."),
     "fail": NodeKind(subject="optional text", about="Fails, and may say why."),
 }

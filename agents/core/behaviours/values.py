@@ -71,7 +71,7 @@ class ValueReader:
         """Read a value of the wanted kind."""
         value = self._read_value(form)
         if not fits(value.kind, wanted):
-            self.refuse(form, f"{wanted.name} is wanted here, not {value.kind.name}")
+            self.refuse(form, f"expected {wanted.name}, not {value.kind.name}")
             return NO_VALUE
         return value
 
@@ -97,7 +97,7 @@ class ValueReader:
         }
         if form.head not in readers:
             near = suggest_name(form.head, READS)
-            self.refuse(form, f"a value is wanted here, not a node{near}")
+            self.refuse(form, f"expected a value, not a node{near}")
             return NO_VALUE
         if len(form.items) != 2:
             self.refuse(form, f"{form.head} takes one value")
@@ -108,7 +108,7 @@ class ValueReader:
         if form.source in LITERALS:
             return _bind_literal(LITERALS[form.source])
         near = suggest_name(form.source, LITERALS)
-        self.refuse(form, f"{form.source!r} is not a value: texts stand in quotes{near}")
+        self.refuse(form, f"{form.source!r} is not a value: put text in quotes{near}")
         return NO_VALUE
 
     def _read_text(self, form: SourceForm) -> BoundValue:
@@ -141,15 +141,15 @@ class ValueReader:
     def read_pairs(self, form: SourceForm) -> dict[str, SourceForm]:
         """Return what stands in a map, by the names of its keywords."""
         if form.type != "{":
-            self.refuse(form, "a map is wanted here: {:key value}")
+            self.refuse(form, "expected a map: {:key value}")
             return {}
         names, values = form.items[::2], form.items[1::2]
         found: dict[str, SourceForm] = {}
         for name, value in zip(names, values, strict=False):
             if name.type != "keyword":
-                self.refuse(name, "a keyword is wanted here, such as :key")
+                self.refuse(name, "expected a keyword, such as :key")
             elif name.text in found:
-                self.refuse(name, f":{name.text} stands here twice")
+                self.refuse(name, f":{name.text} is given twice")
             else:
                 found[name.text] = value
         if len(names) > len(values):
@@ -161,7 +161,7 @@ class ValueReader:
     def find_key(self, form: SourceForm) -> str:
         """Return the name of a known key, or nothing."""
         if form.type != "keyword":
-            self.refuse(form, "a key of the blackboard is wanted here, such as :plan")
+            self.refuse(form, "expected a key of the blackboard, such as :plan")
             return ""
         name = form.text
         if name in self.keys:
@@ -191,7 +191,7 @@ class ValueReader:
 
     def _read_expression(self, form: SourceForm) -> BoundValue:
         if form.type != "text":
-            self.refuse(form, "an expression stands in quotes")
+            self.refuse(form, "put an expression in quotes")
             return NO_VALUE
         try:
             expression = parse_expression(form.text, self._build_language())
@@ -205,7 +205,7 @@ class ValueReader:
 
     def read_condition(self, form: SourceForm) -> Condition | None:
         if form.type != "text":
-            self.refuse(form, "an expression stands in quotes")
+            self.refuse(form, "put an expression in quotes")
             return None
         try:
             condition = parse_condition(form.text, self._build_language())
@@ -217,7 +217,7 @@ class ValueReader:
 
     def read_template(self, form: SourceForm) -> Template | None:
         if form.type != "text":
-            self.refuse(form, "a text in quotes is wanted here")
+            self.refuse(form, "expected a text in quotes")
             return None
         try:
             return parse_template(form.text, {"question": TEXT, **self.keys})

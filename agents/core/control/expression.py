@@ -66,7 +66,7 @@ def parse_expression(text: str, language: Language, wanted: ValueKind = ANY) -> 
 def check_compiled(compiler: Compiler, body: ast.expr, kind: ValueKind, wanted: ValueKind) -> None:
     """Raise InvalidExpression for what was wrong, or for a value of another kind than is wanted."""
     if not compiler.problems and not _is_wanted(kind, wanted):
-        message = f"{wanted.name} is wanted here, not {kind.name}"
+        message = f"expected {wanted.name}, not {kind.name}"
         compiler.problems.append(PlacedProblem(*compiler.find_place(body), message))
     if compiler.problems:
         raise InvalidExpression(compiler.problems)

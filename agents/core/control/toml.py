@@ -249,7 +249,7 @@ class _Checker:
         elif kind == ANY:
             self._document.refuse(path, "a date or time cannot be used here: write it as a text")
         elif not fits(kind, wanted):
-            self._document.refuse(path, f"{wanted.name} is wanted here, not {kind.name}")
+            self._document.refuse(path, f"expected {wanted.name}, not {kind.name}")
         else:
             return True
         return False
@@ -257,14 +257,14 @@ class _Checker:
     def _check_bounds(self, path: Path, value: Any, key: TomlKey) -> bool:
         is_number = key.kind == NUMBER
         if is_number and key.is_whole and not isinstance(value, int):
-            self._document.refuse(path, "a whole number is wanted here")
+            self._document.refuse(path, "expected a whole number")
             return False
         if not is_number and not isinstance(value, str | list | dict):
             return True
         size = value if is_number else len(value)
         unit = "" if is_number else " characters" if isinstance(value, str) else " items"
         if key.at_least is not None and size < key.at_least:
-            self._document.refuse(path, f"at least {key.at_least:,}{unit} are wanted here")
+            self._document.refuse(path, f"expected at least {key.at_least:,}{unit}")
             return False
         if key.at_most is not None and size > key.at_most:
             self._document.refuse(path, f"at most {key.at_most:,}{unit} can be used here")

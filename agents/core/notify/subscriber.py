@@ -35,8 +35,8 @@ Priority = Literal["critical", "high", "normal", "low"]
 SEVERITIES: tuple[EventSeverity, ...] = get_args(EventSeverity)
 PRIORITIES: tuple[Priority, ...] = get_args(Priority)
 _UNSPOKEN = {
-    "session.end": "nothing can be said after session.end",
-    "notification.dropped": "nothing can be said of what there was no room to say",
+    "session.end": "nothing can be shown after session.end",
+    "notification.dropped": "a dropped notification cannot cause another one",
 }
 """Events that no subscriber can listen to, and why."""
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -189,7 +189,8 @@ class _Reader:
     def _read_about(self, about: Mapping[str, Any]) -> dict[str, Any]:
         if about["id"] and not _ID.fullmatch(about["id"]):
             self.document.refuse(
-                ("subscriber", "id"), "an id has small letters, digits and hyphens: tool-failures"
+                ("subscriber", "id"),
+                "an id has lowercase letters, digits and hyphens: tool-failures",
             )
         return dict(about)
 
@@ -215,7 +216,7 @@ class _Reader:
             if name not in EVENT_TYPES or SEVERITIES.index(EVENT_TYPES[name].severity) >= least
         }
         if found and not grave:
-            text = f"none of these events is as grave as {events['min_severity']}"
+            text = f"none of these events has the severity {events['min_severity']} or above"
             self.document.refuse(("events", "min_severity"), text)
         return frozenset(grave)
 

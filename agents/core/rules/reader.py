@@ -119,7 +119,9 @@ class _RuleReader:
     def read(self) -> Rule:
         document, about = self._document, self._about
         if about["id"] and not _ID.fullmatch(about["id"]):
-            document.refuse(("rule", "id"), "an id is written in small letters: same-tool-fails")
+            document.refuse(
+                ("rule", "id"), "an id is written in lowercase letters: same-tool-fails"
+            )
         condition = self._read_condition(("condition", "expression"))
         actions = [
             self._read_action(("action", at), action)

@@ -18,8 +18,8 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--days", type=int, required=True, help="keep what is younger")
-        parser.add_argument("--dry-run", action="store_true", help="only say how many there are")
+        parser.add_argument("--days", type=int, required=True, help="keep anything newer")
+        parser.add_argument("--dry-run", action="store_true", help="only print how many there are")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["days"] < 1:

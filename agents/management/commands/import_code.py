@@ -28,7 +28,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("folder", type=Path, help="a folder, a git checkout or a zip")
-        parser.add_argument("--project", required=True, help="by name; made if it is not there")
+        parser.add_argument(
+            "--project", required=True, help="by name; created if it does not exist"
+        )
         parser.add_argument("--into", default="", help="a folder of the project's code")
         parser.add_argument(
             "--user", help="whose project; not needed with one user or administrator"
@@ -53,7 +55,9 @@ class Command(BaseCommand):
         except OperationalError as error:
             raise CommandError(f"The database cannot be written ({error}).") from None
         except KeyboardInterrupt:
-            raise CommandError("Stopped. What was read is in; run it again to go on.") from None
+            raise CommandError(
+                "Stopped. What was read so far is kept; run it again to continue."
+            ) from None
         self._show(report, show_all=options["all"])
 
     def _show(self, report: CodeImportReport, *, show_all: bool) -> None:

@@ -25,8 +25,12 @@ class Command(BaseCommand):
     help = "Import a folder or a zip of notes. Running it again changes only what has changed."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="a folder, an Obsidian vault say, or a zip")
-        parser.add_argument("--project", required=True, help="by name; made if it is not there")
+        parser.add_argument(
+            "folder", type=Path, help="a folder, such as an Obsidian vault, or a zip"
+        )
+        parser.add_argument(
+            "--project", required=True, help="by name; created if it does not exist"
+        )
         parser.add_argument(
             "--user", help="whose project; not needed with one user or administrator"
         )
@@ -44,7 +48,9 @@ class Command(BaseCommand):
         except OperationalError as error:
             raise CommandError(f"The database cannot be written ({error}).") from None
         except KeyboardInterrupt:
-            raise CommandError("Stopped. What was imported is in; run it again to go on.") from None
+            raise CommandError(
+                "Stopped. What was imported so far is kept; run it again to continue."
+            ) from None
         self._show(report, MAX_LISTED if not options["all"] else len(report.skipped))
 
     def _show(self, report: ImportReport, listed: int) -> None:
@@ -55,7 +61,9 @@ class Command(BaseCommand):
             f"{report.attachments:,} other files stored, {report.unchanged:,} unchanged, "
             f"{len(report.skipped):,} left out."
         )
-        self._list("Changed here and there; the imported text is in", report.conflicts, listed)
+        self._list(
+            "Changed on both sides; the imported text was saved as", report.conflicts, listed
+        )
         self._list("Kept as files, not notes", map(_describe, report.kept_as_files), listed)
         hidden = Counter(skipped.why for skipped in report.skipped)["hidden"]
         if hidden:

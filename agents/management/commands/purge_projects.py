@@ -16,7 +16,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="only say how many there are")
+        parser.add_argument("--dry-run", action="store_true", help="only print how many there are")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["dry_run"]:

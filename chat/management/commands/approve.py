@@ -29,7 +29,7 @@ class Command(AskCommand):
         parser.add_argument("--user", help="who decides; not needed with one user or administrator")
         choice = parser.add_mutually_exclusive_group()
         choice.add_argument("--yes", action="store_true", help="do all of it")
-        choice.add_argument("--no", action="store_true", help="do nothing of it")
+        choice.add_argument("--no", action="store_true", help="do none of it")
         choice.add_argument("--differently", metavar="WORDS", help="say what to do instead")
 
     def handle(self, *args: Any, **options: Any) -> None:

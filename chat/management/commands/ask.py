@@ -39,7 +39,7 @@ class Command(BaseCommand):
         parser.add_argument("--user", help="who asks; not needed with one user or administrator")
         parser.add_argument("--project", help="by name; not needed while there is one")
         parser.add_argument(
-            "--conversation", metavar="ID", help="ask in this one; without it, a new one begins"
+            "--conversation", metavar="ID", help="ask in this one; without it, start a new one"
         )
         parser.add_argument("--tree", help=f"the mode: {', '.join(TREES.names())}, or a behaviour")
         parser.add_argument(
@@ -49,7 +49,9 @@ class Command(BaseCommand):
             metavar="FIELD=VALUE",
             help="override a limit for this run",
         )
-        parser.add_argument("--continue", dest="continued", metavar="RUN", help="go on from a run")
+        parser.add_argument(
+            "--continue", dest="continued", metavar="RUN", help="continue from this run"
+        )
         parser.add_argument("--json", action="store_true", help="one chunk per line, as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -92,4 +92,4 @@ def test_what_is_wrong_with_files_of_the_operator_is_told_with_its_place(
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "bad.toml").write_text("[extra]")
     page = admin.get("/admin/agents/storedsubscriber/", secure=True).content.decode()
-    assert "A file of the site cannot be read. rules/bad.toml:1:2: there is no table" in page
+    assert "One of the site's files cannot be read. rules/bad.toml:1:2: there is no table" in page

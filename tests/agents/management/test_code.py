@@ -68,7 +68,7 @@ def test_nothing_is_read_for_a_reader_nor_into_an_archived_project(folder: Path)
     ("error", "said"),
     [
         (OperationalError("database or disk is full"), "disk is full"),
-        (KeyboardInterrupt(), "run it again to go on"),
+        (KeyboardInterrupt(), "run it again to continue"),
     ],
 )
 def test_what_stops_it_is_said(

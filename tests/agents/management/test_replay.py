@@ -372,7 +372,7 @@ def test_runs_are_replayed_under_another_behaviour() -> None:
     assert count(said("--behaviour", "oracle-agent", "--set", "max_iterations=3"), "earlier") == 2
     output = said("--behaviour", "plan-then-do", "--reason", "completed")
     assert count(output, "not known") == 1
-    assert "There it tells the model something that it was not told in this run." in output
+    assert "At that point it tells the model something that this run did not." in output
     *_, summary = lines("--behaviour", "plan-then-do")
     assert summary["kinds"]["unknown"] == 2
 

@@ -93,7 +93,7 @@ def test_an_odd_name_is_a_name(project: Project, author: Author, name: str) -> N
         ("", "empty"),
         (" \r\n\t", "empty"),
         ("a\0b", "NUL"),
-        ("a\ud800", "half characters"),
+        ("a\ud800", "lone surrogates"),
         ("x" * (MAX_ENTRY_BYTES + 1), "65,536 bytes"),
         ("ä" * MAX_ENTRY_BYTES, "65,536 bytes"),
     ],

@@ -32,4 +32,4 @@ def test_questions_are_suggested_where_there_are_notes() -> None:
     add_note(project, "plan.md", "# Plan\n\n" + "We build a tide gauge. " * 40)
     html = browser(user).get("/new/").content.decode()
     assert "data-prompt=" in html
-    assert "Bring in notes" not in html
+    assert "Upload notes" not in html

@@ -122,11 +122,11 @@ def test_one_is_tried_on_a_run_of_the_past() -> None:
     run = stored(FIVE_TURNS)
     user, _ = people()
     told = text_of(post(user, "try/", htmx=True, text=TEXT, run=str(run.pk)))
-    assert "It goes the whole way" in told
+    assert "It follows the whole run" in told
     strict = TEXT.replace("(turn)", "(turn :tools :none)")
     told = text_of(post(user, "try/", text=strict, run=str(run.pk)))
     assert "would not have been offered" in told
-    assert "It parts from that run before the first answer." in told
+    assert "It differs from that run before the first answer." in told
     assert "The recording goes no further." in told
     assert "The run ended here." not in told
 
@@ -137,7 +137,7 @@ def test_a_shipped_one_is_tried_without_javascript_whose_lines_end_in_two_charac
     shipped = next(each for each in list_behaviours_for(user) if each.name == "oracle-agent")
     text = shipped.text.replace("\n", "\r\n")
     told = text_of(post(user, "try/", run=str(run.pk), text=text, behaviour=shipped.id))
-    assert "It goes the whole way" in told
+    assert "It follows the whole run" in told
     assert "give this one another name" not in told
 
 

@@ -57,7 +57,7 @@ def test_what_is_wrong_with_files_is_told_to_staff_together(
     User.objects.filter(pk=ada.pk).update(is_staff=True, is_superuser=True)
     told = browser(User.objects.get(pk=ada.pk)).get(page, secure=True).content.decode()
     assert problems(told) == []
-    assert told.count("A file of the site cannot be read.") == 1
+    assert told.count("One of the site's files cannot be read.") == 1
     folder = "rules" if "rules" in page else "subscribers"
     assert f"{folder}/bad.toml:1:2: there is no table" in told
 

@@ -50,7 +50,7 @@ def seen(user: User) -> Page:
 
 
 def test_whoever_asked_nothing_is_told_so(ada: User) -> None:
-    assert "You have asked nothing in the last 30 days." in seen(ada).text()
+    assert "You have not asked anything in the last 30 days." in seen(ada).text()
 
 
 def test_runs_are_counted_by_day_and_ending_with_their_tokens(ada: User) -> None:
@@ -79,7 +79,7 @@ def test_bars_fill_the_chart_and_carry_the_colour_of_their_ending(ada: User) -> 
 def test_old_runs_and_those_of_others_do_not_count(ada: User) -> None:
     ended(ada, days=DAYS + 1)
     ended(User.objects.create_user("eve"))
-    assert "You have asked nothing" in seen(ada).text()
+    assert "You have not asked anything" in seen(ada).text()
 
 
 def test_a_run_that_goes_on_counts_as_running(ada: User) -> None:

@@ -80,8 +80,8 @@ def test_the_decision_trace_shows_what_each_rule_saw_and_marks_the_one_that_deci
     page = page_of(limited(), auditor())
     text = page.text()
     assert "Before the first iteration" in text
-    assert "The run goes on" in text
-    assert "Stop, and it decided" in text
+    assert "The run continues" in text
+    assert "Stop (decisive)" in text
     assert [at for _, at in page.elements if at.get("class") == "decided"]
 
 
@@ -331,7 +331,7 @@ def test_the_page_tells_rules_and_who_said_what_to_those_who_may_read_it() -> No
     run = made(*(call("look", page=n) for n in range(3)), say("So."), max_iterations=3)
     plain = page_of(run, auditor()).text()
     assert "shipped:unfinished-work" in plain
-    assert "Who said what to whom" in plain
+    assert "Notices and hints" in plain
     assert "Only people who may open transcripts can read the words." in plain
     told = page_of(run, auditor("rita", "view_content")).text()
     assert "the user" in told

@@ -231,7 +231,7 @@ def test_another_behaviour_is_played_and_what_no_recording_can_tell_is_unknown(o
     assert "As recorded 2" in same
     planned = asked(otto, replay="1", with_behaviour="plan-then-do").text()
     assert "Unknown 2" in planned
-    assert "2 runs: There it tells the model something that it was not told" in planned
+    assert "2 runs: At that point it tells the model something" in planned
 
 
 def test_a_behaviour_that_ends_sooner_cuts_a_run_and_links_it() -> None:

@@ -145,14 +145,13 @@ def test_every_problem_is_told_at_once_with_the_nearest_name() -> None:
     (stop max_iteration)
     (call vault_serch)))"""
     assert refuse(text) == [
-        "1:7: a name has small letters, digits and hyphens, at most 60: plan-then-do",
+        "1:7: a name has at most 60 lowercase letters, digits and hyphens: plan-then-do",
         "2:3: tree has no keyword :descriptoin; did you mean :description?",
         "3:18: there is no decision tree 'quik'; did you mean 'quick'?",
         "4:40: there is no kind 'strng'; did you mean 'string'?",
         "6:5: there is no node 'repeeter'; did you mean 'repeater'?",
         "7:13: turn has no keyword :sya; did you mean :say?",
-        "7:29: one of :all, :reading, :none, or a list of names is wanted here; did you mean "
-        ":reading?",
+        "7:29: expected one of :all, :reading, :none, or a list of names; did you mean :reading?",
         "7:43: there is no blackboard key :topic; did you mean :topics?",
         "8:17: there is no function 'lenn'; did you mean 'len'?",
         "8:32: there is no 'tokens'",
@@ -172,7 +171,7 @@ def test_every_problem_is_told_at_once_with_the_nearest_name() -> None:
         ("(tree (succeed))", '1:1: a behaviour has a name in quotes: (tree "plan-then-do"'),
         ('(tree "a")', "1:1: tree has one node, not 0"),
         ('(tree "a" (succeed) (fail))', "1:21: tree has one node, not 2"),
-        ('(tree "a" 3 (succeed))', "1:11: tree has no place for this"),
+        ('(tree "a" 3 (succeed))', "1:11: this does not belong in tree"),
         ('(tree "a" :finally 3 (succeed))', "1:11: :finally has a node after it"),
         ('(tree "a" :description (succeed))', "1:11: :description has a value after it"),
     ],
@@ -188,55 +187,55 @@ def test_a_text_that_is_no_tree_is_refused(text: str, problem: str) -> None:
         ("(sequence)", "2:1: sequence has at least one node inside"),
         ("(repeater (fail) (fail))", "2:1: repeater has one node inside, not 2"),
         ("(succeed (fail))", "2:10: succeed has no nodes inside"),
-        ("(succeed 3)", "2:10: succeed has no place for this"),
+        ("(succeed 3)", "2:10: this does not belong in succeed"),
         ("(decorator (fail))", "2:1: decorator needs a name"),
         ("(for-each (fail))", "2:1: for-each needs a list, such as (blackboard :topics)"),
-        ("(for-each (blackboard :plan) (fail))", "2:11: a list is wanted here, not a text"),
+        ("(for-each (blackboard :plan) (fail))", "2:11: expected a list, not a text"),
         ("(set :plan)", "2:1: set needs a key of the blackboard"),
         ("(set :plan 3)", "2:6: :plan is a text, and a number is written to it"),
-        ("(set :plan (fail))", "2:12: a value is wanted here, not a node"),
+        ("(set :plan (fail))", "2:12: expected a value, not a node"),
         (
             "(set :plan (blakboard :plan))",
-            "2:12: a value is wanted here, not a node; did you mean 'blackboard'?",
+            "2:12: expected a value, not a node; did you mean 'blackboard'?",
         ),
         ("(set :plan (blackboard))", "2:12: blackboard takes one value"),
         (
             "(set :plan (blackboard plan))",
-            "2:24: a key of the blackboard is wanted here, such as :plan",
+            "2:24: expected a key of the blackboard, such as :plan",
         ),
         (
             "(set :depth (config :max_turns))",
             "2:21: there is no limit :max_turns; did you mean :max_iterations?",
         ),
-        ("(set :plan yes)", "2:12: 'yes' is not a value: texts stand in quotes"),
-        ("(set :plan (expr 3))", "2:18: an expression stands in quotes"),
-        ("(set :depth 3 :most 2)", "2:21: only a list has a most of items"),
+        ("(set :plan yes)", "2:12: 'yes' is not a value: put text in quotes"),
+        ("(set :plan (expr 3))", "2:18: put an expression in quotes"),
+        ("(set :depth 3 :most 2)", "2:21: :most applies only to a list"),
         ("(notify)", "2:1: notify needs a text in quotes"),
-        ("(turn :say 3)", "2:12: a text in quotes is wanted here"),
+        ("(turn :say 3)", "2:12: expected a text in quotes"),
         ("(turn :say)", "2:7: :say has no value"),
-        ('(turn :say "a" :say "b")', "2:16: :say stands here twice"),
-        ('(turn :interim "")', "2:16: a text of at most 40 characters is wanted here"),
-        ("(turn :timeout 0)", "2:16: a number from 1 to 3,600 is wanted here"),
-        ('(turn :timeout "a")', "2:16: a number is wanted here, not a text"),
+        ('(turn :say "a" :say "b")', "2:16: :say is given twice"),
+        ('(turn :interim "")', "2:16: expected a text of at most 40 characters"),
+        ("(turn :timeout 0)", "2:16: expected a number from 1 to 3,600"),
+        ('(turn :timeout "a")', "2:16: expected a number, not a text"),
         (
             "(turn :tools [vault_read vault_raed])",
             "2:26: there is no tool 'vault_raed'; did you mean 'vault_read'?",
         ),
         ("(turn :into :depth)", "2:13: :depth is a number, and a text is written to it"),
-        ("(action x :fn 3)", "2:15: a text of at most 100 characters is wanted here"),
-        ("(call vault_read :args 3)", "2:24: a map is wanted here: {:key value}"),
-        ("(call vault_read :args {:a 1 :a 2})", "2:30: :a stands here twice"),
+        ("(action x :fn 3)", "2:15: expected a text of at most 100 characters"),
+        ("(call vault_read :args 3)", "2:24: expected a map: {:key value}"),
+        ("(call vault_read :args {:a 1 :a 2})", "2:30: :a is given twice"),
         ("(call vault_read :args {:a})", "2:25: this has no value"),
-        ('(call vault_read :args {"a" 1})', "2:25: a keyword is wanted here, such as :key"),
+        ('(call vault_read :args {"a" 1})', "2:25: expected a keyword, such as :key"),
         ("(stop completed)", "2:7: there is no reason 'completed' for which a behaviour may stop"),
-        ("(repeater :max-iterations 5000 (fail))", "2:27: a number from 1 to 1,000 is wanted here"),
+        ("(repeater :max-iterations 5000 (fail))", "2:27: expected a number from 1 to 1,000"),
         (
             "(repeater :until-success :until-failure (fail))",
-            "2:1: a repeater ends with a success or a failure: say one",
+            "2:1: give :until-success or :until-failure, not both",
         ),
         (
             "(parallel :policy :require-al (call vault_read))",
-            "2:19: one of :require-all, :require-one, :continue-on-failure is wanted here; did you "
+            "2:19: expected one of :require-all, :require-one, :continue-on-failure; did you "
             "mean :require-all?",
         ),
     ],
@@ -266,7 +265,7 @@ def test_each_kind_of_node_is_checked(node: str, problem: str) -> None:
         ),
         (
             "(parallel (call vault_read :into :plan))",
-            "2:34: calls side by side write nothing: a for-each gathers what they come to",
+            "2:34: parallel calls have no :into: use a for-each to gather their results",
         ),
         (
             "(parallel (for-each (blackboard :names) (call vault_read :into :plan)))",
@@ -287,7 +286,7 @@ def test_each_kind_of_node_is_checked(node: str, problem: str) -> None:
         ),
         (
             "(decorator budget-check (decorator budget-check (llm-call)))",
-            "2:25: budget-check cannot stand here: one is enough",
+            "2:25: budget-check cannot be used here: one is enough",
         ),
         ("(succeed) :finally (turn)", "2:20: turn cannot stand in :finally: the run is over then"),
         (
@@ -332,7 +331,7 @@ def test_another_behaviour_is_handed_values_and_gives_some_back() -> None:
     [
         ("(subtree helpr)", "2:10: there is no behaviour 'helpr'; did you mean 'helper'?"),
         ("(subtree helper :with {:taks 1})", "2:23: helper has no key :taks; did you mean :task?"),
-        ("(subtree helper :with {:task 1})", "2:30: a text is wanted here, not a number"),
+        ("(subtree helper :with {:task 1})", "2:30: expected a text, not a number"),
         (
             "(subtree helper :into {:plam :task})",
             "2:23: there is no blackboard key :plam; did you mean :plan?",
@@ -347,7 +346,7 @@ def test_another_behaviour_is_handed_values_and_gives_some_back() -> None:
         ),
         (
             "(subtree x :with {:a 1} (succeed))",
-            "2:18: only another behaviour has keys of its own: this one shares all of them",
+            "2:18: only another behaviour has keys of its own: these nodes share them all",
         ),
         (
             "(subtree bad)",

@@ -89,7 +89,7 @@ def test_words_are_used_as_they_say(words: WordRegistry) -> None:
             "notes.count takes a number as :depth, not a text",
         ),
         ("(decorator slowly (succeed))", "slowly needs :speed"),
-        ('(decorator slowly :speed "a" (succeed))', "a number is wanted here, not a text"),
+        ('(decorator slowly :speed "a" (succeed))', "expected a number, not a text"),
         ("(decorator slowly :speed 2 (succeed))", "slowly: this is not slow"),
         (
             "(decorator slowly :speed 1 :vey (succeed))",

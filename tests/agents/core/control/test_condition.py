@@ -81,7 +81,7 @@ def test_all_parts_share_one_budget_of_steps() -> None:
 
 
 def test_a_condition_is_true_or_false() -> None:
-    with pytest.raises(InvalidExpression, match="true or false is wanted here, not a number"):
+    with pytest.raises(InvalidExpression, match="expected true or false, not a number"):
         parse_condition("result.size", LANGUAGE)
 
 

@@ -235,8 +235,8 @@ def test_kinds_that_do_not_fit_are_refused_before_anything_runs(text: str, messa
 
 
 def test_a_value_of_another_kind_than_wanted_is_refused() -> None:
-    assert problems("turn + 1", TRUTH) == ["1:1: true or false is wanted here, not a number"]
-    assert problems("null", NUMBER) == ["1:1: a number is wanted here, not nothing"]
+    assert problems("turn + 1", TRUTH) == ["1:1: expected true or false, not a number"]
+    assert problems("null", NUMBER) == ["1:1: expected a number, not nothing"]
     assert parse_expression("state.count", LANGUAGE, NUMBER).kind == ANY
     assert parse_expression("[turn]", LANGUAGE, ListKind(NUMBER)).kind == ListKind(NUMBER)
 

@@ -94,14 +94,14 @@ def test_only_the_model_or_only_people_can_be_told() -> None:
             "5:10: there is no event 'tool.call.failed'; did you mean 'tool.call.failure'?",
         ),
         ({"types": '["tool.cal.*"]'}, "5:10: there is no event 'tool.cal.*'"),
-        ({"types": '["session.end"]'}, "5:10: nothing can be said after session.end"),
+        ({"types": '["session.end"]'}, "5:10: nothing can be shown after session.end"),
         (
             {"types": '["notification.*"]'},
-            "5:10: nothing can be said of what there was no room to say",
+            "5:10: a dropped notification cannot cause another one",
         ),
         (
             {"events": 'min_severity = "critical"'},
-            "6:16: none of these events is as grave as critical",
+            "6:16: none of these events has the severity critical or above",
         ),
         (
             {"events": "when = \"result.tool_nam == 'x'\""},
@@ -111,7 +111,7 @@ def test_only_the_model_or_only_people_can_be_told() -> None:
             {"events": "when = \"event.payload.eror == ''\""},
             "6:9: there is no 'eror' in event.payload; did you mean 'error'?",
         ),
-        ({"events": 'when = "1 + 1"'}, "6:9: true or false is wanted here, not a number"),
+        ({"events": 'when = "1 + 1"'}, "6:9: expected true or false, not a number"),
         (
             {"message": "{tol} failed"},
             "10:12: there is no field 'tol'; did you mean 'tool'?",
@@ -127,9 +127,9 @@ def test_only_the_model_or_only_people_can_be_told() -> None:
         ),
         ({"batching": 'key = "tool"'}, "8:7: a key is made of type and payload.field; there is no"),
         ({"output": 'at = "later"'}, "11:6: 'later' is not one of immediate, turn_start"),
-        ({"output": "to = []"}, "11:6: at least 1 items are wanted here"),
+        ({"output": "to = []"}, "11:6: expected at least 1 items"),
         ({"output": 'system_type = "limit_reached"'}, '11:15: only "notification" can be used'),
-        ({"id": "Tool Failures"}, "2:6: an id has small letters, digits and hyphens"),
+        ({"id": "Tool Failures"}, "2:6: an id has lowercase letters, digits and hyphens"),
         ({"batching": "window = 601"}, "8:10: at most 600 can be used here"),
     ],
 )

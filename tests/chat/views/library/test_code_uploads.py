@@ -124,4 +124,4 @@ def test_a_checkout_that_was_not_read_to_its_end_says_so(shelf: Shelf) -> None:
     checkout = add_checkout(shelf.project)
     html = shelf.ada.get(shelf.address(f"code/checkouts/{checkout.pk}/")).content.decode()
     assert problems(html) == []
-    assert "Not all of it has been read yet" in html
+    assert "The import did not finish" in html
