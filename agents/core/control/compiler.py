@@ -256,6 +256,7 @@ class Compiler:
         self, node: ast.Call, name: str, function: ExpressionFunction, parts: list[CompiledPart]
     ) -> CompiledPart:
         call, place, limit = function.call, self.find_place(node), self.language.max_number
+        count_steps = function.count_steps
         runs = tuple(part.run for part in parts)
         kind = function.result
         if kind is None:
@@ -266,6 +267,8 @@ class Compiler:
             values = [one(evaluation) for one in runs]
             for value in values:
                 evaluation.spend_on(value, place)
+            if count_steps is not None:
+                evaluation.spend(count_steps(*values), place)
             try:
                 result = call(*values)
             except (TypeError, ValueError, OverflowError):

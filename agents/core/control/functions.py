@@ -10,6 +10,8 @@ from typing import Any
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind, ValueKind
 
 MAX_DIGITS = 12
+COMPARISONS_A_STEP = 200
+"""Characters that a pattern compares in the time of one step."""
 _LIST = ListKind(ANY)
 
 
@@ -25,6 +27,8 @@ class ExpressionFunction:
     """How many of the last parameters may be left out."""
     is_lazy: bool = False
     """Whether it may stop in the middle of a loop."""
+    count_steps: Callable[..., int] | None = None
+    """What a call costs, besides a look at each of its values."""
 
 
 def _convert_to_text(value: Any) -> str:
@@ -44,7 +48,29 @@ def _round_number(value: Any, digits: Any = 0) -> Any:
 
 
 def _matches(text: Any, pattern: Any) -> bool:
-    return _compile_pattern(pattern).match(text) is not None
+    if not (isinstance(text, str) and isinstance(pattern, str)):
+        raise TypeError("no text")
+    if "?" in pattern:
+        return _compile_pattern(pattern).match(text) is not None
+    first, *parts = pattern.split("*")
+    if not parts:
+        return text == pattern
+    last = parts.pop()
+    at, end = len(first), len(text) - len(last)
+    if at > end or not (text.startswith(first) and text.endswith(last)):
+        return False
+    for part in parts:  # each where it comes first: that leaves the others the most room
+        if (found := text.find(part, at, end)) < 0:
+            return False
+        at = found + len(part)
+    return True
+
+
+def _count_comparisons(text: Any, pattern: Any) -> int:
+    """Return the steps of a pattern with ?, which may compare all of itself at every place. Another
+    one goes through the text once."""
+    is_dear = isinstance(text, str) and isinstance(pattern, str) and "?" in pattern
+    return len(text) * len(pattern) // COMPARISONS_A_STEP if is_dear else 0
 
 
 @lru_cache(maxsize=256)
@@ -79,5 +105,10 @@ FUNCTIONS: Mapping[str, ExpressionFunction] = {
         parameters=((TEXT,), (TEXT,)), result=TRUTH, call=str.startswith
     ),
     "ends_with": ExpressionFunction(parameters=((TEXT,), (TEXT,)), result=TRUTH, call=str.endswith),
-    "matches": ExpressionFunction(parameters=((TEXT,), (TEXT,)), result=TRUTH, call=_matches),
+    "matches": ExpressionFunction(
+        parameters=((TEXT,), (TEXT,)),
+        result=TRUTH,
+        call=_matches,
+        count_steps=_count_comparisons,
+    ),
 }

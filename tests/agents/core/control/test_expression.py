@@ -1,5 +1,6 @@
 """The expression language: what it answers, what it refuses, and where it says the mistake is."""
 
+import fnmatch
 import tracemalloc
 from contextlib import suppress
 from typing import Any
@@ -272,6 +273,25 @@ def test_no_list_however_long_takes_more_than_its_steps(text: str) -> None:
     tools = [{"name": "a", "size": 1}] * 100_000
     with pytest.raises(Unanswerable, match="too many steps"):
         evaluate(text, tools=tools, question="ab" * 5_000)
+
+
+@pytest.mark.parametrize("text", ["a", "aab", "ab[", "a\nb", "", "baab"])
+@pytest.mark.parametrize(
+    "pattern", ["", "*", "**", "a", "a*", "*b", "a*b", "*a*b*", "a*a", "*[", "*a*b[", "b*a*b", "a?b"]
+)
+def test_a_pattern_fits_as_it_does_for_names_of_files(text: str, pattern: str) -> None:
+    expected = fnmatch.fnmatchcase(text, pattern.replace("[", "[[]"))
+    assert evaluate("matches(question, state.p)", question=text, state={"p": pattern}) is expected
+
+
+def test_no_pattern_compares_more_than_its_steps_allow() -> None:
+    """It may be as long as the text, and fit it at every place but for its end."""
+    text = "*" + "a" * 16_000 + "B"
+    looks = " or ".join(["matches(question, lower(question))"] * 10)
+    seconds = least_cpu_seconds(lambda: evaluate(looks, question=text), enough=0.02)
+    assert seconds < 0.1
+    with pytest.raises(Unanswerable, match="too many steps"):
+        evaluate("matches(question, lower(question))", question=f"{text}?")
 
 
 def test_nothing_hostile_takes_long_or_much_memory() -> None:
