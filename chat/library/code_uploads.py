@@ -18,7 +18,8 @@ from agents.code.sources import open_code_source
 PROGRESS_SECONDS = 3_600
 PROGRESS_STEP = 25
 """Files between two notes of how far it is."""
-MAX_NAME_LENGTH = 100
+MAX_NAME_BYTES = 200
+"""Disks take names of 255."""
 
 
 def import_uploaded(
@@ -52,7 +53,8 @@ def store_upload(content: IO[bytes]) -> Path:
 @contextmanager
 def _named_zip(place: Path, name: str) -> Iterator[Path]:
     """Give the file the name that it had: a folder of that name is not part of its paths."""
-    stem = PurePosixPath(name.replace("\\", "/").replace("\0", "")).stem[:MAX_NAME_LENGTH]
+    stem = PurePosixPath(name.replace("\\", "/").replace("\0", "")).stem
+    stem = stem.encode(errors="ignore")[:MAX_NAME_BYTES].decode(errors="ignore")
     with tempfile.TemporaryDirectory(dir=_get_folder()) as folder:
         named = Path(folder) / f"{stem.strip('. ') or 'code'}.zip"
         place.rename(named)

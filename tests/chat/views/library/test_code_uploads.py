@@ -4,6 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from agents.models import CodeCheckout, CodeFile, SearchDocument
@@ -125,3 +126,12 @@ def test_a_checkout_that_was_not_read_to_its_end_says_so(shelf: Shelf) -> None:
     html = shelf.ada.get(shelf.address(f"code/checkouts/{checkout.pk}/")).content.decode()
     assert problems(html) == []
     assert "The import did not finish" in html
+
+
+@pytest.mark.parametrize(
+    "name", ["\N{SHIP}" * 100, "ä" * 200, "." * 300], ids=["ships", "letters", "dots"]
+)
+def test_a_name_may_be_longer_than_a_disk_takes(shelf: Shelf, name: str) -> None:
+    response = send_piece(shelf, make_zip(FILES), path=f"{name}.zip")
+    assert "report" in response.json()
+    assert list((settings.DATA_DIR / "uploads").iterdir()) == []
