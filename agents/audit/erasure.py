@@ -19,6 +19,7 @@ from agents.models.approvals import ApprovalCall, ApprovalRequest
 from agents.models.audit import AuditEntry
 from agents.models.behaviours import BehaviourText
 from agents.models.control import Reminder
+from agents.models.librarian import LibrarianSummary
 from agents.models.runs import AgentRun, RunEvent
 
 BATCH_SIZE = 200
@@ -46,6 +47,7 @@ def erase(run_ids: Iterable[UUID], *, why: str, by: User | None = None) -> int:
             _delete_unused_texts(found)
             _erase_decisions(found)
             Reminder.objects.filter(source_run_id__in=found).delete()  # their words are from there
+            _delete_summaries(found)
             content_erased.send(sender=AgentRun, runs=found)
         count += len(found)
     return count
@@ -65,6 +67,23 @@ def _erase_decisions(run_ids: list[UUID]) -> None:
     found = ApprovalRequest.objects.filter(asked)
     ApprovalCall.objects.filter(approval__in=found).exclude(words="").update(words="")
     found.exclude(words="").update(words="")
+
+
+def _delete_summaries(run_ids: list[UUID]) -> None:
+    """Delete what librarians wrote in these runs and is kept: what somebody had in that project
+    while such a run went on. Another run's may be among it, and is only written again."""
+    written = LibrarianSummary.objects.filter(
+        Exists(
+            AgentRun.objects.filter(
+                pk__in=run_ids,
+                user=OuterRef("user"),
+                project=OuterRef("project"),
+                started_at__lte=OuterRef("created_at"),
+                ended_at__gte=OuterRef("created_at"),
+            )
+        )
+    )
+    written.delete()
 
 
 def erase_unfinished(run_id: UUID, calls: Iterable[str]) -> int:

@@ -1,10 +1,13 @@
 """Summaries that are kept: whose, for how long, and what is not believed."""
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
+from agents.audit.erasure import erase
 from agents.core.chunks import SourceRef
 from agents.models import LibrarianSummary, Project
 from agents.projects.members import remove_member
@@ -14,6 +17,7 @@ from agents.tools.summary_cache import MAX_SUMMARIES, SummaryCache
 from agents.vault import notes
 from agents.vault.author import Author
 from agents.vault.threads import NewEntry, push_entry, withdraw_entries
+from tests.agents.models.factories import run_of
 from tests.agents.projects.people import person
 
 pytestmark = pytest.mark.django_db
@@ -162,4 +166,18 @@ def test_those_that_were_not_used_for_longest_go(
 
 def test_they_go_with_the_person(cache: SummaryCache, ada: User) -> None:
     ada.delete()
+    assert not LibrarianSummary.objects.exists()
+
+
+def test_they_go_with_the_words_of_the_run_that_they_were_written_in(
+    cache: SummaryCache, ada: User, project: Project
+) -> None:
+    now, minute = timezone.now(), timedelta(minutes=1)
+    around = {"outcome": "completed", "started_at": now - minute, "ended_at": now + minute}
+    earlier = run_of(ada, project, **{**around, "ended_at": now - minute / 2})
+    others = run_of(person("eve"), project, **around)
+    during = run_of(ada, project, **around)
+    assert erase([earlier.pk, others.pk], why="test") == 2
+    assert cache.find(TASK) is not None
+    assert erase([during.pk], why="test") == 1
     assert not LibrarianSummary.objects.exists()
