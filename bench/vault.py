@@ -14,6 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 # Imported first: it sets Django up.
@@ -22,7 +23,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection, transaction
 
-from agents.models import Membership, Project
+from agents.models import Project
 from agents.vault.author import Author
 from agents.vault.import_sources import FolderSource
 from agents.vault.importer import import_files
@@ -49,7 +50,7 @@ def main() -> int:
     author = Author.person(User.objects.create(username="ada").pk)
     with tempfile.TemporaryDirectory() as folder:
         texts = write_notes(Path(folder) / "vault", options.notes)
-        imported = report_import(Path(folder), texts, author, options.rounds)
+        imported = report_import(Path(folder), texts, options.rounds)
         saved = report_saves(Path(folder), texts, author, options.saves)
     report_move(author)
     print(f"largest memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
@@ -173,17 +174,14 @@ def create_plain(folder: Path, name: str) -> PlainNotes:
 # -- measurements ---------------------------------------------------------------------------------
 
 
-def report_import(folder: Path, texts: dict[str, str], author: Author, rounds: int) -> float:
+def report_import(folder: Path, texts: dict[str, str], rounds: int) -> float:
     floor, ours = [], []
     for number in range(rounds):
         plain = create_plain(folder, f"import{number}")
         floor.append(measure_seconds(lambda plain=plain: plain.insert_all(texts)))  # type: ignore[misc]
         project = Project.objects.create(name=f"import {number}", slug=f"import-{number}")
-        Membership.objects.create(project=project, user_id=author.user_id, role="owner")
-        source = FolderSource(folder / "vault")
-        ours.append(
-            measure_seconds(lambda pk=project.pk, source=source: import_files(pk, source, author))  # type: ignore[misc]
-        )
+        load = partial(import_files, project.pk, FolderSource(folder / "vault"), Author.importer())
+        ours.append(measure_seconds(load))
     ratio = statistics.median(o / f for o, f in zip(ours, floor, strict=True))
     size = sum(map(len, texts.values())) / 1e6
     print(

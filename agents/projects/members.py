@@ -78,8 +78,8 @@ def revoke_links_by(user: User, *, by: User | None, project: Project | None = No
     rows = list(made if project is None else made.filter(project=project))
     made.filter(pk__in=[row.pk for row in rows]).update(revoked_at=timezone.now())
     for row in rows:
-        about = {"project": str(row.project_id), "role": row.role}
-        log_action(AuditEntry.Verb.MEMBER, by=by, did="revoke", **about)
+        place, role = str(row.project_id), row.role
+        log_action(AuditEntry.Verb.MEMBER, by=by, did="revoke", project=place, role=role)
 
 
 def welcome(user: User) -> Project | None:

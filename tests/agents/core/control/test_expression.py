@@ -277,7 +277,8 @@ def test_no_list_however_long_takes_more_than_its_steps(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["a", "aab", "ab[", "a\nb", "", "baab"])
 @pytest.mark.parametrize(
-    "pattern", ["", "*", "**", "a", "a*", "*b", "a*b", "*a*b*", "a*a", "*[", "*a*b[", "b*a*b", "a?b"]
+    "pattern",
+    ["", "*", "**", "a", "a*", "*b", "a*b", "*a*b*", "a*a", "*[", "*a*b[", "b*a*b", "a?b"],
 )
 def test_a_pattern_fits_as_it_does_for_names_of_files(text: str, pattern: str) -> None:
     expected = fnmatch.fnmatchcase(text, pattern.replace("[", "[[]"))
