@@ -58,24 +58,28 @@ def _append(user_id: int, upload_id: UUID, offset: int, data: bytes) -> int:
 
 @contextmanager
 def take_upload(user_id: int, upload_id: UUID) -> Iterator[Path]:
-    """Give the file that the pieces made; it is gone afterwards."""
+    """Give the file that the pieces made, to one reader only; it is gone afterwards."""
     place = _get_place(user_id, upload_id)
     try:
-        yield place
+        taken = place.rename(place.with_suffix(".taken"))
+    except FileNotFoundError as error:  # its last piece came twice, or it had to give way
+        raise NoteRefused(OUT_OF_ORDER) from error
+    try:
+        yield taken
     finally:
-        place.unlink(missing_ok=True)
+        taken.unlink(missing_ok=True)
 
 
 def _make_room(user_id: int) -> None:
     """Remove what nobody finished, and the oldest of somebody who has begun too many."""
     oldest = time.time() - MAX_AGE_SECONDS
     own: list[tuple[float, Path]] = []
-    for place in _get_folder().glob("*.part"):
+    for place in _get_folder().iterdir():
         with suppress(FileNotFoundError):
             changed = place.stat().st_mtime
             if changed < oldest:
                 place.unlink()
-            elif place.name.startswith(f"{user_id}-"):
+            elif place.match(f"{user_id}-*.part"):
                 own.append((changed, place))
     for _, place in sorted(own)[: max(0, len(own) - MAX_OPEN_UPLOADS + 1)]:
         place.unlink(missing_ok=True)

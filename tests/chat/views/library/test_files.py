@@ -13,8 +13,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from agents.models import Attachment, Note
 from agents.vault.attachments import add_attachment
+from agents.vault.errors import NoteRefused
+from agents.vault.importer import ImportReport
 from agents.vault.notes import find_note
-from chat.library import upload_pieces
+from chat.library import upload_pieces, uploads
+from chat.library.upload_pieces import take_upload
+from chat.views.library import files as file_views
 from tests.chat.views.library.conftest import Shelf
 from tests.support.pages import problems
 
@@ -149,6 +153,31 @@ def test_a_large_file_comes_in_pieces(shelf: Shelf) -> None:
     report = send_piece(shelf, data[40:], id=key, offset=40, last="yes").json()
     assert report["created"] == 1
     assert list(upload_pieces._get_folder().iterdir()) == []
+
+
+def test_of_two_last_pieces_at_once_one_is_refused(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = uuid4().hex
+    others: list[Any] = []
+
+    def import_dropped(*args: Any) -> ImportReport:
+        """While it is imported, the last piece arrives once more, at its right place."""
+        if not others:
+            others.append(send_piece(shelf, b"", id=key, offset=len(data), last="yes"))
+        return uploads.import_dropped(*args)
+
+    data = make_zip(**{"a.md": "words"})
+    monkeypatch.setattr(file_views, "import_dropped", import_dropped)
+    report = send_piece(shelf, data, id=key, offset=0, last="yes").json()
+    assert report["created"] == 1
+    assert [other.status_code for other in others] == [400]
+    assert list(upload_pieces._get_folder().iterdir()) == []
+
+
+def test_an_upload_that_gave_way_is_refused() -> None:
+    with pytest.raises(NoteRefused, match="Upload it again"):
+        take_upload(1, uuid4()).__enter__()
 
 
 @pytest.mark.parametrize(
