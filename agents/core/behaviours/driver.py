@@ -11,6 +11,7 @@ from typing import Any
 from agents.core.behaviours import composites, leaves, own_calls
 from agents.core.behaviours.behaviour import Behaviour
 from agents.core.behaviours.path import PathRecorder
+from agents.core.behaviours.reader import MAX_NAME
 from agents.core.behaviours.run_interface import (
     BehaviourVisitor,
     Resumption,
@@ -41,6 +42,7 @@ VISITS: Mapping[str, Visit] = {
     "turn": leaves.visit_turn,
 }
 STARTS_AGAIN = "The behaviour {name} has changed since it asked, so it starts again."
+IS_GONE = "The behaviour {asked} that asked is not there any more, so {name} drives this run."
 
 
 class BehaviourDriver:
@@ -86,11 +88,16 @@ class BehaviourDriver:
             except InvalidSnapshot:
                 self._walk.halt()
                 self._walk = Walk(self._behaviour, self._run, VISITS, *self._watched)
-                yield self._run.notify(STARTS_AGAIN.format(name=self._behaviour.name))
+                yield self._run.notify(self._explain_start(snapshot))
             else:
                 self._go_on(resume)
                 return
         self._walk.start(self._behaviour.root)
+
+    def _explain_start(self, snapshot: Mapping[str, Any]) -> str:
+        name = self._behaviour.name
+        asked = str(snapshot.get("name", name))[:MAX_NAME]
+        return (STARTS_AGAIN if asked == name else IS_GONE).format(name=name, asked=asked)
 
     def _go_on(self, resume: Resumption) -> None:
         """Go on at the node that had asked, or after the one whose calls were held: those of the

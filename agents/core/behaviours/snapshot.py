@@ -30,6 +30,7 @@ def take_snapshot(walk: Walk) -> dict[str, Any]:
         if frame.said is not None:
             frame.said.discard(leaf.number)
     return {
+        "name": walk.behaviour.name,
         "digest": walk.behaviour.digest,
         "leaf": leaf.number,
         "frames": [_describe_frame(frame) for frame in walk.frames],

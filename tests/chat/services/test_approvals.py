@@ -16,7 +16,7 @@ from django.utils import timezone
 from agents.approvals import find_known_versions, load_approval
 from agents.audit.erasure import erase
 from agents.audit.verify import verify_run
-from agents.core.chunks import OracleStreamChunk, ToolResult, Turn
+from agents.core.chunks import OracleStreamChunk, SystemMessage, ToolResult, Turn
 from agents.core.ports import ChatModel, ToolRunner
 from agents.core.replay.engine import replay
 from agents.core.replay.result import Verdict
@@ -29,6 +29,7 @@ from agents.models import (
     Note,
     Project,
     RunEvent,
+    StoredBehaviour,
     UserAgentConfig,
 )
 from agents.replay_source import load_recordings
@@ -410,6 +411,35 @@ async def test_a_behaviour_that_asks_goes_on_at_its_node(verdict: str, text: str
         done = await chat.decide(asked, verdict)
         assert (done.outcome, done.answer) == ("completed", "So.")
         assert text in await read_note(chat.project)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "",
+            "The behaviour mine that asked is not there any more, so oracle-agent drives this run.",
+        ),
+        (
+            '(tree "mine" (turn))',
+            "The behaviour mine has changed since it asked, so it starts again.",
+        ),
+    ],
+)
+async def test_a_behaviour_that_is_another_by_now_starts_anew_and_that_is_said(
+    text: str, told: str
+) -> None:
+    asks = '(tree "mine" (sequence (approve "May I?") (turn)))'
+    async with Asked(say("So.")) as chat:
+        rows = StoredBehaviour.objects
+        mine = await rows.acreate(name="mine", level="own", user=chat.user, text=asks)
+        asked = await chat.first("Paint the pumps.", RunOptions(tree="mine"))
+        assert asked.outcome == "paused"
+        await (rows.filter(pk=mine.pk).aupdate(text=text) if text else mine.adelete())
+        done = await chat.decide(asked)
+        assert (done.outcome, done.answer) == ("completed", "So.")
+        said = [c async for c in chat.runtime.follow(done.pk) if isinstance(c, SystemMessage)]
+        assert [one.system_message for one in said] == [told]
 
 
 # -- the record -----------------------------------------------------------------------------------
