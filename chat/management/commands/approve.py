@@ -54,6 +54,9 @@ class Command(AskCommand):
                 self.stdout.write(f"    {_clean(name)}: {_clean(value)}")
             if call.has_conflict:
                 self.stdout.write("    It has changed since you were asked: a yes is refused.")
+        if row.is_expired:
+            self.stdout.write(f"Expired on {row.expires_at:%d %B %Y}, and nothing was done.")
+            return
         state = row.get_verdict_display() if not row.is_open else "Waiting"
         self.stdout.write(f"{state}; it expires on {row.expires_at:%d %B %Y}.")
 

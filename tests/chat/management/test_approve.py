@@ -1,5 +1,6 @@
 """`manage.py approve`: what a paused run asks, shown and decided in a terminal."""
 
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 from uuid import uuid4
@@ -7,6 +8,7 @@ from uuid import uuid4
 import pytest
 from asgiref.sync import sync_to_async
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from agents.models import AgentRun, ApprovalRequest, Note
 from chat.management.commands import approve
@@ -30,6 +32,17 @@ async def test_it_shows_what_waits_with_all_arguments() -> None:
     assert "May I run this call?" in text
     assert "- vault_write\n    path: Pumps.md\n    body: They are red now." in text
     assert "Waiting; it expires on" in text
+
+
+async def test_what_has_expired_does_not_wait() -> None:
+    async with Asked(WRITE) as chat:
+        asked = await chat.begin()
+        await ApprovalRequest.objects.aupdate(expires_at=timezone.now() - timedelta(days=1))
+        text = await read_page(asked.pk)
+        assert "Expired on" in text
+        assert "Waiting" not in text
+        with pytest.raises(CommandError, match="expired on"):
+            await read_page(asked.pk, yes=True)
 
 
 async def test_a_decision_is_prepared_for_the_terminal_and_done_once() -> None:
