@@ -45,6 +45,7 @@ from chat.errors import InvalidAction, NotFoundForUser
 from chat.services import ask
 from chat.services.approvals import build_verdict, decide, get_pending
 from chat.services.ask import RunOptions
+from chat.services.continue_run import continue_run
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, followed
 from tests.chat.services.test_ask_runs import Chat, list_sent
 from tests.support.script import Call, call, calls, say
@@ -342,6 +343,21 @@ async def test_who_has_left_the_project_decides_nothing() -> None:
             await chat.start(ready)
 
 
+async def test_nothing_is_decided_in_an_archived_project_and_it_waits_until_that_is_restored() -> (
+    None
+):
+    async with Asked(WRITE, say("They are red.")) as chat:
+        asked = await chat.begin()
+        await Project.objects.filter(pk=chat.project.pk).aupdate(archived_at=timezone.now())
+        ready = await chat.ready(prepared("approved"), asked.pk)
+        with pytest.raises(ProjectClosed):
+            await chat.start(ready)
+        assert (await ApprovalRequest.objects.aget(pk=asked.pk)).is_open
+        await Project.objects.filter(pk=chat.project.pk).aupdate(archived_at=None)
+        assert (await chat.decide(asked)).outcome == "completed"
+        assert await read_note(chat.project) == "They are red now.\n"
+
+
 async def test_who_may_only_read_by_now_changes_nothing() -> None:
     async with Asked(WRITE, say("Oh.")) as chat:
         asked = await chat.begin()
@@ -392,6 +408,17 @@ async def test_another_question_closes_it_as_not_decided() -> None:
         )
         await refuse(chat, asked, "decided already: not decided")
         assert any("went on without deciding" in line for line in list_sent(chat.model.requests[1]))
+
+
+async def test_a_plain_continue_closes_it_too_and_does_nothing_of_it() -> None:
+    async with Asked(WRITE, say("As you like.")) as chat:
+        asked = await chat.begin()
+        done = await chat.run(continue_run, asked.pk)
+        row = await ApprovalRequest.objects.aget(pk=asked.pk)
+        assert (row.verdict, row.continuation_id) == ("not_decided", None)
+        assert done.continued_from_id == asked.pk
+        assert any("went on without deciding" in line for line in list_sent(chat.model.requests[1]))
+        assert await read_note(chat.project) == "They are blue.\n"
 
 
 # -- behaviours -----------------------------------------------------------------------------------
