@@ -75,6 +75,8 @@ class SiteFolder(Generic[T]):
         self._known: dict[Path, _KnownFile[T]] = {}
         self._lock = Lock()
         self._is_crowded = False
+        self._unreadable = ""
+        """Why the folder could not be looked at, if it could not."""
 
     def load(self) -> list[SiteFile[T]]:
         """Return what is in force, in the order of the names."""
@@ -87,6 +89,9 @@ class SiteFolder(Generic[T]):
             for file in self._refresh()
             for problem in file.problems
         ]
+        if self._unreadable:
+            text = f"this cannot be read: {self._unreadable}"
+            found.append(FileProblem(self.name, PlacedProblem(1, 1, text), bool(self._known)))
         if self._is_crowded:
             text = f"only the first {MAX_FILES} files are read"
             found.append(FileProblem(self.name, PlacedProblem(1, 1, text)))
@@ -128,10 +133,15 @@ class SiteFolder(Generic[T]):
 
     def _list_versions(self) -> Iterator[tuple[Path, _Version]]:
         folder: Path = settings.DATA_DIR / self.name
+        self._unreadable = ""
         try:
             names = sorted(each for each in os.listdir(folder) if self._is_meant(each))
-        except OSError:  # it need not be there
+        except FileNotFoundError:  # it need not be there
             names = []
+        except OSError as error:  # what was read stays in force
+            self._unreadable = str(error.strerror)
+            yield from ((path, file.version) for path, file in self._known.items())
+            return
         self._is_crowded = len(names) > MAX_FILES
         for name in names[:MAX_FILES]:
             try:

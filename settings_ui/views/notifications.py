@@ -80,7 +80,7 @@ def page(request: HttpRequest) -> HttpResponse:
             for entry in sorted(entries, key=lambda entry: entry.subscriber.core)
         ],
         "max_runs": MAX_SPOKEN_RUNS,
-        "problems": [one for one in problems if one.path.startswith("subscribers/")],
+        "problems": [one for one in problems if one.path.startswith("subscribers")],
         "keeps": any(entry.is_on for entry in entries if entry.subscriber.id == REMINDERS),
         "waiting": [one for one in reminders if one.used_at is None][:MAX_LISTED],
         "used": [one for one in reminders if one.used_at is not None][:MAX_LISTED],

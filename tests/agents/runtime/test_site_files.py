@@ -1,5 +1,6 @@
 """Files of the operator's that change, break and go while the site runs."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -71,6 +72,26 @@ def test_of_a_file_that_breaks_the_last_good_version_stays_and_its_place_is_told
     write(folder / "a.toml", GOOD.format(name="mended"))
     assert names(files) == ["mended"]
     assert files.find_problems() == []
+
+
+def test_of_a_folder_that_cannot_be_read_any_more_all_stays_in_force_and_that_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = SiteFolder("rules", read_rule)
+    write(folder / "a.toml", GOOD.format(name="kept"))
+    assert names(files) == ["kept"]
+    monkeypatch.setattr(os, "listdir", refuse)
+    assert names(files) == ["kept"]
+    (problem,) = files.find_problems()
+    assert str(problem) == (
+        "rules:1:1: this cannot be read: Permission denied (the version before is in force)"
+    )
+    monkeypatch.undo()
+    assert files.find_problems() == []
+
+
+def refuse(path: object) -> list[str]:
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def test_what_is_broken_from_the_start_is_left_out_and_told(folder: Path) -> None:
