@@ -11,13 +11,13 @@ from typing import Any
 from agents.core.behaviours import composites, leaves, own_calls
 from agents.core.behaviours.behaviour import Behaviour
 from agents.core.behaviours.path import PathRecorder
-from agents.core.behaviours.reader import MAX_NAME
 from agents.core.behaviours.run_interface import (
     BehaviourVisitor,
     Resumption,
     RunInterface,
     StepChunks,
 )
+from agents.core.behaviours.signatures import MAX_NAME
 from agents.core.behaviours.snapshot import InvalidSnapshot, restore_snapshot, take_snapshot
 from agents.core.behaviours.walk import BehaviourFailed, Visit, Walk
 

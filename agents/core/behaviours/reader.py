@@ -17,13 +17,12 @@ from agents.core.behaviours.parts import NodeParts, is_node
 from agents.core.behaviours.placement import Around
 from agents.core.behaviours.ports import PortReader
 from agents.core.behaviours.sexp import InvalidBehaviour, SourceForm, read_form
-from agents.core.behaviours.signatures import MAX_NODES
+from agents.core.behaviours.signatures import MAX_NAME, MAX_NODES
 from agents.core.behaviours.values import RUN_FACTS, ValueReader, get_literal, suggest_keyword
 from agents.core.behaviours.vocabulary import BehaviourVocabulary
 from agents.core.control.problems import PlacedProblem, suggest_name
 
 TREE_KEYWORDS = ("description", "decision-tree", "blackboard-schema", "finally")
-MAX_NAME = 60
 MAX_DESCRIPTION = 300
 MAX_KEYS = 50
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -24,6 +24,7 @@ SubjectType = Literal["", "name", "list", "test", "assignment", "text", "optiona
 MAX_ITERATIONS = 50
 """Of a repeater that says nothing else."""
 MAX_NODES = 500
+MAX_NAME = 60
 MANY = MAX_NODES
 
 
