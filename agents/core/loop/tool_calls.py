@@ -113,9 +113,9 @@ async def run_tool_calls(
 
 def deliver_tool_results(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
     """Put the calls' results into the prompt. Afterwards every entry has an outcome or is held;
-    a run that was stopped asks nobody any more."""
+    a run that was stopped asks nobody any more, nor one whose other call was enough."""
     is_stopped = ctx.cancellation.requested
-    if is_stopped:
+    if is_stopped or batch.is_enough:
         release_held_calls(ctx, batch)
     why = "the run was stopped" if is_stopped else "the time for work was over"
     if batch.is_enough:

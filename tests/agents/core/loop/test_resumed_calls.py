@@ -8,7 +8,7 @@ from typing import Any, cast
 from agents.core.behaviours import read_behaviour
 from agents.core.chunks import Approval, Hint, OracleStreamChunk, ToolCalled, Turn
 from agents.core.loop import Control, HeldCall, Resume
-from tests.agents.core.factories import limits, own, play, reason
+from tests.agents.core.factories import limits, own, play, reason, results
 from tests.support.script import say
 from tests.support.scripted_model import ScriptedModel
 from tests.support.tools import FakeTools, fails, returns
@@ -87,3 +87,14 @@ async def test_large_results_do_not_keep_a_behaviour_from_going_on() -> None:
     assert len(tools.calls) == 30
     labels = [turn.interim for turn in own(chunks, Turn) if turn.phase == "start"]
     assert labels[0] == "too large"
+
+
+@virtual_time
+async def test_nobody_is_asked_for_a_call_beside_one_that_was_enough() -> None:
+    control = driven(
+        '(tree "mine" (sequence (parallel :policy :require-one (call save) (call look)) (turn)))'
+    )
+    tools = FakeTools({"save": returns("saved", writes=True), "look": returns("found")})
+    chunks = await play(ScriptedModel([say("So.")]), tools, control=control)
+    assert list(results(chunks).values()) == ["found", "Not run: another call was enough."]
+    assert reason(chunks) == "completed"
