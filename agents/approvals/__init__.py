@@ -4,7 +4,12 @@
 `resume` is what the run that goes on begins with, `changes` shows what a call would change.
 """
 
-from agents.approvals.changes import CallChange, find_note_version, preview_change
+from agents.approvals.changes import (
+    CallChange,
+    find_note_path,
+    find_note_version,
+    preview_change,
+)
 from agents.approvals.requests import (
     PendingApproval,
     PendingCall,
@@ -38,6 +43,7 @@ __all__ = [
     "check_verdict",
     "close_undecided",
     "find_known_versions",
+    "find_note_path",
     "find_note_version",
     "list_approvals",
     "load_approval",

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from agents.approvals.changes import find_note_version
+from agents.approvals.changes import find_note_path, find_note_version
 from agents.approvals.requests import PendingApproval, PendingCall
 from agents.audit.log import log_action
 from agents.models import AgentRun, ApprovalCall, ApprovalRequest, ApprovalState, AuditEntry
@@ -84,7 +84,7 @@ def _check_unchanged(run: AgentRun, call: PendingCall) -> None:
         raise ApprovalChanged(GONE)
     version = find_note_version(run.project_id, call.name, call.arguments)
     if version != call.row.note_version:
-        path = call.arguments.get("path") or call.arguments.get("old_path")
+        path = find_note_path(call.name, call.arguments)
         raise ApprovalChanged(
             f"Conflict: {path} has changed since you were asked. Nothing was written. "
             "Choose Differently to have the new text read first."

@@ -6,7 +6,13 @@ from uuid import UUID
 
 from django.http import QueryDict
 
-from agents.approvals import CallChange, PendingApproval, find_note_version, preview_change
+from agents.approvals import (
+    CallChange,
+    PendingApproval,
+    find_note_path,
+    find_note_version,
+    preview_change,
+)
 from agents.approvals.requests import PendingCall
 from chat.rendering.tool_words import get_title, summarize_arguments
 
@@ -45,7 +51,7 @@ class WaitingCall:
     def target(self) -> str:
         """The note that it is about, if it is about one."""
         arguments = self.pending.arguments
-        return str(arguments.get("path") or arguments.get("old_path") or "")
+        return find_note_path(self.pending.name, arguments) or str(arguments.get("path") or "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.django_db
 def project() -> Project:
     made = Project.objects.create(name="engine")
     create_note(made.pk, "Pumps.md", "Blue.\n", Author.importer())
+    create_note(made.pk, "parts/Index.md", "Mine.\n", Author.importer())
     return made
 
 
@@ -26,6 +27,10 @@ def project() -> Project:
         ("vault_write", {"path": "pumps.MD"}, 1),
         ("vault_move", {"old_path": "Pumps.md"}, 1),
         ("vault_write", {"path": "New.md"}, 0),
+        ("vault_create_index", {"folder": "parts"}, 1),
+        ("vault_create_index", {"folder": ""}, 0),
+        ("vault_create_index", {"folder": "../x"}, None),
+        ("vault_create_index", {"folder": 7}, None),
         ("thread_push", {"thread": "power"}, None),
         ("vault_write", {"path": 7}, None),
         ("vault_write", {"path": "x" * 9_000}, None),
