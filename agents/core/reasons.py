@@ -74,7 +74,7 @@ register_reason(
     Outcome.PAUSED,
     "Asked for approval",
     "info",
-    "The agent is waiting for your decision.",
+    "The agent waits for your decision.",
     "Say yes, no or what to do differently; there is no hurry.",
 )
 register_reason(
@@ -83,7 +83,7 @@ register_reason(
     "Stopped",
     "info",
     "The run was stopped on request.",
-    "Continue from here, or ask something else.",
+    "Continue to go on from here, or ask something else.",
 )
 register_reason(
     "completed",
@@ -126,7 +126,7 @@ register_reason(
     "Stopped by a rule",
     "warning",
     "A rule stopped the run.",
-    "Continue, or change the rule in the settings.",
+    "Continue to go on, or change the rule in the settings.",
     wraps_up=True,
 )
 register_reason(
@@ -135,7 +135,7 @@ register_reason(
     "Behaviour ended",
     "warning",
     "The behaviour ended without an answer.",
-    "Continue without it, or choose another mode.",
+    "Continue to go on without it, or choose another mode.",
     wraps_up=True,
 )
 register_reason(
@@ -153,7 +153,7 @@ register_reason(
     "Tool errors",
     "warning",
     "The agent's tools failed three times in a row.",
-    "Fix what the errors describe, then continue.",
+    "Correct what the errors name, then continue.",
     wraps_up=True,
 )
 register_reason(
@@ -162,14 +162,14 @@ register_reason(
     "Answer cut off",
     "warning",
     "The model reached the longest answer it can write.",
-    "Continue to get the rest, or ask for a shorter answer.",
+    "Continue to let it go on, or ask for a shorter answer.",
 )
 register_reason(
     "content_filter",
     Outcome.FAILED,
     "Content filter",
     "error",
-    "The model's provider withheld the answer under its content policy.",
+    "The model's provider withheld the answer for its content rules.",
     "Rephrase the question, or choose another model.",
 )
 register_reason(
@@ -177,7 +177,7 @@ register_reason(
     Outcome.FAILED,
     "Empty answer",
     "error",
-    "The model returned an empty answer twice.",
+    "The model answered with nothing, twice.",
     "Try again, or choose another model.",
 )
 register_reason(
@@ -193,8 +193,8 @@ register_reason(
     Outcome.FAILED,
     "Interrupted",
     "error",
-    "The server stopped while the run was in progress.",
-    "Continue from what was saved.",
+    "The server stopped while the run was under way.",
+    "Continue to go on from what was saved.",
 )
 register_reason(
     "internal_error",
