@@ -70,20 +70,20 @@ def register_reason(
 
 
 register_reason(
-    "needs_approval",
-    Outcome.PAUSED,
-    "Asked for approval",
-    "info",
-    "The agent waits for your decision.",
-    "Say yes, no or what to do differently; there is no hurry.",
-)
-register_reason(
     "user_cancelled",
     Outcome.CANCELLED,
     "Stopped",
     "info",
     "The run was stopped on request.",
     "Continue to go on from here, or ask something else.",
+)
+register_reason(
+    "needs_approval",
+    Outcome.PAUSED,
+    "Asked for approval",
+    "info",
+    "The agent waits for your decision.",
+    "Say yes, no or what to do differently; there is no hurry.",
 )
 register_reason(
     "completed",

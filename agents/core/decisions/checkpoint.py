@@ -17,10 +17,10 @@ WRAP_UP = "wrap_up"
 def decide(guard: TreeGuard, state: AgentState, checkpoint: str) -> tuple[bool, str]:
     """Return whether the run goes on, else why not: the tree's word, as far as it may say."""
     goes_on, reason = guard.should_continue(state)
-    if state.held_calls:  # they have no result: nothing else can follow
-        return False, NEEDS_APPROVAL
     if state.cancelled:
         return False, "user_cancelled"
+    if state.held_calls:  # they have no result: nothing else can follow
+        return False, NEEDS_APPROVAL
     if checkpoint == WRAP_UP:
         return False, state.wrap_up_reason or reason
     if state.termination_reason is not None:  # a tree has asked for the end

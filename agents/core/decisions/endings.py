@@ -34,17 +34,17 @@ class EndCondition:
 
 END_CONDITIONS = (
     EndCondition(
-        NEEDS_APPROVAL,
-        lambda state: state.held_calls,
-        lambda _: 0,
-        lambda state: state.held_calls > 0,
-        enforced=True,
-    ),
-    EndCondition(
         "user_cancelled",
         lambda state: float(state.cancelled),
         lambda _: None,
         lambda state: state.cancelled,
+        enforced=True,
+    ),
+    EndCondition(
+        NEEDS_APPROVAL,
+        lambda state: state.held_calls,
+        lambda _: 0,
+        lambda state: state.held_calls > 0,
         enforced=True,
     ),
     EndCondition(

@@ -175,17 +175,18 @@ class _Loop(BehaviourEngine):
     def emit_ending(self) -> Iterator[OracleStreamChunk]:
         """Yield the run's last chunks, whatever ended it."""
         ctx, entry = self.ctx, REASONS.get(self.reason)
+        cancelled, limited = entry.outcome is Outcome.CANCELLED, entry.outcome is Outcome.LIMITED
         ctx.tick()
         ctx.state = ctx.state.replace(termination_reason=self.reason)
         if self.turn is not None:
             yield from abort_turn(ctx, self.turn)
         yield from self._clean_up()
         if self.reason != NEEDS_APPROVAL:
-            yield from refuse_held_calls(ctx, "something went wrong inside Oracle")
+            why = "the run was stopped" if cancelled else "something went wrong inside Oracle"
+            yield from refuse_held_calls(ctx, why)
         elif ctx.holds.calls:
             yield emit_approval(ctx, self.conversation.context_id or "", self._get_snapshot())
         yield from ctx.tell_rest()
-        cancelled, limited = entry.outcome is Outcome.CANCELLED, entry.outcome is Outcome.LIMITED
         if limited:
             yield from ctx.tell(
                 attribute_to_tree(limit_notice(self.reason, ctx.state), ctx.tally.tree)

@@ -8,8 +8,8 @@ from agents.core.registry import NotRegistered, RegistrationError
 from tests.agents.core.factories import fresh
 
 TABLE = [
-    ("needs_approval", "paused"),
     ("user_cancelled", "cancelled"),
+    ("needs_approval", "paused"),
     ("completed", "completed"),
     ("max_iterations", "limited"),
     ("token_budget", "limited"),

@@ -8,6 +8,8 @@ import pytest
 
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import Approval, OracleStreamChunk, ToolCalled, ToolResult
+from agents.core.control.events import AgentEvent
+from agents.core.control.observers import Observer
 from agents.core.loop import Control
 from agents.core.rules.reader import read_rule
 from agents.core.rules.rule import Rule
@@ -35,6 +37,7 @@ def go(
     *rules: Rule,
     tools: FakeTools | None = None,
     cancellation: Cancellation | None = None,
+    observer: Observer | None = None,
     **control: Any,
 ) -> list[OracleStreamChunk]:
     async def start() -> list[OracleStreamChunk]:
@@ -46,6 +49,7 @@ def go(
                 config=limits(max_tool_calls_per_turn=20),
                 control=Control(rules=rules, **control),
                 cancellation=cancellation,
+                observer=observer,
             )
 
     return run_virtual(start())
@@ -144,6 +148,20 @@ def test_a_run_that_is_stopped_asks_nobody() -> None:
     assert done(chunks).outcome == "cancelled"
     assert own(chunks, Approval) == []
     assert "Not run: the run was stopped." in results(chunks).values()
+
+
+def test_a_run_that_is_stopped_when_its_calls_were_held_asks_nobody_either() -> None:
+    cancellation = Cancellation()
+
+    def stop(event: AgentEvent) -> None:
+        if event.name == "turn.end":
+            cancellation.request()
+
+    chunks = go([call("write")], asks={"write": "always"}, cancellation=cancellation, observer=stop)
+    assert own(chunks, ToolCalled)[-1].tool_call.status == "held"
+    assert done(chunks).termination_reason == "user_cancelled"
+    assert own(chunks, Approval) == []
+    assert list(results(chunks).values()) == ["Not run: the run was stopped."]
 
 
 def test_a_held_call_goes_before_the_last_iteration() -> None:
