@@ -33,7 +33,7 @@ class TurnParts(Protocol):
 
 @action("oracle.fill_prompt")
 def fill_prompt(run: TurnParts) -> None:
-    """Put together what the model reads: system prompt, history, question and tools."""
+    """Build the prompt: system prompt, history, question and tools."""
     run.fill_prompt()
 
 
@@ -57,13 +57,13 @@ def run_calls(run: TurnParts) -> RunUntil:
 
 @action("tools.hand_over")
 def deliver_results(run: TurnParts) -> RunUntil:
-    """Put what the calls came to into the conversation."""
+    """Add the results of the calls to the conversation."""
     return _DELIVER
 
 
 @action("oracle.keep_answer")
 def keep_answer(run: TurnParts) -> RunUntil:
-    """Put the model's words into the conversation."""
+    """Add the model's text to the conversation."""
     return _PLAN
 
 
@@ -73,7 +73,7 @@ def keep_answer(run: TurnParts) -> RunUntil:
 @decorator("budget-check")
 @dataclass(slots=True)
 class BudgetCheck:
-    """Ask before its node whether the run may go on, and fold the turn after it; never succeeds.
+    """Run a checkpoint before its node, and fold the turn after it; never succeeds.
 
     Whatever a behaviour says, a run ends at a checkpoint. So whoever drives it does the work.
     """
@@ -82,7 +82,7 @@ class BudgetCheck:
 @decorator("retry")
 @dataclass(slots=True)
 class Retry:
-    """Visit its node again after a failure, so many times in all."""
+    """Retry its node after a failure, up to `times` visits in all."""
 
     times: int
 
@@ -98,7 +98,7 @@ class Retry:
 @decorator("timeout")
 @dataclass(slots=True)
 class Timeout:
-    """Give its node no more than so many seconds, and never more than the run has left."""
+    """Limit the seconds of its node, never to more than the run has left."""
 
     seconds: float
 
@@ -110,7 +110,7 @@ class Timeout:
 @decorator("invert")
 @dataclass(slots=True)
 class Invert:
-    """Succeed where its node fails, and fail where it succeeds."""
+    """Succeed if its node fails, and fail if it succeeds."""
 
     def leave(self, run: TurnParts, succeeded: bool) -> bool | None:
         return not succeeded
@@ -128,7 +128,7 @@ class AlwaysSucceed:
 @decorator("guard")
 @dataclass(slots=True)
 class Guard:
-    """Visit its node only if a condition holds, and else fail."""
+    """Visit its node only if a condition holds; otherwise fail."""
 
     when: Condition
 
