@@ -1,4 +1,4 @@
-"""Passwords are checked a few at a time, and whoever has to wait takes no thread meanwhile.
+"""Check a few passwords at a time; requests that wait for their turn take no thread.
 
 Hashing a password costs a third of a second of a core, on purpose. So there is a line in front of
 the pages that hash one: those who came from an address that nobody else in the line came from are

@@ -1,4 +1,4 @@
-"""Pages of one person are made a few at a time: whoever reloads without end waits for themselves.
+"""Limit how many pages of one person are rendered at a time, so that heavy use delays only them.
 
 Each page takes a thread, and all threads take turns; sixteen of one person would be sixteen turns
 before the next one of somebody else. Those who wait here take no thread.

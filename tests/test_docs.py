@@ -134,7 +134,7 @@ def test_every_key_of_a_subscriber_is_documented() -> None:
 
 
 def read_rows(text: str, columns: int) -> list[tuple[str, ...]]:
-    """The rows of a page's tables with so many columns that begin with a name."""
+    """Return the rows of a page's tables that have this many columns and begin with a name."""
     row = r"^\| (`[^|]+?) \|" + r" ([^|]*?) \|" * (columns - 1) + "$"
     return re.findall(row, text, re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""A row that somebody damaged must not take a page down: it says so instead."""
+"""Show that a row is damaged, instead of failing the whole page."""
 
 import logging
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a run begins with that goes on from a decision."""
+"""Build what a run starts with when it continues after a decision."""
 
 from collections.abc import Collection
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Python's collector of circles, which costs most where many things are made at once."""
+"""Pause Python's garbage collector, which costs most while many objects are created."""
 
 import gc
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def pause_collector() -> Iterator[None]:
-    """Look for no circles meanwhile. For what is short, and makes many things without any."""
+    """Disable garbage collection for a short block that creates many objects and no cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

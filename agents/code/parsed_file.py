@@ -1,4 +1,4 @@
-"""A file of code as it was looked at: what it is, how much of it could be read, and why no more."""
+"""Classify and parse a file of code: what it is, how much could be read, and why no more."""
 
 import re
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""The worker that parses code, seen from here: asked, watched, ended and started again.
+"""Run the worker that parses code: send requests, enforce its time limit, restart it.
 
-A grammar may hang and an expression may take for ever, so both work in a process of their own. The
-worker has so many seconds of the processor for a file; if it sleeps, it is ended from here.
+A grammar may hang and an expression may never end, so both run in a separate process. The worker
+limits its own CPU seconds per file; if it sleeps, it is killed from here.
 """
 
 import contextlib

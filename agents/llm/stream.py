@@ -1,4 +1,4 @@
-"""One answer under way: tries, reads, hands over, and gives up properly."""
+"""Stream one answer: connect, retry, decode, pass on, and close properly."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence

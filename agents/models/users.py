@@ -1,3 +1,3 @@
-"""Users are Django's own; this is the one whom a site has before anybody signs in."""
+"""Name the user that a site has before anybody signs in. Users are Django's own."""
 
 LOCAL_USER = "local"

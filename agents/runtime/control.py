@@ -1,4 +1,4 @@
-"""What a run is held to: subscribers, rules of all levels, switches, and what is remembered.
+"""Load what controls a run: subscribers, rules of all levels, switches, and their stored state.
 
 One loader for runs and pages. Rows are read for every run, so that several hosts agree; texts are
 parsed once.

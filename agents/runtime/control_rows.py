@@ -1,4 +1,4 @@
-"""The rows that a run is held to, in one statement: they are read at the start of every run."""
+"""Read the rows that control a run, in one statement, because every run starts with it."""
 
 import json
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""How much there is to look through, kept for a while where it is so much that counting takes long.
+"""Cache how many documents a project has, if there are so many that counting them takes long.
 
-To count the entries of a project costs more than to find a rare word in them. What search makes of
-the number, how rare a word is, hardly changes with a few texts among thousands.
+Counting the entries of a project costs more than finding a rare word in them. The number is used to
+compute how rare a word is, which hardly changes with a few texts among thousands.
 """
 
 import time

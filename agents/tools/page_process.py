@@ -1,4 +1,4 @@
-"""Reads a page in a process of its own: a dear one would hold up all threads of this one."""
+"""Parse a page in a separate process: an expensive one would block all threads of this one."""
 
 import json
 import os

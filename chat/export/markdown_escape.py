@@ -1,4 +1,4 @@
-"""Text of others inside Markdown of ours: it may look like anything, and ends where we say."""
+"""Escape foreign text inside our own Markdown, so that it cannot break out of its place."""
 
 import re
 

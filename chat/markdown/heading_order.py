@@ -1,4 +1,4 @@
-"""Headings that skip no level, whatever their author wrote: who listens to a page goes by them."""
+"""Renumber headings so that they skip no level: screen-reader users navigate by them."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Lines that fit a regular expression. An expression may take for ever, so a worker looks."""
+"""Match lines with a regular expression, in the worker because an expression may never end."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 def match_lines(pattern: str, texts: Sequence[str], limit: int) -> list[tuple[int, int]]:
     """Return which texts have a line that fits, and the number of the first such line in each.
 
-    Raise ValueError if it is no expression.
+    Raise ValueError if the pattern is invalid.
     """
     try:
         expression = re.compile(pattern)

@@ -1,7 +1,7 @@
-"""Definitions as they are told: with what holds them, by their kind, in the order of the file.
+"""List definitions with their container and kind, in the order of the file.
 
-Kinds may depend on what is around: a function in a class is a method, a variable in a class is a
-field, and what is assigned within a function is nobody else's business.
+The kind may depend on the container: a function in a class is a method, a variable in a class is a
+field, and what is assigned within a function is local and left out.
 """
 
 from collections.abc import Iterator

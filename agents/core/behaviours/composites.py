@@ -1,4 +1,4 @@
-"""Nodes that have others in them: which of them is visited next, and what that comes to."""
+"""Composite nodes: decide which child is visited next, and with what result."""
 
 from agents.core.behaviours.behaviour import BehaviourNode, BoundValue
 from agents.core.behaviours.blackboard import Blackboard

@@ -1,5 +1,5 @@
-"""The way of a turn through the shipped behaviour, for runs that were driven without one: the plain
-string of turns does the same."""
+"""Derive the path of a turn through the shipped behaviour, for runs that the built-in loop drove
+without one: it does the same."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""S-expressions with places: brackets, words, keywords, texts and numbers, and nothing of meaning.
+"""Parse s-expressions with positions: brackets, words, keywords, texts and numbers, not meaning.
 
     node = "(" word ... ")"    vector = "[" ... "]"    map = "{" ... "}"
     comment = ";" to the end of the line; commas are spaces

@@ -181,7 +181,7 @@ class Walk:
             self.status = succeeded
 
     def halt(self, above: int = 0) -> None:
-        """Leave all nodes that are still visited, or those above so many."""
+        """Leave all nodes that are still visited, or only those above a depth."""
         while len(self.frames) > above:
             frame = self.frames.pop()
             if frame.deadline is not None:
@@ -198,7 +198,7 @@ class Walk:
     # -- time -------------------------------------------------------------------------------------
 
     def set_deadline(self, frame: Frame, seconds: float) -> None:
-        """Give a node so many seconds, and never more than those around it have."""
+        """Limit the seconds of a node, never to more than its ancestors have."""
         frame.deadline = self.run.now + seconds
         self._deadlines += 1
         self._limit_time()

@@ -45,7 +45,7 @@ GRACE_SECONDS = 0.2
 """How long a cancelled tool is waited for."""
 CONTEXT_STEP = 500
 CONTEXT_SHARE = 0.02
-"""The context meter moves by so many tokens, or by this share of the window if that is less."""
+"""The smallest change of the context meter: tokens, or a share of the window if that is less."""
 _TIMER_MARGIN = 0.001
 """Timers ring this much late, so that a woken reader finds its moment reached."""
 

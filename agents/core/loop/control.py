@@ -1,4 +1,4 @@
-"""What a run is held to and what is said of it, as it was when the run began."""
+"""What controls a run: rules, subscribers and state, as they were when it started."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field

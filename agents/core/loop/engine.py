@@ -1,4 +1,4 @@
-"""The turn, and the door before it: what every way to string turns together is made of.
+"""Do the steps of a turn, and the checkpoint before it, for every driver of a run.
 
     open_turn -> ask -> plan -> execute -> deliver -> fold -> open_turn
 

@@ -1,4 +1,4 @@
-"""What calls came to: as chunks for the record, and as messages for the model."""
+"""Turn the results of calls into chunks for the record and messages for the model."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

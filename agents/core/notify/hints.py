@@ -1,4 +1,4 @@
-"""What a model is told at once: never more than the forecast of a turn has room for."""
+"""Build the hints of one request, never more than the forecast of a turn allows for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
