@@ -1,5 +1,5 @@
 (tree "ask-first"
-  :description "Says what it would change and waits for a yes before it writes. Takes one to six iterations more, and your answer."
+  :description "Says what it would change and waits for a yes before it writes. Takes one to six more iterations, and your answer."
   :blackboard-schema {:changes ""}
 
   (sequence

@@ -1,5 +1,5 @@
 (tree "deep-research"
-  :description "Splits the question, lets librarians read side by side, writes one cited report. Takes several times the tokens."
+  :description "Splits the question, lets librarians read in parallel, and writes one cited report. Takes several times the tokens."
   :blackboard-schema {:outline "" :topics [] :reports []}
 
   (sequence

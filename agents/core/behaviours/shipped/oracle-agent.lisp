@@ -1,5 +1,5 @@
 (tree "oracle-agent"
-  :description "Answers one question: asks the model, runs the tools it wants, until it answers."
+  :description "Answers one question: asks the model and runs the tools it calls, until it answers."
   :blackboard-schema {:messages [] :tools [] :tool_calls [] :max_tokens 0}
 
   (sequence

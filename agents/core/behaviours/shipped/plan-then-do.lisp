@@ -1,5 +1,5 @@
 (tree "plan-then-do"
-  :description "Plans first, looking but not touching; then works the plan off and answers. Takes one to four iterations more."
+  :description "Plans first, with read-only tools; then carries out the plan and answers. Takes one to four more iterations."
   :blackboard-schema {:plan ""}
 
   (sequence
