@@ -1,5 +1,6 @@
 """Subscribers of the site in the admin: checked when they are saved, never overwritten blindly."""
 
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -91,5 +92,5 @@ def test_what_is_wrong_with_files_of_the_operator_is_told_with_its_place(
     settings.DATA_DIR = tmp_path
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "bad.toml").write_text("[extra]")
-    page = admin.get("/admin/agents/storedsubscriber/", secure=True).content.decode()
+    page = unescape(admin.get("/admin/agents/storedsubscriber/", secure=True).content.decode())
     assert "One of the site's files cannot be read. rules/bad.toml:1:2: there is no table" in page
