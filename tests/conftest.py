@@ -5,8 +5,7 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from django.db import connection
@@ -14,13 +13,13 @@ from django.template import Template
 from django.test import Client, TransactionTestCase
 from hypothesis import settings
 from hypothesis.strategies import characters
+from pytest_django import DjangoDbBlocker
 
-from agents.audit import db_triggers
 from agents.tools.blocking import THREADS
 from tests.support.guarded import sitecustomize
 from tests.support.seeds import sum_up
 from tests.support.sign_in import sign_in
-from tests.support.template import DATABASE, SHARED, Tables, made_site
+from tests.support.template import DATABASE, SHARED, PostgresTables, Tables, made_site
 
 # How long an example takes says how busy the machine is; where time counts, a test measures it.
 # `make test-ci` looks at more examples: --hypothesis-profile=thorough.
@@ -109,30 +108,15 @@ def django_db_keepdb(request: pytest.FixtureRequest, django_db_modify_db_setting
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None) -> Iterator[None]:
-    """After a test that commits Django empties every table, and fills some again: 0.1 s on SQLite.
-    Putting the whole file back takes a millisecond."""
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """After a test that commits Django empties every table, and fills some again: 0.1 s on SQLite,
+    more on PostgreSQL. Putting back what was there takes milliseconds."""
     with pytest.MonkeyPatch.context() as patch:
-        if connection.vendor == "sqlite":
-            tables = Tables(str(connection.settings_dict["NAME"]))
-            patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: tables.put_back())
-            yield
-            tables.close()
-        else:
-            _let_tables_be_emptied(patch)
-            yield
+        with django_db_blocker.unblock():
+            is_sqlite = connection.vendor == "sqlite"
+            name = str(connection.settings_dict["NAME"])
+            tables = Tables(name) if is_sqlite else PostgresTables()
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: tables.put_back())
+        yield
+        tables.close()
         THREADS.close_idle()  # no database that somebody is connected to can be dropped
-
-
-def _let_tables_be_emptied(patch: pytest.MonkeyPatch) -> None:
-    """The triggers refuse that."""
-    operations = type(connection.ops)
-    flush: Callable[..., list[str]] = operations.sql_flush
-
-    def without_triggers(self: Any, *args: Any, **options: Any) -> list[str]:
-        if not (statements := flush(self, *args, **options)):
-            return []
-        before = list(db_triggers.drop_statements(connection))
-        return [*before, *statements, *db_triggers.install_statements(connection)]
-
-    patch.setattr(operations, "sql_flush", without_triggers)
