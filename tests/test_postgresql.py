@@ -20,58 +20,49 @@ from tests.support.services import Missing, Postgres
 pytestmark = pytest.mark.scale
 ROOT = Path(__file__).resolve().parents[1]
 MIGRATED = "migrated"
-GROUPS = {
-    "what was recorded": (
-        "agents/test_replay_source.py",
-        "agents/audit/test_verify.py",
-        "agents/audit/test_db_triggers.py",
-        "agents/ledger/test_refused_rows.py",
-        "agents/projects/test_races.py",
-        "agents/projects/test_purge.py",
-        "test_words_everywhere.py",
-        "agents/test_rule_firings.py",
-        "agents/test_rule_log.py",
+PROCESSES = 3
+FILES = (
+    # what was recorded
+    "test_words_everywhere.py",
+    *(f"agents/test_{name}.py" for name in ("replay_source", "rule_firings", "rule_log")),
+    *(f"agents/audit/test_{name}.py" for name in ("verify", "db_triggers")),
+    "agents/ledger/test_refused_rows.py",
+    *(f"agents/projects/test_{name}.py" for name in ("races", "purge")),
+    "agents/migrations/test_from_a11961e.py",
+    # runs
+    "agents/ledger/test_subagents.py",
+    *(
+        f"agents/runtime/test_{name}.py"
+        for name in ("recovery", "behaviours", "modes", "control", "control_rows")
     ),
-    "runs": (
-        "agents/ledger/test_subagents.py",
-        "agents/runtime/test_recovery.py",
-        "agents/tools/test_blocking.py",
+    "agents/tools/test_blocking.py",
+    # approvals
+    *(f"agents/approvals/test_{name}.py" for name in ("changes", "requests", "resume")),
+    *(f"chat/{name}/test_approvals.py" for name in ("services", "api", "views")),
+    # behaviours
+    "agents/test_behaviour_service.py",
+    "agents/admin/run/test_behaviour.py",
+    "settings_ui/views/test_behaviours.py",
+    # notes
+    *(
+        f"agents/vault/test_{name}.py"
+        for name in (
+            *("notes", "importer", "links", "moves", "versions", "listing"),
+            *("note_writer", "threads", "link_texts", "note_search"),
+        )
     ),
-    "approvals": (
-        "chat/services/test_approvals.py",
-        *(f"agents/approvals/test_{name}.py" for name in ("changes", "requests", "resume")),
-        *(f"chat/{name}/test_approvals.py" for name in ("api", "views")),
-        *(
-            f"agents/runtime/test_{name}.py"
-            for name in ("behaviours", "modes", "control", "control_rows")
-        ),
-    ),
-    "behaviours": (
-        "agents/test_behaviour_service.py",
-        "agents/admin/run/test_behaviour.py",
-        "settings_ui/views/test_behaviours.py",
-    ),
-    "earlier databases": ("agents/migrations/test_from_a11961e.py",),
-    "notes": (
-        *(
-            f"agents/vault/test_{name}.py"
-            for name in ("notes", "importer", "links", "moves", "versions", "listing")
-        ),
-        *(
-            f"agents/vault/test_{name}.py"
-            for name in ("note_writer", "threads", "link_texts", "note_search")
-        ),
-        "agents/tools/test_summary_cache.py",
-    ),
-    "code": tuple(
+    "agents/tools/test_summary_cache.py",
+    # code
+    *(
         f"agents/code/test_{name}.py"
         for name in (
             *("importer", "listing", "project_code"),
             *("line_search", "sources", "parser_process"),
         )
     ),
-    "search": tuple(f"agents/search/test_{name}.py" for name in ("search", "index", "bad_input")),
-}
+    # search
+    *(f"agents/search/test_{name}.py" for name in ("search", "index", "bad_input")),
+)
 
 
 @pytest.fixture(scope="module")
@@ -99,13 +90,13 @@ def run_module(*arguments: str, **environment: str) -> str:
 
 
 @pytest.mark.early
-@pytest.mark.parametrize("number", range(len(GROUPS)), ids=GROUPS)
-def test_the_same_holds_on_postgresql(number: int, postgres: Postgres) -> None:
-    files = [f"tests/{name}" for name in list(GROUPS.values())[number]]
-    postgres.create(f"test_{number}", MIGRATED)  # as pytest-django names it
+def test_the_same_holds_on_postgresql(postgres: Postgres) -> None:
+    for number in range(PROCESSES):
+        postgres.create(f"test_same_gw{number}", MIGRATED)  # as pytest-django names it
     run_module(
-        *("pytest", "-q", "-p", "no:cacheprovider", "--reuse-db", *files),
-        DATABASE_URL=postgres.address(str(number)),
+        *("pytest", "-q", "-p", "no:cacheprovider", "--reuse-db"),
+        *("--processes", str(PROCESSES), *(f"tests/{name}" for name in FILES)),
+        DATABASE_URL=postgres.address("same"),
     )
 
 
