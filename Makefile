@@ -24,10 +24,8 @@ ONE_SITE := if [ -z "$${TEST_RUN_FOLDER:-}" ]; then export TEST_RUN_FOLDER=$$(mk
 containing = $(shell grep -rlE '$(1)' tests --include='test_*.py')
 CI_FILES = $(call containing,mark\.ci|^from hypothesis)
 THOROUGH := $(PARALLEL) --hypothesis-profile=thorough -rs
-# A server that is attacked is measured, so nothing else runs beside it. Those that are broken mostly
-# wait: two at once leave each a core, and nothing else runs beside them either.
-TIMED = $(PY) -m pytest tests/attack -m "ci and timed" -rs $(ARGS) || [ $$? -eq 5 ]; \
-	$(PY) -m pytest --processes 2 tests/faults -m "ci and timed" -rs $(ARGS) || [ $$? -eq 5 ]
+# A server that is attacked is measured, so nothing else runs beside it.
+TIMED = $(PY) -m pytest tests/attack -m "ci and timed" -rs $(ARGS) || [ $$? -eq 5 ]
 FAST := tests/agents/core tests/agents/llm tests/agents/models tests/chat/markdown
 # What must be the same whether a behaviour drives runs, or the plain string of turns.
 DRIVEN := tests/agents/core tests/agents/tools tests/agents/runtime

@@ -55,6 +55,7 @@ def ask(scene: Scene, route: str, who: str, method: str) -> Any:
     return getattr(scene.browser(who), method)(there, given)
 
 
+@pytest.mark.early
 @pytest.mark.parametrize(
     "state", ["open", *(pytest.param(each, marks=pytest.mark.ci) for each in CLOSED)]
 )

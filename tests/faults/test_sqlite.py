@@ -1,6 +1,6 @@
 """Short versions of the scenarios, on SQLite. `make faults` plays them in full.
 
-In `make test-ci`: they measure a server that has the machine to itself.
+In `make test-ci`, beside other tests: they mostly wait, and their bounds of time have slack.
 """
 
 import random
@@ -22,7 +22,7 @@ from tests.faults import (
 )
 from tests.faults.site import Bench
 
-pytestmark = [pytest.mark.ci, pytest.mark.timed]
+pytestmark = [pytest.mark.ci, pytest.mark.early]
 
 
 async def test_nothing_that_was_received_is_lost_when_the_server_is_killed(bench: Bench) -> None:
