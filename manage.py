@@ -1,11 +1,13 @@
 #!/usr/bin/env python
 """Django's command line for Oracle."""
 
+import gc
 import os
 import sys
 
-from oracle_site.command_line import run
-
 if __name__ == "__main__":
+    gc.set_threshold(100_000, 20, 20)  # to look for garbage in what is imported costs a tenth of it
+    from oracle_site.command_line import run
+
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "oracle_site.settings")
     run(sys.argv)

@@ -37,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if SHARED not in os.environ:
         config.stash[_shared] = tempfile.TemporaryDirectory(prefix="oracle-run-")
         os.environ[SHARED] = config.stash[_shared].name
+    gc.disable()  # nothing that is imported is garbage
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -53,6 +54,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
+    gc.enable()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -64,15 +64,16 @@ def check(talk: Talk, asked: int) -> None:
     everything = {e.pk: e for e in Exchange.all_objects.filter(conversation=talk.id)}
     kept = {pk: e for pk, e in everything.items() if e.pruned_at is None}
     assert len(everything) == asked, "nothing is ever lost"
-    assert talk.head in kept
+    now, path = talk.now, talk.path()
+    assert now.head_id in kept
     for pk, exchange in everything.items():
         if pk in kept:
             assert exchange.parent_id is None or exchange.parent_id in kept
         else:
             assert exchange.parent_id is not None
             assert not exchange.checkpoint
-    assert talk.path() == tree.load_shape(talk.now).path(talk.head)
-    assert set(talk.path()) <= set(kept)
+    assert path == tree.load_shape(now).path(now.head_id)
+    assert set(path) <= set(kept)
     check_positions(kept)
 
 
