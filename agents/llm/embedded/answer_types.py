@@ -4,7 +4,7 @@ import re
 
 from agents.core.stemming import fold, stem
 from agents.llm.embedded.question import Kind, Question
-from agents.llm.embedded.vocabulary import STOP
+from agents.llm.embedded.vocabulary import STOP, compare_words
 
 _MONTH = (
     r"(?:jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|marz|apr(?:il)?|may|mai|june?|juni|july?|juli"
@@ -17,17 +17,19 @@ _NUMBER = (
 )
 _SHAPES = {
     Kind.WHEN: (
-        rf"\b\d{{1,2}}(?:st|nd|rd|th)?\.?\s+{_MONTH}|\b{_MONTH}\s+\d{{1,4}}|\b\d{{4}}-\d\d\b"
+        rf"\b\d{{1,2}}(?:st|nd|rd|th)?\.?\s+{_MONTH}|\b{_MONTH}\s+\d{{1,4}}|\b\d{{4}}-\d\d(?:-\d\d)?\b"
         rf"|\b\d{{1,2}}\.\d{{1,2}}\.\d{{2,4}}\b|\b(?:in|by|until|since|im|ab|bis|seit)\s+{_MONTH}"
-        r"|\b\d{1,2}(?::\d\d| uhr| o'clock)\b",
-        rf"\b(?:19|20)\d\d\b|\b{_MONTH}|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-        r"|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)s?\b|\b(?:spring|summer|autumn|winter"
-        r"|week|year|month|every|fruhjahr|sommer|herbst|woche|jahr|monat)\b"
+        r"|\b\d{1,2}(?::\d\d| uhr| o'clock)\b|\b(?:1[5-9]|20)\d\d\b"
+        r"|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag"
+        r"|mittwoch)s?\b",
+        rf"\b{_MONTH}|\b(?:spring|summer|autumn|winter"
+        r"|(?:week|year|month|day|hour)s?|every|fruhjahr|sommer|herbst|wochen?|jahre?n?|monate?n?"
+        r"|tage?n?|stunden?)\b"
         r"|\bversion \d",
     ),
     Kind.WHERE: (
         r"^(?:loc|place|ort|addr|adress|city|stadt|country|where|url)\w*:|\b(?:next to|neben)\b",
-        r"\b(?:in|at|on|near|beside|under|above|below|behind|from|to|into|im|am|auf|bei|nach|aus"
+        r"\b(?:in|at|on|near|beside|under|above|below|behind|from|to|into|im|am|an|auf|bei|nach|aus"
         r"|hinter|links|rechts)\s+(?:the\s+|der\s+|dem\s+|den\s+|das\s+)?\w",
     ),
     Kind.WHY: (
@@ -46,7 +48,7 @@ _QUANTITIES = tuple(
             r"how (often|frequently)|wie oft",
             r"\bevery\b|\beach\b|\b(?:once|twice|times) (?:an?|per|every|each)\b|\bper\b|\bpro\b"
             r"|\ba (?:day|week|month|year)\b|(?:dai|week|month|year)ly\b|\bjede\w*|\balle \w+ \w+"
-            r"|\bmonatlich|\bjahrlich|\btaglich",
+            r"|\bmonatlich|\bjahrlich|\btaglich|\b\w+mal\b",
         ),
         (
             r"\bcost|\bprice|expensive|\bpaid\b|\bpay|kost|preis|teuer|how much money|miete",
@@ -58,9 +60,15 @@ _QUANTITIES = tuple(
             r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|sekunden?|minuten?"
             r"|stunden?|tagen?|tage?|wochen?|monate?n?|jahre?n?|\w*(?:tagen|days))\b",
         ),
+        (
+            r"how (big|large|deep|tall|wide|thick|far)|wie (gross|tief|breit|dick|weit)|\bsize\b",
+            rf"{_NUMBER}\S*\W+(?:[cmk]?m[²³2]?|[kmg]b|acres?|\w*met(?:re|er)s?n?|hektar|lit[er]+s?"
+            r"|inch(?:es)?|feet|ft|miles?|bytes?)\b|\d by \d",
+        ),
     )
 )
 """What is asked for, and how the right amount looks."""
+_COUNTED = re.compile(r"\b(?:how many|wie ?viele) (?:\w+e[rn] )?(\w+)")
 _REASON_HEADING = re.compile(
     r"\bwhy\b|\breason|\bbackground|\bmotivation|\brationale|\bwarum\b|\bgrund|\bcontext\b"
 )
@@ -69,6 +77,7 @@ _PLACE = re.compile(
     r"(?!Regel)[A-ZÄÖÜ]\w+"
 )
 _NAME = re.compile(r"\b([A-ZÄÖÜ][a-zà-ÿ]+)\s+(?:[A-Z]\.\s+)?[A-ZÄÖÜ][a-zà-ÿ]+\b")
+_AGENT = re.compile(r"\b(?:by|von) ([A-ZÄÖÜ][a-zà-ÿ]+)")
 _CAPITAL = re.compile(
     r"(?:[a-z,;:|)·]\s+|^)([A-ZÄÖÜ][a-zà-ÿ]{2,}|[A-Z]\. [A-Z]\S*)\b"
     r"(?! (?:the|an?|to|with|of|for|from|der|die|das)\b)"
@@ -86,11 +95,25 @@ def rate_shape(passage: str, question: Question) -> float:
         amounts = (amount for asked, amount in _QUANTITIES if asked.search(question.folded))
         if amount := next(amounts, None):
             return 1.0 if amount.search(text) else 0.3 if shapes[0].search(text) else 0.0
+        noun = _COUNTED.search(question.folded)
+        if noun and shapes[0].search(text):
+            return 1.0 if _counts(text, stem(noun[1])) else 0.6
     if shapes[0].search(text) or (kind is Kind.WHERE and _PLACE.search(passage)):
         return 1.0
     if kind is Kind.WHO:
         return _rate_person(passage, question)
     return 0.5 if shapes[1:] and shapes[1].search(text) else 0.0
+
+
+def _counts(text: str, noun: str) -> bool:
+    """Return whether a number stands before what is counted, or behind it in a table."""
+    words = text.split()
+    for at, word in enumerate(words):
+        if compare_words(noun, stem(word.strip(",.;:()*"))):
+            beside = words[max(0, at - 2) : at]
+            if any(map(_COMPILED[Kind.NUMBER][0].search, beside)) or ":" in text[text.find(word) :]:
+                return True
+    return False
 
 
 def gives_reasons(heading: str) -> bool:
@@ -103,6 +126,6 @@ def _rate_person(text: str, question: Question) -> float:
     def is_new(name: str) -> bool:
         return fold(name) not in STOP and stem(fold(name)) not in question.weights
 
-    if any(map(is_new, _NAME.findall(text))):
+    if any(map(is_new, [*_NAME.findall(text), *_AGENT.findall(text)])):
         return 1.0
     return 0.7 if any(map(is_new, _CAPITAL.findall(text))) else 0.0

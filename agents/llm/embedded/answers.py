@@ -19,9 +19,12 @@ from agents.llm.embedded.scoring import (
     rate_title,
 )
 
-CERTAIN, CERTAIN_FACT, CERTAIN_ENTRY, NEAR = 0.75, 0.55, 0.6, 0.25
-"""The share of a question that a passage covers: to be its answer, to be worth showing."""
-_NEARLY = 0.8
+CERTAIN, CERTAIN_FACT, CERTAIN_ENTRY, CERTAIN_LACKING, NEAR = 0.75, 0.55, 0.6, 0.78, 0.25
+"""The share of a question that a passage covers: to be its answer, also where it lacks a word that
+tells what is asked, and to be worth showing."""
+_MARGIN_WORTH, _LEAST_OWN = 0.3, 0.2
+"""What it adds to that share when no other passage comes near; the share of its own words."""
+_NEARLY, _ALIKE = 0.8, 0.95
 """The share of the best score that makes a passage as good; better, if it lacks nothing."""
 _MAX_ENTRIES, _MAX_LISTS, _MAX_MENTIONS = 20, 5, 12
 _MAX_SECTIONS, _SECTION_LENGTH, _CLOSE = 9, 5, 3
@@ -67,25 +70,39 @@ def _find_code(question: Question, evidence: Evidence) -> Answer:
 
 
 def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer:
-    question = scorer.question
-    rated = scorer.sort(passages)
+    """Return the best passages; as the answer where they have enough of the question, and more of
+    it than others have."""
+    question, rated = scorer.question, scorer.sort(passages)
     near = (r for r in rated if r.score >= _NEARLY * rated[0].score)
     whole = [r for r in near if scorer.is_whole(r.passage)]
-    best = whole[0] if whole else rated[0]
-    enough = CERTAIN_FACT if question.is_fact else CERTAIN
-    names = (best.passage.title, *best.passage.headings)  # must say it where it does not itself
-    says = best.own > 0 or any(rate_title(question, name) > 0.5 for name in names)
-    shape = 0.5 if best is rated[0] else 0.7
-    fits = says and best.shape >= shape if question.is_fact else best.own > 0
-    if best.coverage < enough or not fits or not whole:
+    best = min(whole, key=lambda r: scorer.lacks_telling(r.passage), default=rated[0])
+    others = [r.score for r in rated if r.passage.text != best.passage.text]
+    margin = max(0.0, 1 - max(others, default=0.0) / best.score) if best.score else 0.0
+    alike = sum(score >= _ALIKE * best.score for score in others)
+    is_sole = alike < _CLOSE or not scorer.list_lacking(best.passage)
+    enough = CERTAIN_FACT if question.is_fact or question.german else CERTAIN
+    enough = CERTAIN_LACKING if scorer.lacks_telling(best.passage) else enough
+    has_enough = best.coverage + _MARGIN_WORTH * margin >= enough
+    if not (whole and is_sole and has_enough and _fits(question, best, margin)):
         return Answer(_list_closest(rated))
     share = 0.7 if question.kind is Kind.YES_NO else _NEARLY
     others = (r for r in rated if share * best.score <= r.score <= best.score)
     chosen = choose([best, *others], _CLOSE)
-    if not question.is_fact:
-        told = [p for p in passages if continues(p, best.passage) and p not in chosen]
+    if not question.is_fact or best.passage.text.endswith(":"):
+        is_bare = question.kind is Kind.WHY and best.shape < 1.0  # the reason stands after it
+        told = [p for p in passages if continues(p, best.passage, anyway=is_bare)]
+        told = [p for p in told if p not in chosen]
         chosen[1:1] = told[:_SECTION_LENGTH]
     return Answer(chosen, is_certain=True)
+
+
+def _fits(question: Question, best: ScoredPassage, margin: float) -> bool:
+    """Return whether a passage says it itself, or below a heading that does, and looks like it."""
+    if not question.is_fact:
+        return best.own > 0
+    name = best.passage.heading or best.passage.title
+    says = best.own >= _LEAST_OWN or rate_title(question, name) > 0.5
+    return says and (best.shape >= 0.7 or (best.shape >= 0.5 and margin >= 0.1))
 
 
 def _list_closest(rated: Sequence[ScoredPassage]) -> list[Passage]:
@@ -120,6 +137,8 @@ def _summarise_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 
 def _introduce_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     note = _find_note(scorer, evidence)
+    if note and not all(scorer.match(word, note[0].named) for word in scorer.weights):
+        return []
     return _list_prose(note)[:3] or note[:_MAX_SECTIONS]
 
 
@@ -201,7 +220,7 @@ def _find_headed(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return a section of reasons in the note asked about, unless one sentence says it all."""
     best = scorer.sort(evidence.passages)[0]
-    if best.own >= 0.8 and best.shape == 1.0:
+    if best.own >= 0.5 and best.coverage >= 0.9 and best.shape == 1.0:
         return []
 
     def rate(section: list[Passage]) -> float:
@@ -221,6 +240,8 @@ def _find_lists(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 
 def _find_steps(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the numbered steps that answer: all lists of them in one note."""
+    if "what happens" in scorer.question.folded:
+        return []
     steps = [block for block in evidence.blocks if len(block) > 1 and block[0].is_step]
     blocks = _find_best_blocks(scorer, steps, 0.6)
     return [step for block in blocks if block[0].path == blocks[0][0].path for step in block]
@@ -268,16 +289,16 @@ def _compare(question: Question, evidence: Evidence) -> Answer:
         if found := _summarise_note(scorer, evidence):
             own = [p for p in told.passages if p.path == found[0].path and p not in found]
             told = Answer(sorted([*found, *own], key=lambda p: p.line), is_certain=True)
-        elif not any(scorer.covers(_name_subject(p)) for p in told.passages):
+        elif not any(_is_about(scorer.question, p) for p in told.passages):
             told = Answer(told.passages)
         sides.append((side, told))
     return Answer(is_certain=all(a.is_certain for _, a in sides), sides=sides)
 
 
-def _name_subject(passage: Passage) -> frozenset[str]:
-    """Return the stems of what a passage is about: its titles, of a table the row."""
-    row = passage.text if passage.kind == "row" else ""
-    return frozenset(stems(" ".join((passage.title, *passage.headings, row))))
+def _is_about(question: Question, passage: Passage) -> bool:
+    """Return whether a section, or the row of a table, is on what a question names."""
+    row = passage.text.partition(" · ")[0] if passage.kind == "row" else ""
+    return any(rate_title(question, name) >= 0.5 for name in (passage.title, passage.heading, row))
 
 
 _FINDERS = {
@@ -286,6 +307,7 @@ _FINDERS = {
     Kind.ABOUT: (_find_section, _introduce_note),
     Kind.LIST: (_summarise_folder, _find_lists, _find_section),
     Kind.HOW: (_find_section, _find_steps),
+    Kind.WHO: (_introduce_note,),
     Kind.WHY: (_find_reasons,),
     Kind.WHAT: (_find_section,),
     Kind.RECENT: (_list_recent,),

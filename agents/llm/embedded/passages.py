@@ -78,10 +78,13 @@ class Passage:
         return frozenset(stems(f"{self.title} {self.path.rpartition('.')[0]} {self.labels}"))
 
     @cached_property
-    def referred(self) -> frozenset[str]:
-        """The stems of the sentence before one that takes up what it says."""
-        is_before = self.before is not None and REFERS.match(self.text)
-        return self.before.stems if self.before is not None and is_before else frozenset()
+    def near(self) -> frozenset[str]:
+        """The stems of the sentences before it in its paragraph."""
+        return self.before.stems | self.before.near if self.before else frozenset()
+
+    @property
+    def refers(self) -> bool:
+        return self.before is not None and bool(REFERS.match(self.text))
 
     @property
     def key(self) -> str:

@@ -53,10 +53,11 @@ _PATTERNS = (
                 r"|\bwho (are|is (all )?(on|in|part of))\b|\bwer (sind|ist alles|gehort)\b"),
     (Kind.WHO, r"\b(who|whom|whose|wer|wem|wen|wessen)\b|which person|what is the name of"),
     (Kind.WHEN, r"^\W*(\w+ ){0,2}(when|wann)\b"
-                r"|(what|which|welche[rmn]?) (date|day|month|year|version)\b"
+                r"|(what|which|welche[rmn]?) (dates?|days?|months?|years?|version)\b"
                 r"|\bdeadline\b|\bdatum\b|\bfrist\b|by what time"),
     (Kind.NUMBER, r"\bhow (many|much|long|often|far|high|large|big|heavy|old|deep|fast|tall|wide"
-                  r"|expensive|accurate|soon|quickly|thick|strong|frequently)\b"
+                  r"|expensive|soon|quickly|frequently)\b|\bhow (?!do|does|did|can|to)\w+ "
+                  r"(is|are|was|were|must|should|does|do|did|can|has|have)\b"
                   r"|\bwie ?(viel|viele|lange|oft|hoch|gross|teuer|weit|schwer|alt|tief|schnell)\b"
                   r"|what (does|do|did) .* cost|\bwas koste[nt]\b"
                   r"|what ((is|was|are) the .*)?(price|cost|budget|size|range|accuracy|weight"
@@ -99,6 +100,8 @@ _MAX_CHARS = 2_000
 _KIND_CHARS = 400
 """What is asked is seen from the beginning; a long text must not take long to look at."""
 _CONTEXT_WEIGHT, _SOFT_WEIGHT = 0.35, 0.4
+_DO, _BE, _AFTER = {"do", "does", "did"}, {"is", "are", "was", "were", "be"}, STOP | {""}
+_AUXILIARY = _DO | _BE | {"has", "have", "had", "can", "could", "should", "must", "may", "will"}
 _FACTS = (Kind.WHO, Kind.WHEN, Kind.NUMBER, Kind.WHERE)
 _ALONE = (Kind.TALK, Kind.CALCULATE, Kind.TIME, Kind.NOTES, Kind.RECENT)
 
@@ -120,20 +123,30 @@ class Question:
         weights = {stem(fold(word)): _CONTEXT_WEIGHT for word in self.context}
         return weights | {stem(fold(word)): self._weigh(word) for word in self.words}
 
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Stems of numbers, and of what is written large where not every noun is."""
+        found = (w for w in self.words if w[0].isdigit() or (w[0].isupper() and not self.german))
+        return frozenset(stem(fold(word)) for word in found)
+
     def _weigh(self, word: str) -> float:
         """Weigh a word: answers put verbs in other words, and German writes only nouns large."""
         is_noun = self.german and word[0].isupper() and not self.text.startswith(word)
         is_measure = re.search(rf"\b(how|wie) {re.escape(fold(word))}\b", self.folded)
-        is_soft = (
-            self.german or is_measure or self._is_last_verb(word) or is_generic(stem(fold(word)))
-        )
+        is_soft = self.german or is_measure or self._is_verb(word) or is_generic(stem(fold(word)))
         return _SOFT_WEIGHT if is_soft and not is_noun else 1.0
 
-    def _is_last_verb(self, word: str) -> bool:
-        """Return whether a word is the verb that ends a question with do: `did the page open`."""
-        *rest, before, last = ["", "", *self.folded.rstrip("?!. ").split()]
-        is_asked = not {"do", "does", "did"}.isdisjoint(rest)
-        return is_asked and word == last and before not in STOP
+    def _is_verb(self, word: str) -> bool:
+        """Return whether an English word is a verb, by where it stands: `who lends`, `did it open`,
+        `are they kept`."""
+        said = ["", *WORD_PATTERN.findall(self.folded), ""]
+        if not word.islower() or word not in said:
+            return False
+        at = said.index(word)
+        is_asked = said[at - 1] == "who" or (said[at - 1] == "what" and _AUXILIARY.isdisjoint(said))
+        if is_asked or (word[-2:] == "ed" and not _BE.isdisjoint(said)):
+            return True
+        return not _DO.isdisjoint(said) and said[at - 1] not in STOP and said[at + 1] in _AFTER
 
     @property
     def call(self) -> tuple[str, dict[str, str]] | None:
@@ -177,10 +190,11 @@ def analyse(text: str, earlier: Sequence[Exchange] = ()) -> Question:
     words = list_content_words(text)
     if all(fold(word) in _EVERYTHING for word in words):
         words = []
+    german = is_german(folded)
     question = Question(
         text=text,
-        kind=_find_kind(folded),
-        german=is_german(folded),
+        kind=_find_kind(folded, german),
+        german=german,
         words=tuple(words),
         sides=_find_sides(text),
         folded=folded,
@@ -188,12 +202,14 @@ def analyse(text: str, earlier: Sequence[Exchange] = ()) -> Question:
     return _resolve(question, earlier) if earlier and _leans_back(question) else question
 
 
-def _find_kind(folded: str) -> Kind:
+def _find_kind(folded: str, german: bool) -> Kind:
     folded = folded[:_KIND_CHARS]
     expression = _find_sum(folded)
     if expression and (_SUM_ASKED.search(folded) or 2 * len(expression) > len(folded)):
         return Kind.CALCULATE
-    return next((kind for kind, pattern in _COMPILED if pattern.search(folded)), Kind.WHAT)
+    found = next((kind for kind, pattern in _COMPILED if pattern.search(folded)), Kind.WHAT)
+    is_what = german and found is Kind.YES_NO and folded.startswith("was ")
+    return Kind.WHAT if is_what else found
 
 
 def _find_sum(text: str) -> str:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from agents.core.stemming import WORD_PATTERN, stem
+from agents.core.stemming import WORD_PATTERN, stem, stems
 from agents.llm.embedded.answer_types import rate_shape
 from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Kind, Question
 from agents.llm.embedded.vocabulary import STOP, compare_words
 
-AROUND, NAMED, WHOLLY_NAMED, REFERRED = 0.8, 0.65, 0.9, 0.8
+AROUND, NAMED, WHOLLY_NAMED, REFERRED, NEAR = 0.8, 0.65, 0.9, 0.8, 0.5
 """What a word is worth in the headings above, in the name of the note, and in the sentence before
 one that refers to it."""
 
@@ -43,12 +43,10 @@ class PassageScorer:
         for key in {p.key for p in passages if len(p.key) >= 3}:  # often cut short: `org`, `loc`
             for word in (w for w in self.matches if w.startswith(key)):
                 self.matches[word].setdefault(key, 0.9)
-        is_told = 1.0 in question.weights.values()
         self.weights = {
-            word: weight * self._weigh(word, passages)
-            for word, weight in question.weights.items()
-            if weight >= 1.0 or self.matches[word] or not is_told  # else said in another way
+            word: weight * self._weigh(word, passages) for word, weight in question.weights.items()
         }
+        self.telling = [word for word, weight in question.weights.items() if weight >= 1.0]
         self.total = sum(self.weights.values()) or 1.0
         self.named_paths = {note.path for note in notes if rate_note(question, note) == 1.0}
         """The notes whose whole title the question has."""
@@ -74,31 +72,49 @@ class PassageScorer:
     def covers(self, *places: frozenset[str]) -> bool:
         """Return whether stems have every word of the question that tells what it is about."""
         known = frozenset[str]().union(*places)
-        telling = (word for word, weight in self.question.weights.items() if weight >= 1.0)
-        return all(self.match(word, known) for word in telling)
+        return all(self.match(word, known) for word in self.telling)
 
     def rate(self, passage: Passage) -> ScoredPassage:
         is_named = passage.path in self.named_paths or passage.source == "thread"
-        inside = [(passage.stems, 1.0), (passage.referred, REFERRED)]
-        if passage.kind == "property" and is_named and self.question.is_fact:  # it is of its note
-            inside.append((passage.named, 1.0))
+        inside = [(passage.stems, 1.0)]
+        if passage.before and passage.refers:
+            inside.append((passage.before.stems, REFERRED))
+        if passage.kind == "property":  # it is of its note
+            inside.append((passage.named, 1.0 if is_named else 0.9))
         outside = (passage.around, AROUND), (passage.named, WHOLLY_NAMED if is_named else NAMED)
-        own, coverage = self.cover(*inside), self.cover(*inside, *outside)
+        own, coverage = self.cover(*inside), self.cover(*inside, *outside, (passage.near, NEAR))
         shape = rate_shape(passage.text, self.question) if coverage else 0.0
+        if own >= 0.9 and passage.kind != "property" and self.question.kind is not Kind.NUMBER:
+            shape = max(shape, 0.5)
         has_shape = self.question.is_fact or self.question.kind is Kind.WHY
-        score = (0.6 * coverage + 0.4 * own) * (0.4 + 0.6 * shape if has_shape else 1.0)
+        score = (0.55 * coverage + 0.35 * own + 0.1 * self.cover(*outside)) * (
+            0.4 + 0.6 * shape if has_shape else 1.0
+        )
+        if passage.kind == "property" and not self.is_asked(passage):
+            score *= 0.6
         score *= 1.1 if passage.path in self.question.paths else 1.05 if is_named else 1.0
         return ScoredPassage(passage, coverage, own, shape, score)
 
-    def is_whole(self, passage: Passage) -> bool:
-        """Return whether a passage lacks no telling word of the question, and its note was read.
+    def is_asked(self, passage: Passage) -> bool:
+        """Return whether a passage may be meant: of properties those asked for by name or value, or
+        where a thing is."""
+        if passage.kind != "property" or self.question.kind is Kind.WHERE:
+            return True
+        title = frozenset(stems(passage.title))
+        return any(self.match(w, passage.stems) and not self.match(w, title) for w in self.weights)
 
-        Of properties only those asked for by name or value count, or where a thing is.
-        """
-        is_free = passage.kind != "property" or self.question.kind is Kind.WHERE
-        is_asked = is_free or self.cover((passage.stems, 1.0)) > 0
-        known = passage.stems, passage.around, passage.named, passage.referred
-        return passage.read and is_asked and self.covers(*known)
+    def list_lacking(self, passage: Passage) -> list[str]:
+        """Return the words of the question that a passage has neither itself nor around it."""
+        known = passage.stems | passage.around | passage.named | passage.near
+        return [word for word in self.weights if not self.match(word, known)]
+
+    def lacks_telling(self, passage: Passage) -> bool:
+        return any(word in self.telling for word in self.list_lacking(passage))
+
+    def is_whole(self, passage: Passage) -> bool:
+        """Return whether a passage lacks no name that is asked for, and its note was read."""
+        is_told = self.question.names.isdisjoint(self.list_lacking(passage))
+        return passage.read and is_told and self.is_asked(passage)
 
     def sort(self, passages: Iterable[Passage]) -> list[ScoredPassage]:
         rated = [self.rate(passage) for passage in passages]
@@ -126,14 +142,14 @@ _REFERS_BACK = re.compile(r"\b(?:it|them|they|he|she|her|him|es|sie|er|ihn|ihm)\
 def needs_sentence_before(passage: Passage) -> bool:
     """Return whether a passage cannot be understood without the sentence before it."""
     short = len(passage.text) < 60 and _REFERS_BACK.search(passage.text)
-    return bool(passage.referred or (passage.before is not None and short))
+    return bool(passage.refers or (passage.before is not None and short))
 
 
-def continues(passage: Passage, first: Passage) -> bool:
+def continues(passage: Passage, first: Passage, *, anyway: bool) -> bool:
     """Return whether a passage goes on about what another says, or is what that leads to."""
     if first.text.endswith(":"):
         return passage.lead == first.text and passage.path == first.path
-    return passage.before == first and bool(_REFERS_BACK.search(passage.text))
+    return passage.before == first and bool(anyway or _REFERS_BACK.search(passage.text))
 
 
 def choose(rated: Iterable[ScoredPassage], limit: int) -> list[Passage]:

@@ -1,5 +1,6 @@
 """Words in English and German: those that carry nothing, and which forms of a word are one."""
 
+import math
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -7,9 +8,9 @@ from functools import lru_cache
 from agents.core.stemming import ENGLISH_STOP_WORDS, GERMAN_STOP_WORDS, WORD_PATTERN, fold, stem
 
 _ASKING = """
-actually all also anything being doing done else ever exactly find get gets give given go goes
+actually all also anything being doing done else ever even exactly find get gets give given go goes
 going got having he her here him his however itself just kind know let like list look many may
-might mine more most much must need needs now off ok one ones other out over own say says she show
+might mine more most much must need needs now off ok one ones other out over only say says she show
 some somebody someone something still such thing things too up use used using very way whats while
 without yes yet summarise summarize summary overview compare explain describe defined definition
 implemented implementation declared mention mentioned note notes mean means call called want happen
@@ -18,11 +19,11 @@ nobody lately latest recent recently until during within since via onto
 """
 _GERMAN_ASKING = """
 allem allen aller alles also beim bitte da dann darf dein denn dessen diesem diesen dieser dieses
-doch du durfen eines er etwas euch euer gab ganz gegen gehen geht hab habe hatte hier hoch ihm ihn
+doch du durfen eines er etwas euch euer gab ganz gegen gehen geht geworden hab habe hatte hier hoch ihm ihn
 ihr ihre ja jede jeder jetzt kein keine keinen konnen lange mehr mein mich muss mussen nein nun nur
 ob oft ohne sagt schon sein seine soll sollen unsere viel viele vom war waren wegen welchem welchen
 wem wen werden weshalb wieviel wir woher wohin worum wozu wurde wurden bekommt braucht seit
-definiert implementiert danke hallo moin zeige zwischen fasse zusammen erwahnt steht notiz notizen
+definiert implementiert danke hallo moin tun tut passiert zeige zwischen fasse zusammen erwahnt steht notiz notizen
 handelt
 """
 _ENGLISH_STOP = ENGLISH_STOP_WORDS | frozenset(_ASKING.split())
@@ -32,14 +33,11 @@ STOP = _ENGLISH_STOP | _GERMAN_STOP
 
 _SOFT_TEXT = """
 pick work com cam set dauert kommt mach exist project projekt new current locat lie liegt type sort
-put ask due step schritt plac statt find findet everyth whoev wait peopl person leut
+put ask due step schritt plac statt find findet everyth whoev wait peopl person leut day date
 about above across after again against along already although always among apart around away back
-before behind below beside between beyond both down each either enough every few near never next
+before behind below beside between beyond both down each either enough every few near never
 per several soon though through together toward towards under upon whether
 """
-_SOFT = frozenset(map(stem, _SOFT_TEXT.split()))
-"""Stems that many questions have and few answers repeat."""
-
 _SAME = (
     "cost costs price prices euro euros kosten kostet preis preise teuer",
     "own owner responsible lead leader runs verantwortlich zustandig leitet leitung kummert",
@@ -59,7 +57,22 @@ _SAME = (
     "meet met", "buy bought", "run ran", "speak spoke spoken", "fall fell fallen",
 )  # fmt: skip
 """Words of any subject that questions and notes put in different forms."""
-_MIN_SHARED, _SHARED_SHARE, _DERIVED_SHARE = 5, 0.6, 0.85
+_SOFT = frozenset(map(stem, [*_SOFT_TEXT.split(), *" ".join(_SAME).split()]))
+"""Stems that many questions have and few answers repeat."""
+
+_PROPERTIES = (
+    "cast actor actors actress star stars plays",
+    "url website link homepage site",
+    "maker manufacturer company developer producer publisher hersteller",
+    "system console platform",
+    "published appeared released",
+    "author writer wrote",
+    "servings serve serves",
+    "loc location place located",
+    "org organisation organization company employer",
+)
+"""Names of properties, with what questions call them."""
+_MIN_SHARED, _SHARED_SHARE, _DERIVED_SHARE = 5, 0.6, 0.8
 _CONTRACTION = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$")
 _PREFIXES = ("ge", "an", "auf", "aus", "ein", "ab", "zu", "um", "vor", "mit", "nach", "her", "hin")
 _ENDINGS = frozenset(("en", "e", "er", "es", "em", "n", "s", "t", "te", "ten", "et"))
@@ -85,7 +98,7 @@ def list_content_words(text: str) -> list[str]:
 
 _GROUPS: dict[str, dict[str, str]] = {}
 """For each stem the stems of its lines, with a word that has it."""
-for _line in _SAME:
+for _line in (*_SAME, *_PROPERTIES):
     _words = {stem(word): word for word in reversed(_line.split())}
     for _own in _words:
         _GROUPS.setdefault(_own, {}).update(reversed(_words.items()))
@@ -93,7 +106,7 @@ for _line in _SAME:
 
 def is_generic(word: str) -> bool:
     """Return whether a stem is of no subject: answers often say it in another way."""
-    return word in _SOFT or word in _GROUPS
+    return word in _SOFT
 
 
 def list_synonyms(words: Iterable[str]) -> list[str]:
@@ -113,12 +126,12 @@ def compare_words(asked: str, other: str) -> float:
     if other in _GROUPS.get(asked, ()):
         return 0.8
     short, long = sorted((asked, other), key=len)
-    if short not in long:
-        head = max(_MIN_SHARED + 1, round(_DERIVED_SHARE * len(short)))  # `enthusiasm`, `-astic`
-        return 0.6 if len(short) >= head and long.startswith(short[:head]) else 0.0
-    rest = len(long) - len(short)
     if short in _strip_marks(long):
         return 0.9
+    if short not in long:
+        head = max(_MIN_SHARED, math.ceil(_DERIVED_SHARE * len(short)))  # `silence`, `silent`
+        return 0.6 if len(short) >= head and long.startswith(short[:head]) else 0.0
+    rest = len(long) - len(short)
     if len(short) >= 3 and long.startswith(short) and long[-rest:] in _ENDINGS:
         return 0.9
     if not short.isalpha() or len(short) + (rest > 4) < _MIN_SHARED:
@@ -132,5 +145,7 @@ def compare_words(asked: str, other: str) -> float:
 def _strip_marks(word: str) -> tuple[str, ...]:
     """Return what a German verb may be without its marks: `gebohrt` is `bohr`, `anleg` is `leg`."""
     bare = [word[len(prefix) :] for prefix in _PREFIXES if word.startswith(prefix)]
+    bare += [p + word[len(p) + 2 :] for p in _PREFIXES if word.startswith(f"{p}ge")]
     bare += [each[:-1] for each in bare if each.endswith("t")]
+    bare += [each[:-1] for each in bare if each[-2:-1] == each[-1:]]  # `gestimmt`, `stim`
     return tuple(each for each in bare if len(each) >= 3)
