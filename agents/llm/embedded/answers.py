@@ -86,8 +86,8 @@ def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer
     if not (whole and is_sole and has_enough and _fits(question, best, margin)):
         return Answer(_list_closest(rated))
     share = 0.7 if question.kind is Kind.YES_NO else _NEARLY
-    others = (r for r in rated if share * best.score <= r.score <= best.score)
-    chosen = choose([best, *others], _CLOSE)
+    near = (r for r in rated if share * best.score <= r.score <= best.score)
+    chosen = choose([best, *near], _CLOSE)
     if not question.is_fact or best.passage.text.endswith(":"):
         is_bare = question.kind is Kind.WHY and best.shape < 1.0  # the reason stands after it
         told = [p for p in passages if continues(p, best.passage, anyway=is_bare)]

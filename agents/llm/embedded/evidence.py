@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from pathlib import PurePosixPath
 
 from agents.core.stemming import fold
 from agents.llm.embedded.passages import Passage, PassageKind, PassageSource, parse_note
@@ -105,12 +104,24 @@ class Evidence:
         asked = [step.arguments.get("queries") for step in self.request.get_steps("vault_search")]
         return [str(queries[0]) for queries in asked if isinstance(queries, list) and queries]
 
+    @cached_property
+    def folders(self) -> dict[str, str]:
+        """The folders of what was found, innermost first, with their folded names."""
+        found: dict[str, str] = {}
+        for path in (*(hit.path for hit in self.hits), *self.request.newest):
+            while path := path.rpartition("/")[0]:
+                found.setdefault(path, fold(path.rpartition("/")[2]))
+        return found
+
     def find_folder(self, question: Question) -> str:
         """Return a folder whose list or summary is asked for."""
-        paths = [*(hit.path for hit in self.hits), *self.request.newest]
-        parents = (folder for path in paths for folder in PurePosixPath(path).parents)
-        asked = question.words if question.kind in (Kind.LIST, Kind.SUMMARY) else ()
-        return next((str(f) for f in parents if any(_is_same_noun(f.name, w) for w in asked)), "")
+        if question.kind not in (Kind.LIST, Kind.SUMMARY):
+            return ""
+        words = [fold(word) for word in question.words]
+        named = (
+            f for f, name in self.folders.items() if any(_is_same_noun(name, w) for w in words)
+        )
+        return next(named, "")
 
     def _find_places(self, tool: str, source: PassageSource = "vault") -> list[Passage]:
         steps = self.request.get_steps(tool)
@@ -135,8 +146,8 @@ def parse_places(result: str, source: PassageSource) -> list[Passage]:
 
 
 def _is_same_noun(name: str, word: str) -> bool:
-    """Return whether two words are one, but for their number: `decisions` and `decision`."""
-    short, long = sorted((fold(name), fold(word)), key=len)
+    """Return whether two folded words are one, but for number: `decisions` and `decision`."""
+    short, long = sorted((name, word), key=len)
     is_number = long.removeprefix(short) in ("", "s", "es", "e", "n", "en", "er")
     return bool(short) and long.startswith(short) and is_number
 

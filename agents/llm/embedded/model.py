@@ -17,14 +17,15 @@ from agents.llm.embedded.planner import plan_calls
 from agents.llm.embedded.question import analyse_all
 from agents.llm.embedded.request import Call, parse_request, recall
 
-PACE = 0.012
-"""Seconds between two words, so that an answer is seen to be written."""
+PACE = 0.03
+"""Seconds between two pieces, so that an answer is seen to be written."""
 _MOST_SECONDS = 4.0
 _CHARS_PER_TOKEN = 3
 """Low, so that an answer never takes more tokens than it may."""
 _MIN_TOKENS = 160
 """With less than this for an answer there is no room to look things up."""
-_PIECE = re.compile(r"\s*\S+\s*")
+_PIECE = re.compile(r"[\s\S]{1,10}\S*\s*")
+"""A few words: each piece costs what a chunk of a run costs."""
 
 
 class OfflineModel:
@@ -44,7 +45,7 @@ class OfflineModel:
 
 
 class OfflineStream:
-    """One answer. It is thought out when it is first iterated, then written word by word."""
+    """One answer. It is thought out when it is first iterated, then written bit by bit."""
 
     def __init__(self, request: ModelRequest, pace: float) -> None:
         self._request = request

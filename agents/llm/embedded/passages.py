@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import zip_longest
 from operator import itemgetter
 from pathlib import PurePosixPath
@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from agents.core.frontmatter import Property, read_frontmatter
 from agents.core.headings import Heading, find_headings
-from agents.core.stemming import fold, stems
+from agents.core.stemming import stems
 
 PassageKind = Literal["sentence", "item", "row", "code", "property", "entry"]
 PassageSource = Literal["vault", "thread", "code"]
@@ -38,6 +38,7 @@ _NO_END = re.compile(
     r"|bzw|usw|Fig|Abb|Jan|Feb|Aug|Sept|Oct|Nov|Dec)|(?:^|\s)\d{1,2})\.$"
 )
 _NO_END_CHARS = 12
+_NEAR_SENTENCES = 3
 _MAX_CODE_CHARS = 700
 """Longer code is not quoted."""
 _DATE_GOES_ON = re.compile(r"\s+\d{0,2}\s*(?:[A-Z][a-zäöü]+\b)")
@@ -71,25 +72,24 @@ class Passage:
 
     @cached_property
     def around(self) -> frozenset[str]:
-        return frozenset(stems(f"{' '.join(self.headings)} {self.lead}"))
+        return _stem_all(f"{' '.join(self.headings)} {self.lead}")
 
     @cached_property
     def named(self) -> frozenset[str]:
-        return frozenset(stems(f"{self.title} {self.path.rpartition('.')[0]} {self.labels}"))
+        return _stem_all(f"{self.title} {self.path.rpartition('.')[0]} {self.labels}")
 
     @cached_property
     def near(self) -> frozenset[str]:
-        """The stems of the sentences before it in its paragraph."""
-        return self.before.stems | self.before.near if self.before else frozenset()
+        """The stems of the sentences just before it in its paragraph."""
+        found, before = frozenset[str](), self.before
+        for _ in range(_NEAR_SENTENCES):
+            found |= before.stems if before else frozenset()
+            before = before and before.before
+        return found
 
     @property
     def refers(self) -> bool:
         return self.before is not None and bool(REFERS.match(self.text))
-
-    @property
-    def key(self) -> str:
-        """The name of a property, folded."""
-        return fold(self.text.partition(":")[0]) if self.kind == "property" else ""
 
     @property
     def heading(self) -> str:
@@ -107,6 +107,12 @@ class Passage:
     @property
     def place(self) -> tuple[str, int]:
         return self.path, self.line
+
+
+@lru_cache(maxsize=500)
+def _stem_all(text: str) -> frozenset[str]:
+    """Return the stems of what many passages share: headings, or the name of their note."""
+    return frozenset(stems(text))
 
 
 def split_sentences(text: str) -> Iterator[tuple[int, str]]:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import mul
 from pathlib import PurePosixPath
 
 from agents.core.stemming import WORD_PATTERN, stem, stems
@@ -34,15 +35,14 @@ class PassageScorer:
     def __init__(self, question: Question, passages: Sequence[Passage]) -> None:
         self.question = question
         notes = {passage.path: passage for passage in passages}.values()
-        vocabulary = {s for p in passages for s in p.stems | p.around}
-        vocabulary.update(s for note in notes for s in note.named)
+        places = {found for p in passages for found in (p.stems, p.around, p.named)}
+        vocabulary = frozenset[str]().union(*places)
         self.matches = {
             word: {s: rate for s in vocabulary if (rate := compare_words(word, s))}
             for word in question.weights
         }
-        for key in {p.key for p in passages if len(p.key) >= 3}:  # often cut short: `org`, `loc`
-            for word in (w for w in self.matches if w.startswith(key)):
-                self.matches[word].setdefault(key, 0.9)
+        self._forms = frozenset(form for forms in self.matches.values() for form in forms)
+        self._rates: dict[frozenset[str], tuple[float, ...]] = {}
         self.weights = {
             word: weight * self._weigh(word, passages) for word, weight in question.weights.items()
         }
@@ -61,13 +61,22 @@ class PassageScorer:
         forms = self.matches[word]
         return max((forms[form] for form in forms.keys() & found), default=0.0)
 
+    def _rate_words(self, found: frozenset[str]) -> tuple[float, ...]:
+        """Return for each word of the question how well the found stems stand for it."""
+        if found not in self._rates:
+            some = found & self._forms
+            self._rates[found] = tuple(self.match(w, some) for w in self.weights) if some else ()
+        return self._rates[found]
+
     def cover(self, *places: tuple[frozenset[str], float]) -> float:
         """Return the share of the question that stems have, each place for what it is worth."""
-        covered = sum(
-            weight * max(worth * self.match(word, found) for found, worth in places)
-            for word, weight in self.weights.items()
-        )
-        return covered / self.total
+        columns = [
+            [worth * rate for rate in rates]
+            for found, worth in places
+            if (rates := self._rate_words(found))
+        ]
+        best = [max(rates) for rates in zip(*columns, strict=True)]
+        return sum(map(mul, best, self.weights.values())) / self.total
 
     def covers(self, *places: frozenset[str]) -> bool:
         """Return whether stems have every word of the question that tells what it is about."""
@@ -87,9 +96,8 @@ class PassageScorer:
         if own >= 0.9 and passage.kind != "property" and self.question.kind is not Kind.NUMBER:
             shape = max(shape, 0.5)
         has_shape = self.question.is_fact or self.question.kind is Kind.WHY
-        score = (0.55 * coverage + 0.35 * own + 0.1 * self.cover(*outside)) * (
-            0.4 + 0.6 * shape if has_shape else 1.0
-        )
+        score = 0.55 * coverage + 0.35 * own + 0.1 * self.cover(*outside)
+        score *= 0.4 + 0.6 * shape if has_shape else 1.0
         if passage.kind == "property" and not self.is_asked(passage):
             score *= 0.6
         score *= 1.1 if passage.path in self.question.paths else 1.05 if is_named else 1.0

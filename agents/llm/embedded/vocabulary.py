@@ -19,12 +19,12 @@ nobody lately latest recent recently until during within since via onto
 """
 _GERMAN_ASKING = """
 allem allen aller alles also beim bitte da dann darf dein denn dessen diesem diesen dieser dieses
-doch du durfen eines er etwas euch euer gab ganz gegen gehen geht geworden hab habe hatte hier hoch ihm ihn
-ihr ihre ja jede jeder jetzt kein keine keinen konnen lange mehr mein mich muss mussen nein nun nur
-ob oft ohne sagt schon sein seine soll sollen unsere viel viele vom war waren wegen welchem welchen
-wem wen werden weshalb wieviel wir woher wohin worum wozu wurde wurden bekommt braucht seit
-definiert implementiert danke hallo moin tun tut passiert zeige zwischen fasse zusammen erwahnt steht notiz notizen
-handelt
+doch du durfen eines er etwas euch euer gab ganz gegen gehen geht geworden hab habe hatte hier hoch
+ihm ihn ihr ihre ja jede jeder jetzt kein keine keinen konnen lange mehr mein mich muss mussen nein
+nun nur ob oft ohne sagt schon sein seine soll sollen unsere viel viele vom war waren wegen welchem
+welchen wem wen werden weshalb wieviel wir woher wohin worum wozu wurde wurden bekommt braucht seit
+definiert implementiert danke hallo moin tun tut passiert zeige zwischen fasse zusammen erwahnt
+steht notiz notizen handelt
 """
 _ENGLISH_STOP = ENGLISH_STOP_WORDS | frozenset(_ASKING.split())
 _GERMAN_STOP = GERMAN_STOP_WORDS | frozenset(_GERMAN_ASKING.split())
@@ -61,16 +61,11 @@ _SOFT = frozenset(map(stem, [*_SOFT_TEXT.split(), *" ".join(_SAME).split()]))
 """Stems that many questions have and few answers repeat."""
 
 _PROPERTIES = (
-    "cast actor actors actress star stars plays",
-    "url website link homepage site",
-    "maker manufacturer company developer producer publisher hersteller",
-    "system console platform",
-    "published appeared released",
-    "author writer wrote",
-    "servings serve serves",
-    "loc location place located",
-    "org organisation organization company employer",
-)
+    "cast actor actors actress star stars plays", "url website link homepage site",
+    "maker manufacturer company developer producer publisher hersteller", "system console platform",
+    "published appeared released", "author writer wrote", "servings serve serves",
+    "loc location place located", "org organisation organization company employer",
+)  # fmt: skip
 """Names of properties, with what questions call them."""
 _MIN_SHARED, _SHARED_SHARE, _DERIVED_SHARE = 5, 0.6, 0.8
 _CONTRACTION = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$")
@@ -142,6 +137,7 @@ def compare_words(asked: str, other: str) -> float:
     return 0.0
 
 
+@lru_cache(maxsize=20_000)
 def _strip_marks(word: str) -> tuple[str, ...]:
     """Return what a German verb may be without its marks: `gebohrt` is `bohr`, `anleg` is `leg`."""
     bare = [word[len(prefix) :] for prefix in _PREFIXES if word.startswith(prefix)]
