@@ -47,6 +47,9 @@ HALVES = (
     "fourth-django",
     "fifth",
     "sixth",
+    "author-1",
+    "author-2",
+    "author-3",
 )
 
 

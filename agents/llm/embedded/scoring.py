@@ -76,7 +76,8 @@ class PassageScorer:
             if (rates := self._rate_words(found))
         ]
         best = [max(rates) for rates in zip(*columns, strict=True)]
-        return sum(map(mul, best, self.weights.values())) / self.total
+        covered: float = sum(map(mul, best, self.weights.values()))
+        return covered / self.total
 
     def covers(self, *places: frozenset[str]) -> bool:
         """Return whether stems have every word of the question that tells what it is about."""

@@ -9,7 +9,10 @@ from django.contrib.auth.models import User
 
 from tests.support.reader_questions import ask_reader, judge, open_vaults, read_questions, score
 
-REPORTED = ("newcomer", "third", "fourth", "fourth-django", "fifth", "sixth")
+REPORTED = (
+    "newcomer", "third", "fourth", "fourth-django", "fifth", "sixth",
+    "author-1", "author-2", "author-3",
+)  # fmt: skip
 """Questions asked once and reported as they came out: no bound holds for them."""
 
 

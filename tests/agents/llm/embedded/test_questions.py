@@ -296,3 +296,36 @@ async def test_properties_headings_and_days_answer(
     lines = (re.sub("^- ", "", line) for line in ran.answer.split("\n"))
     shown = [line for line in lines if line and not line.startswith(("#", "*"))]
     assert shown[0].startswith(first)
+
+
+PLACES_VAULT = {
+    "Shed": "# Shed\n\nThe shed holds 24 rakes and is locked. Two rows of 9 nails hold them up.\n\n"
+    "A rake was mended in May. The next repair is due in June.\n\n"
+    "The dairy has agreed to lend its tractor. The tractor is old.\n\n"
+    "Rakes are kept dry. Rust eats them.\n",
+    "Film": "---\ncast: '[[Ada Moss]]'\ndirector: '[[Bo Lind]]'\nurl: https://film.example\n---\n",
+    "Club": "# Club\n\nThe club meets in the hall. The club has a flag.\n\n"
+    "The club was founded in May 2017.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("How many rakes are there?", "The shed holds 24 rakes"),  # the number stands before them
+        ("Who lends us the tractor?", "The dairy has agreed"),  # has each word, though no name
+        ("When is the next repair of a rake?", "The next repair is due"),  # of a rake: just before
+        ("Why are rakes kept dry?", "Rakes are kept dry."),
+        ("Which actor is in Film?", "cast: Ada Moss"),  # what people call a property
+        ("When does the club open in the morning?", "Nothing in the notes"),  # one common word
+        ("What is the weight of Film?", "Nothing in the notes"),  # nor any property of a note
+    ],
+)
+async def test_what_a_passage_lacks_is_weighed(
+    transactional_db: None, question: str, first: str
+) -> None:
+    ran = await ask(question, runner=tools(await vault(**PLACES_VAULT)))
+    lines = (re.sub("^- ", "", line) for line in ran.answer.split("\n"))
+    shown = [line for line in lines if line and not line.startswith(("#", "*"))]
+    assert shown[0].startswith(first)
+    assert "Why" not in question or "Rust eats them." in ran.answer

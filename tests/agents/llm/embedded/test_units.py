@@ -119,6 +119,9 @@ def test_tags_and_images_become_text_and_code_stays_code() -> None:
         ("Calculate (2 - 3) * 4 please", Kind.CALCULATE),
         ("Is the phone answered 24/7?", Kind.YES_NO),
         ("What happened on 2026-06-05?", Kind.WHAT),
+        ("How hot must it be?", Kind.NUMBER),
+        ("Was war hier?", Kind.WHAT),  # not the English was
+        ("Was the kite red?", Kind.YES_NO),
     ],
 )
 def test_the_kind_of_a_question_is_seen(text: str, kind: Kind) -> None:
@@ -183,6 +186,9 @@ def test_the_contrary_of_a_word_is_not_the_word() -> None:
     ("asked", "other", "is_one"),
     [
         ("enthusiasm", "enthusiastic", True),  # derived from one root
+        ("silence", "silent", True),
+        ("gestimmt", "stimmen", True),
+        ("umgesetzt", "umsetzen", True),
         ("contract", "contrast", False),
         ("garten", "lindengarten", True),  # what a compound is
         ("form", "platform", False),
@@ -201,6 +207,11 @@ def test_a_word_is_found_in_what_is_made_of_it(asked: str, other: str, is_one: b
         ("How long does it run without sun?", {"sun"}),  # nor is what a small word leads to
         ("How many people walked along the canal?", {"walk", "canal"}),
         ("Wie schwer ist das Boot?", {"boot"}),
+        ("Who lends us the generator?", {"generator"}),  # a verb stands behind who
+        ("How long are copies retained?", {"copi"}),  # or is a participle
+        ("What did the Trust try in 2024?", {"trust", "2024"}),  # or before a small word
+        ("What causes most alarms?", {"alarm"}),
+        ("What tasks does Ada have?", {"task", "ada"}),  # here it is a noun
     ],
 )
 def test_the_words_that_tell_what_a_question_is_about(question: str, telling: set[str]) -> None:
