@@ -23,6 +23,7 @@ from chat.rendering.continue_offer import offers
 from chat.rendering.dom_patch import build_patch, find_appended_text
 from chat.rendering.parts import AnswerPart, NoticePart, TextPart, ToolCard, element_id
 from chat.rendering.source_links import get_address, name_place
+from chat.rendering.tool_words import name_tools
 
 PAGE_CHARS = 150_000
 """Of HTML that a page shows of an answer that has ended, and of what each "Show more" adds."""
@@ -220,7 +221,7 @@ def _render_end(shown: AnswerView, run: AgentRun) -> SafeString:
         answer=shown,
         run=run,
         reason=get_reason(done.termination_reason),
-        explanation=markdown.render(done.explanation) if done.explanation else [],
+        explanation=markdown.render(name_tools(done.explanation)) if done.explanation else [],
         offers=shown.offers_at_end,
         seconds=max(0.0, done.at - run.started_at.timestamp()),
         **(_offers_context(shown, run) if shown.offers_at_end else {}),

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django.template import Template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 
 from agents.core.chunks import CallView, SystemMessage, ToolCalled, ToolResult
 from agents.core.notify.shipped import SHIPPED
@@ -221,12 +221,13 @@ class NoticePart:
         return own[0] if own else self.message
 
     def _mark_quotes(self, text: str) -> str:
-        """Show what a notification quotes as code. Others quote nothing: their words are ours."""
+        """Show what a notification quotes as code, and tools by their titles. Others quote nothing:
+        their words are ours."""
         if self.system_type != "notification":
             return text
-        pieces = text.split("`")
-        marks = ("<code>{}</code>" if number % 2 else "{}" for number in range(len(pieces)))
-        return format_html("".join(marks), *pieces)
+        pieces = enumerate(text.split("`"))
+        shown = ((_mark_quote(piece) if number % 2 else piece,) for number, piece in pieces)
+        return format_html_join("", "{}", shown)
 
     @property
     def is_quiet(self) -> bool:
@@ -251,6 +252,11 @@ class NoticePart:
     @property
     def level(self) -> NoticeLevel:
         return notice_level(self.system_type, self.severity)
+
+
+def _mark_quote(text: str) -> str:
+    title = get_title(text)
+    return format_html("<code>{}</code>", text) if title == text else title
 
 
 AnswerPart = TextPart | ToolsPart | NoticePart

@@ -1,12 +1,15 @@
 """What cards call the tools that come with Oracle, and which of their arguments tell most."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from agents.core.sanitize import truncate
 
 ARGUMENT_CHARS = 80
+_TOOLS_USED = re.compile(r"(?<=^Tools used: ).*", re.MULTILINE)
+_NAME = re.compile(r"\w+")
 _WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "calculate": ("Calculate", ("expression",)),
     "current_time": ("Time of day", ()),
@@ -34,6 +37,13 @@ _WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
 def get_title(tool: str) -> str:
     """Return the words for a tool, or its name, which is the model's: it may write anything."""
     return _WORDS[tool][0] if tool in _WORDS else tool
+
+
+def name_tools(explanation: str) -> str:
+    """Return what a run says of its work, with the titles of the tools that it used."""
+    return _TOOLS_USED.sub(
+        lambda line: _NAME.sub(lambda name: get_title(name[0]), line[0]), explanation
+    )
 
 
 def summarize_arguments(tool: str, arguments: Mapping[str, Any] | str) -> str:

@@ -19,6 +19,7 @@ from chat.errors import ChatError
 from chat.markdown.heading_order import order_headings
 from chat.rendering import quota, thread
 from chat.rendering.call_details import list_hits
+from chat.rendering.card_templates import has_own_card
 from chat.rendering.code_calls import read_code_call
 from chat.rendering.fragments import BlockRef
 from chat.rendering.tool_call import StoredToolCall, load_tool_call
@@ -99,19 +100,23 @@ def tool_call(request: HtmxRequest, run_id: UUID, number: int) -> HttpResponse:
 
 
 def _details_context(run: AgentRun, found: StoredToolCall) -> dict[str, Any]:
-    """Return what a card shows above the arguments: what was found, or what was changed."""
+    """Return what a card shows above the arguments: what was found, or what was changed. Where
+    there is any, the arguments and the result itself are folded."""
     name = found.call.name
     if found.result is None or not found.result.ok or name not in TOOLS:
         return {}
+    own = has_own_card(name)
     if not TOOLS.get(name).writes:
         hits = list_hits(run.project_id, name, found.text)
-        return {"hits": hits, **read_code_call(run.project_id, name, found.text)}
+        told = read_code_call(run.project_id, name, found.text)
+        return {"hits": hits, **told, "is_folded": own or bool(hits) or told["is_told"]}
     changes = changes_for(run, found.call.id)
     return {
         "changes": changes,
         "undoable": changes.undoable,
         "call_id": found.call.id,
         "message": "",
+        "is_folded": own or bool(changes),
     }
 
 

@@ -312,7 +312,7 @@ def test_the_notice_of_a_limit_says_itself_what_to_do(
     [
         (
             "`vault_read` failed: `There is no note 'Pump.md'. List the notes.` (3 times)",
-            "<code>vault_read</code> failed:",
+            "Read note failed:",
             "<code>There is no note &#x27;Pump.md&#x27;. List the notes.</code> (3 times)",
         ),
         (

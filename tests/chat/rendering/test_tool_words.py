@@ -9,6 +9,7 @@ from chat.rendering.tool_words import (
     _WORDS,
     ARGUMENT_CHARS,
     get_title,
+    name_tools,
     summarize_arguments,
 )
 
@@ -64,3 +65,14 @@ def test_another_tool_keeps_its_name(name: str) -> None:
 )
 def test_the_gist_of_a_call_is_what_tells_most(tool: str, arguments: Any, gist: str) -> None:
     assert summarize_arguments(tool, arguments) == gist
+
+
+def test_what_a_run_says_of_its_work_has_the_titles_of_tools() -> None:
+    said = (
+        "The run used all.\nTools used: vault_search (3 times), think, mine. No answer was written."
+    )
+    shown = (
+        "The run used all.\nTools used: Search notes (3 times), Think, mine. No answer was written."
+    )
+    assert name_tools(said) == shown
+    assert name_tools("Why vault_search?") == "Why vault_search?"
