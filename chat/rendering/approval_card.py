@@ -87,9 +87,13 @@ def _build_call(project_id: UUID, call: PendingCall, is_open: bool) -> WaitingCa
     """Return a call with what it would change; what was decided is shown as it was asked."""
     name, arguments = call.name, call.arguments
     change = preview_change(project_id, name, arguments) if is_open else None
-    shown = [(key, _format_value(value)) for key, value in arguments.items()]
+    shown = [(_format_name(key), _format_value(value)) for key, value in arguments.items()]
     found = find_note_version(project_id, name, arguments) if is_open else call.row.note_version
     return WaitingCall(call, change, shown, found != call.row.note_version)
+
+
+def _format_name(key: str) -> str:
+    return key.replace("_", " ").capitalize()
 
 
 def _format_value(value: object) -> str:

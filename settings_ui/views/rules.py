@@ -1,5 +1,6 @@
 """Rules: the list by hook with its switches, the editor, and trying one on runs of the past."""
 
+import re
 from typing import Any
 
 from django.contrib import messages
@@ -33,6 +34,7 @@ expression = 'history.calls.vault_search >= 5'
 type = "stop"
 message = "It has searched five times."
 """
+_RULE_ID = re.compile(r"""^(\s*id\s*=\s*["'])""", re.MULTILINE)
 
 
 class RuleEditor(TextEditor[ListedRule]):
@@ -46,7 +48,11 @@ class RuleEditor(TextEditor[ListedRule]):
         return get_rule(user, text_id)
 
     def start(self, request: HtmxRequest) -> str:
-        return STARTER
+        """Begin with an example, or with the copy of another rule under an id of its own."""
+        if "copy" not in request.GET:
+            return STARTER
+        copied = find_text(request, self, request.GET["copy"])
+        return _RULE_ID.sub(r"\1my-", copied.text, count=1)
 
     def create(self, user: User, text: str, chosen: str) -> str:
         level, _, project = chosen.partition(":")

@@ -83,9 +83,14 @@ async def test_the_card_calls_a_tool_by_its_title_and_a_note_by_all_of_its_path(
         page = (await get(chat, asked)).content.decode()
         decided = (await post(chat, asked, verdict="refused")).content.decode()
     for shown in (page, decided):
-        assert f'<span class="tool-name">Write note</span> {path}' in shown
-        assert '<span class="tool-name">Move note</span> Pumps.md → plan/Pumps.md' in shown
+        assert (
+            f'<span class="tool-name">Write note</span> <span class="gist">{path}</span>' in shown
+        )
+        assert (
+            '<span class="tool-name">Move note</span> <span class="gist">Pumps.md → plan' in shown
+        )
         assert "vault_" not in shown
+    assert "<dt>Old path</dt>" in page
 
 
 async def test_a_yes_on_the_card_changes_the_note_and_says_so() -> None:

@@ -231,3 +231,12 @@ def test_trials_are_limited(ada: User) -> None:
 def test_what_is_not_there_is_not_found(ada: User) -> None:
     for path in ("0/", "shipped:none/", "x/", "99999999999999999999/"):
         assert browser(ada).get(RULES + path, secure=True).status_code == 404
+
+
+def test_a_rule_that_cannot_be_changed_is_copied_under_an_id_of_its_own(ada: User) -> None:
+    shown = browser(ada).get(f"{RULES}shipped:slow-tool/", secure=True).content.decode()
+    (copy,) = re.findall(r'href="([^"]+copy=[^"]+)"', shown)
+    text = get(ada, copy).text()
+    assert 'id = "my-slow-tool"' in text
+    assert 'trigger = "on_tool_complete"' in text
+    assert browser(ada).get(f"{RULES}new/?copy=none", secure=True).status_code == 404
