@@ -35,7 +35,7 @@ def test_whoever_asked_sees_the_way_and_nobody_else() -> None:
     assert "Iteration 2 (Plan)" in text
     assert "The run ended here." in text
     assert "a numbered plan of at most five steps, nothing else." in text
-    assert "An iteration that called tools counts as failed here" in text
+    assert "An iteration that called tools counts as failed, so that the run continues" in text
     assert "hx-trigger" not in html
     assert open_as(User.objects.create_user("eve"), run)[0] == 404
 
