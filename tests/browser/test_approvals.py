@@ -67,3 +67,37 @@ def test_a_change_is_asked_for_survives_a_restart_and_is_approved_on_a_phone(
     phone.page.goto(f"{phone.address}/library/")
     phone.page.get_by_role("link", name=re.compile("Pumps")).first.click()
     expect(phone.page.locator("main")).to_contain_text("The pumps are red.")
+
+
+def test_what_ask_first_would_change_is_approved_on_a_phone_after_browser_and_server_are_gone(
+    profile: Callable[..., Visitor], ada: Person, site: Site
+) -> None:
+    visitor = profile(only_here=True)
+    tab = visitor.enters(ada)
+    tab.page.locator("select[name=tree]").select_option("ask-first")
+    ada.plays(say("Write Pumps.md: the pumps are green."))
+    tab.ask("Paint the pumps.").ended("paused")
+    expect(tab.page.locator("section.approval")).to_contain_text("May I do this?")
+    where = tab.page.url.removeprefix(tab.address)
+    tab.watch.allowed.append(CUT_OFF)
+    visitor.context.close()
+    site.kill()
+    site.start()
+
+    phone = profile(only_here=True).enters(ada, where)
+    resize(phone.page, 360, 740)
+    ada.plays(
+        call("vault_write", path=NOTE, body="# Pumps\n\nGreen.\n"), say("They are green now.")
+    )
+    phone.page.get_by_role("button", name="Yes", exact=True).click()
+    expect(phone.exchanges).to_have_count(2)
+    phone.ended().shows("They are green now.")
+    asked, done = ada.runs()
+    assert [run["reason"] for run in (asked, done)] == ["needs_approval", "completed"]
+    assert done["continued_from"] == asked["id"]
+    phone.page.goto(f"{phone.address}/runs/{done['id']}/behaviour/")
+    expect(phone.page.locator("main")).to_contain_text("May I do this?")
+    assert phone.page.evaluate("document.documentElement.scrollWidth") <= 360
+    phone.page.goto(f"{phone.address}/library/")
+    phone.page.get_by_role("link", name=re.compile("Pumps")).first.click()
+    expect(phone.page.locator("main")).to_contain_text("Green.")
