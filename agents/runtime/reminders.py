@@ -19,7 +19,7 @@ LIFETIME = timedelta(hours=24)
 GONE_AFTER = timedelta(days=30)
 """After it has expired; then it goes when another one is kept."""
 MAX_WAITING = 50
-"""Of one person in one project: beyond that, no more are kept."""
+"""Of one person in one project: beyond that, the oldest give way to those that are kept."""
 MAX_TOLD_CHARS = 250
 """Of the reminders that a run is told, so that one hint has all of them; the rest waits."""
 _MAX_CATEGORY_LENGTH = 40
@@ -64,11 +64,13 @@ def _keep(run: AgentRun, user_id: int, notes: list[KeptNote]) -> None:
         return
     old = Reminder.objects.filter(user=user_id, expires_at__lt=timezone.now() - GONE_AFTER)
     old.delete()
+    rows = [_build_row(run, user_id, note) for note in notes[:MAX_WAITING]]
+    Reminder.objects.bulk_create(rows, ignore_conflicts=True)
     waiting = Reminder.objects.filter(
         user=user_id, project=run.project_id, used_at=None, expires_at__gt=timezone.now()
-    ).count()
-    rows = [_build_row(run, user_id, note) for note in notes[: max(0, MAX_WAITING - waiting)]]
-    Reminder.objects.bulk_create(rows, ignore_conflicts=True)
+    )
+    newest = waiting.order_by("-kept_at", "-pk").values_list("pk", flat=True)[:MAX_WAITING]
+    waiting.filter(used_by=None).exclude(pk__in=list(newest)).delete()
 
 
 def _build_row(run: AgentRun, user_id: int, note: KeptNote) -> Reminder:

@@ -262,11 +262,13 @@ def test_what_was_to_be_kept_is_kept_once_when_the_process_dies(
     assert timedelta(hours=23) < reminder.expires_at - timezone.now() <= timedelta(hours=24)
 
 
-def test_a_person_has_only_so_many_that_wait(user: User, project: Project) -> None:
-    for _ in range(MAX_WAITING):
-        remind(user, project)
-    settle_reminders(run_of(user, project, config={}), read_log(note_chunks()))
+def test_of_more_than_may_wait_the_oldest_give_way(user: User, project: Project) -> None:
+    waiting = [remind(user, project) for _ in range(MAX_WAITING)]
+    log = read_log(note_chunks(message="The newest."))
+    settle_reminders(run_of(user, project, config={}), log)
     assert Reminder.objects.count() == MAX_WAITING
+    assert Reminder.objects.filter(text="The newest.").exists()
+    assert not Reminder.objects.filter(pk=waiting[0].pk).exists()
 
 
 def test_words_that_no_column_takes_are_made_to_fit(user: User, project: Project) -> None:
