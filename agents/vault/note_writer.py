@@ -80,7 +80,7 @@ def encode_text(text: str) -> bytes:
     except UnicodeEncodeError:
         raise NoteRefused("A note cannot contain lone surrogates; write valid Unicode.") from None
     if b"\0" in encoded:
-        raise NoteRefused("A note cannot hold NUL characters; leave them out.")
+        raise NoteRefused("A note cannot contain NUL characters; leave them out.")
     if len(encoded) > MAX_NOTE_BYTES:
         raise NoteRefused(f"A note may have {MAX_NOTE_BYTES:,} bytes at most; write two notes.")
     return encoded

@@ -131,7 +131,7 @@ def test_a_note_of_two_mebibytes_is_taken_and_a_larger_one_refused(
 def test_a_text_that_no_file_can_hold_is_refused(
     project: Project, author: Author, text: str
 ) -> None:
-    with pytest.raises(NoteRefused, match="cannot hold"):
+    with pytest.raises(NoteRefused, match="cannot contain"):
         notes.create_note(project.pk, "a.md", text, author)
     assert not Note.objects.exists()
 
