@@ -194,8 +194,7 @@ async def test_the_sweep_erases_what_a_dead_process_left_of_it() -> None:
         expired = timezone.now() - timedelta(seconds=1)
         gone = AgentRun.objects.filter(pk=row.pk)
         await gone.aupdate(owner="elsewhere:1:x", lease_until=expired, fence=7)
-        # The runtime that has lost it may come first.
-        await sync_to_async(sweep)(LEASE, lambda run_id: False)
+        await followed(runtime, row.pk)  # the sweep of the runtime that has lost it ends it
     assert (await AgentRun.objects.aget(pk=row.pk)).reason == "interrupted"
     await assert_nothing_is_left(row.pk)
 
@@ -241,8 +240,7 @@ async def test_the_sweep_keeps_the_result_whose_summary_a_dead_process_did_not_f
         expired = timezone.now() - timedelta(seconds=1)
         gone = AgentRun.objects.filter(pk=row.pk)
         await gone.aupdate(owner="elsewhere:1:x", lease_until=expired, fence=7)
-        # The runtime that has lost it may come first.
-        await sync_to_async(sweep)(LEASE, lambda run_id: False)
+        await followed(runtime, row.pk)  # the sweep of the runtime that has lost it ends it
     assert (await AgentRun.objects.aget(pk=row.pk)).reason == "interrupted"
     await assert_nothing_is_left(row.pk)
     chunks = await stored(row)
