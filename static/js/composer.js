@@ -12,7 +12,7 @@ let unsent = null; // a question that was not acknowledged
 let stoppedAt = 0; // when Stop was pressed
 let turnedAt = 0; // when Send became Stop, or Stop became Send
 
-export const focusQuestion = (options) => field.focus(options);
+const focusQuestion = () => field.focus();
 
 /** Forget the question that waits for the server: it was refused. */
 export const forgetUnsent = () => { unsent = null; };

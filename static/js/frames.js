@@ -1,5 +1,5 @@
 // What comes over the socket: what is open stays open, nothing comes twice.
-import { acknowledge, focusQuestion, forgetUnsent, showControls } from "./composer.js";
+import { acknowledge, forgetUnsent, showControls } from "./composer.js";
 import { send } from "./connection.js";
 import { chat, find, findAll, flash, on } from "./page.js";
 import { follow, releaseReader } from "./scrolling.js";
@@ -48,6 +48,7 @@ const replaceKnown = (target, fragment) => {
   for (const element of [...fragment.children]) {
     const known = element.id && element.id !== target.id && find("#" + element.id);
     if (!known) continue;
+    for (const kept of findAll(element, "[hx-preserve]")) kept.replaceWith(find("#" + kept.id) ?? kept);
     known.replaceWith(element);
     htmx.process(element);
   }
@@ -64,11 +65,10 @@ on("htmx:oobBeforeSwap", (event) => {
 });
 
 const restoreFocus = () => {
-  const isLost = () => !find(":focus");
   // The same element, the first in it that takes the focus, or the composer.
-  if (isLost()) find("#" + focusedId)?.focus({ preventScroll: true });
-  if (isLost()) find(`#${focusedId} > *`)?.focus({ preventScroll: true });
-  if (isLost()) focusQuestion({ preventScroll: true });
+  for (const place of ["#" + focusedId, `#${focusedId} > *`, "#question"]) {
+    if (!find(":focus")) find(place)?.focus({ preventScroll: true });
+  }
 };
 
 on("htmx:wsAfterMessage", () => {
