@@ -4,7 +4,7 @@ import re
 
 from agents.core.stemming import fold, stem
 from agents.llm.embedded.question import Kind, Question
-from agents.llm.embedded.vocabulary import STOP, compare_words
+from agents.llm.embedded.vocabulary import STOP
 
 _MONTH = (
     r"(?:jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|marz|apr(?:il)?|may|mai|june?|juni|july?|juli"
@@ -68,7 +68,6 @@ _QUANTITIES = tuple(
     )
 )
 """What is asked for, and how the right amount looks."""
-_COUNTED = re.compile(r"\b(?:how many|wie ?viele) (?:\w+e[rn] )?(\w+)")
 _REASON_HEADING = re.compile(
     r"\bwhy\b|\breason|\bbackground|\bmotivation|\brationale|\bwarum\b|\bgrund|\bcontext\b"
 )
@@ -77,7 +76,6 @@ _PLACE = re.compile(
     r"(?!Regel)[A-ZÄÖÜ]\w+"
 )
 _NAME = re.compile(r"\b([A-ZÄÖÜ][a-zà-ÿ]+)\s+(?:[A-Z]\.\s+)?[A-ZÄÖÜ][a-zà-ÿ]+\b")
-_AGENT = re.compile(r"\b(?:by|von) ([A-ZÄÖÜ][a-zà-ÿ]+)")
 _CAPITAL = re.compile(
     r"(?:[a-z,;:|)·]\s+|^)([A-ZÄÖÜ][a-zà-ÿ]{2,}|[A-Z]\. [A-Z]\S*)\b"
     r"(?! (?:the|an?|to|with|of|for|from|der|die|das)\b)"
@@ -95,25 +93,11 @@ def rate_shape(passage: str, question: Question) -> float:
         amounts = (amount for asked, amount in _QUANTITIES if asked.search(question.folded))
         if amount := next(amounts, None):
             return 1.0 if amount.search(text) else 0.3 if shapes[0].search(text) else 0.0
-        noun = _COUNTED.search(question.folded)
-        if noun and shapes[0].search(text):
-            return 1.0 if _counts(text, stem(noun[1])) else 0.6
     if shapes[0].search(text) or (kind is Kind.WHERE and _PLACE.search(passage)):
         return 1.0
     if kind is Kind.WHO:
         return _rate_person(passage, question)
     return 0.5 if shapes[1:] and shapes[1].search(text) else 0.0
-
-
-def _counts(text: str, noun: str) -> bool:
-    """Return whether a number stands before what is counted, or behind it in a table."""
-    words = text.split()
-    for at, word in enumerate(words):
-        if compare_words(noun, stem(word.strip(",.;:()*"))):
-            beside = words[max(0, at - 2) : at]
-            if any(map(_COMPILED[Kind.NUMBER][0].search, beside)) or ":" in text[text.find(word) :]:
-                return True
-    return False
 
 
 def gives_reasons(heading: str) -> bool:
@@ -126,6 +110,6 @@ def _rate_person(text: str, question: Question) -> float:
     def is_new(name: str) -> bool:
         return fold(name) not in STOP and stem(fold(name)) not in question.weights
 
-    if any(map(is_new, [*_NAME.findall(text), *_AGENT.findall(text)])):
+    if any(map(is_new, _NAME.findall(text))):
         return 1.0
     return 0.7 if any(map(is_new, _CAPITAL.findall(text))) else 0.0

@@ -80,7 +80,8 @@ def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer
     margin = max(0.0, 1 - max(others, default=0.0) / best.score) if best.score else 0.0
     alike = sum(score >= _ALIKE * best.score for score in others)
     is_sole = alike < _CLOSE or not scorer.list_lacking(best.passage)
-    enough = CERTAIN_FACT if question.is_fact or question.german else CERTAIN
+    is_lenient = (question.is_fact or question.german) and scorer.telling
+    enough = CERTAIN_FACT if is_lenient else CERTAIN
     enough = CERTAIN_LACKING if scorer.lacks_telling(best.passage) else enough
     has_enough = best.coverage + _MARGIN_WORTH * margin >= enough
     if not (whole and is_sole and has_enough and _fits(question, best, margin)):

@@ -299,7 +299,7 @@ async def test_properties_headings_and_days_answer(
 
 
 PLACES_VAULT = {
-    "Shed": "# Shed\n\nThe shed holds 24 rakes and is locked. Two rows of 9 nails hold them up.\n\n"
+    "Shed": "# Shed\n\nThe shed holds 24 rakes and is locked.\n\n"
     "A rake was mended in May. The next repair is due in June.\n\n"
     "The dairy has agreed to lend its tractor. The tractor is old.\n\n"
     "Rakes are kept dry. Rust eats them.\n",
@@ -312,7 +312,6 @@ PLACES_VAULT = {
 @pytest.mark.parametrize(
     ("question", "first"),
     [
-        ("How many rakes are there?", "The shed holds 24 rakes"),  # the number stands before them
         ("Who lends us the tractor?", "The dairy has agreed"),  # has each word, though no name
         ("When is the next repair of a rake?", "The next repair is due"),  # of a rake: just before
         ("Why are rakes kept dry?", "Rakes are kept dry."),
