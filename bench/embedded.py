@@ -50,6 +50,7 @@ HALVES = (
     "author-1",
     "author-2",
     "author-3",
+    "seventh",
 )
 
 
