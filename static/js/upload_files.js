@@ -79,10 +79,3 @@ export const say = (words, share) => {
 };
 
 byId("folder-choice").hidden = false;
-for (const name of ["dragover", "dragleave", "drop"]) {
-  document.addEventListener(name, (event) => {
-    if (!event.dataTransfer.types.includes("Files")) return; // words can be dragged into a field
-    event.preventDefault();
-    document.body.classList.toggle("dropping", name === "dragover");
-  });
-}

@@ -144,6 +144,22 @@ def test_a_folder_with_notes_takes_what_is_dropped_on_it_and_leads_back(
     expect(page.locator("#drop")).to_be_hidden()
 
 
+@pytest.mark.parametrize("place", ["code/", "tags/", "new/"])
+def test_a_file_that_is_dropped_where_nothing_is_uploaded_leaves_the_page_as_it_is(
+    visitor: Visitor, ada: Person, tmp_path: Path, place: str
+) -> None:
+    plain = tmp_path / "Pier.md"
+    plain.write_text("It is wide.")
+    tab = visitor.enters(ada)
+    page = tab.page
+    page.goto(f"{tab.address}/library/")
+    page.goto(page.url + place, wait_until="networkidle")
+    address = page.url
+    drop(page, plain, on="main")
+    page.evaluate("new Promise(requestAnimationFrame)")
+    assert page.url == address  # and the profile has seen no request for the file
+
+
 def test_on_a_phone_no_name_or_tag_is_wider_than_the_page(visitor: Visitor, ada: Person) -> None:
     long = "x" * 90
     ada.note(f"{long}/{long}.md", f"# {long}\n\n#tag/{long} and [[{long}]]\n")
