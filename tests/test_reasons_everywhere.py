@@ -42,6 +42,13 @@ expression = "history.total_tool_calls >= 1"
 type = "stop"
 message = "One look is enough."
 """
+ASK_FIRST = """[rule]
+id = "one-look"
+trigger = "on_tool_call"
+[[action]]
+type = "hold"
+message = "May it look?"
+"""
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,7 @@ def place(number: int) -> Reply:
 
 
 WAYS = {
-    "needs_approval": Way([place(1)], tree="needs_approval"),
+    "needs_approval": Way([place(1)], rule=ASK_FIRST),
     "behaviour_ended": Way([place(1), ANSWER], tree="behaviour_ended"),
     "completed": Way([call("look"), ANSWER]),
     "user_cancelled": Way([call("wait")], tools=FakeTools({"wait": hangs()}), is_cancelled=True),

@@ -87,7 +87,7 @@ def test_us2_3_at_the_limit_everything_is_kept_and_explained_inline(
     explanation = tab.last.locator(".explanation")
     expect(explanation).to_contain_text("Iteration limit")
     expect(explanation).to_contain_text("2 of 2 iterations")
-    expect(explanation).to_contain_text("vault_read")
+    expect(explanation).to_contain_text("Read note")
     assert is_tool_free(ada.requests[-1].body)
     live = tab.thread_html()
     assert tab.reload().thread_html() == live

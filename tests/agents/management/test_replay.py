@@ -203,7 +203,7 @@ def test_the_figures_of_the_stuck_rules_are_reproduced() -> None:
         (["--stuck", "near=3"], "There is no stuck rule 'near'. Known: identical, writing, known."),
         (["--since", "yesterday"], "--since 'yesterday': give a date such as"),
         (["--since", "2026-13-01"], "give a date such as"),
-        (["--reason", "boredom"], "There is no reason 'boredom'. Known: needs_approval"),
+        (["--reason", "boredom"], "There is no reason 'boredom'. Known: user_cancelled"),
         (["--user", "nobody"], "There is no user 'nobody'"),
         (["0badc0de"], "There is no run '0badc0de'"),
         (["0badc0de", "--user", "ada"], "Name runs, or filter them, not both."),

@@ -30,7 +30,7 @@ async def test_it_shows_what_waits_with_all_arguments() -> None:
     async with Asked(WRITE) as chat:
         text = await read_page((await chat.begin()).pk)
     assert "May I run this call?" in text
-    assert "- vault_write\n    path: Pumps.md\n    body: They are red now." in text
+    assert "- vault_write\n    Path: Pumps.md\n    Body: They are red now." in text
     assert "Waiting; it expires on" in text
 
 
