@@ -31,6 +31,8 @@ SELF_NOTE_TOOL, SELF_NOTE = "notify_self", "agent.self.notify"
 Named = tuple[str, Mapping[str, Any]]
 """An event's name, and what it tells."""
 
+_ASKED = {"pending": "tool.call.pending", "refused": "tool.call.refused"}
+"""What a call that was asked for is called, by its status; the others are no events."""
 _BUDGETS = {"iterations": "iteration", "tokens": "token", "context": "token", "time": "timeout"}
 """What a limit is called in the names of events."""
 
@@ -82,10 +84,9 @@ class EventStream:
     def _read_call(self, chunk: ToolCalled) -> list[Named]:
         call = chunk.tool_call
         self._calls[call.id] = call
-        if call.status in ("running", "held"):
+        if (name := _ASKED.get(call.status)) is None:
             return []
-        about = {"id": call.id, "tool": call.name, "arguments": call.arguments}
-        return [(f"tool.call.{call.status}", about)]
+        return [(name, {"id": call.id, "tool": call.name, "arguments": call.arguments})]
 
     def _read_result(self, chunk: ToolResult) -> list[Named]:
         """Return what came of a call. One that was never run has no result to tell of."""
@@ -98,20 +99,25 @@ class EventStream:
             "duration_ms": chunk.duration_ms,
             "size": len(chunk.tool_result),
         }
-        failure = {**about, "error": chunk.tool_result[:MAX_ERROR_LENGTH]}
         if chunk.ok:
             events: list[Named] = [("tool.call.success", about)]
         else:
             how = "timeout" if chunk.cause == "timeout" else "failure"
-            events = [(f"tool.call.{how}", failure)]
+            events = [(f"tool.call.{how}", _add_error(about, chunk))]
         if call.name in SUBAGENT_TOOLS:
             is_complete = chunk.has_finished
             events.append(
-                ("subagent.complete", about) if is_complete else ("subagent.failed", failure)
+                ("subagent.complete", about)
+                if is_complete
+                else ("subagent.failed", _add_error(about, chunk))
             )
         if call.name == SELF_NOTE_TOOL and chunk.ok:
             events.append((SELF_NOTE, _read_note(call)))
         return events
+
+
+def _add_error(about: Mapping[str, Any], chunk: ToolResult) -> dict[str, Any]:
+    return {**about, "error": chunk.tool_result[:MAX_ERROR_LENGTH]}
 
 
 def _read_note(call: CallView) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from agents.core.control.event_stream import EventStream
 from agents.core.control.events import EVENT_TYPES, AgentEvent
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind, RecordKind
 
-RESULT_EVENTS = frozenset({"tool.call.success", "tool.call.failure", "tool.call.timeout"})
+SUCCESS = "tool.call.success"
+RESULT_EVENTS = frozenset({SUCCESS, "tool.call.failure", "tool.call.timeout"})
 CALL_EVENTS = frozenset(name for name in EVENT_TYPES if name.startswith("tool.call."))
 """Of a call: each names its tool."""
 
@@ -124,6 +125,10 @@ class Facts:
             ToolCalled: self._fold_call,
             Turn: self._fold_turn,
         }
+        self._event_folds: Mapping[str, Callable[[AgentEvent], None]] = {
+            **dict.fromkeys(RESULT_EVENTS, self._add_result),
+            "session.resumed": self._add_messages,
+        }
 
     def feed(self, chunk: OracleStreamChunk) -> list[AgentEvent]:
         """Return what the next chunk records; the facts are then those after it."""
@@ -133,10 +138,8 @@ class Facts:
             fold(chunk)
         events = self._events.feed(chunk)
         for event in events:
-            if event.name in RESULT_EVENTS:
-                self._add_result(event)
-            elif event.name == "session.resumed":
-                self.history["message_count"] += event.payload["messages"]
+            if (add := self._event_folds.get(event.name)) is not None:
+                add(event)
         return events
 
     def build_context(self, event: AgentEvent) -> dict[str, Any]:
@@ -193,17 +196,27 @@ class Facts:
         turn["token_usage"] = self._tokens / config.token_budget
         self.history["message_count"] += chunk.answered
 
+    def _add_messages(self, event: AgentEvent) -> None:
+        self.history["message_count"] += event.payload["messages"]
+
     def _add_result(self, event: AgentEvent) -> None:
-        history, result = self.history, describe_result(event)
-        tool = result.pop("tool_name")
-        arguments = self._arguments.pop(event.payload["id"], None)
+        history, payload = self.history, event.payload
+        tool, succeeded = payload["tool"], event.name == SUCCESS
         history["tools"].append(
-            {"name": tool, "arguments": arguments, **result, "turn": self.turn["number"]}
+            {
+                "name": tool,
+                "arguments": self._arguments.pop(payload["id"], None),
+                "success": succeeded,
+                "error": payload.get("error", ""),
+                "duration_ms": payload["duration_ms"],
+                "size": payload["size"],
+                "turn": self.turn["number"],
+            }
         )
         history["message_count"] += 1
         history["total_tool_calls"] += 1
         history["calls"][tool] = history["calls"].get(tool, 0) + 1
-        if not result["success"]:
+        if not succeeded:
             history["total_failures"] += 1
             history["failures"][tool] = history["failures"].get(tool, 0) + 1
 
@@ -213,7 +226,7 @@ def describe_result(event: AgentEvent) -> dict[str, Any]:
     payload = event.payload
     return {
         "tool_name": payload["tool"],
-        "success": event.name == "tool.call.success",
+        "success": event.name == SUCCESS,
         "error": payload.get("error", ""),
         "duration_ms": payload["duration_ms"],
         "size": payload["size"],

@@ -65,22 +65,26 @@ async def run(
         state, guard, model, tools, clock, cancellation or Cancellation(), deadline, grace
     )
     loop = _Loop(ctx, conversation, control, observer)
-    shown = 0
+    tap, shown = loop.tap, 0
     try:
         try:
             async with aclosing(loop.run_turns()) as chunks:
                 async for chunk in chunks:
-                    for told in loop.tap.pass_on(chunk):
-                        shown = told.seq
-                        yield told
+                    events, shown = tap.hear(chunk), chunk.seq
+                    yield chunk
+                    for added in tap.react(events) if events else ():
+                        shown = added.seq
+                        yield added
         except Exception:
             logger.exception("run %s failed unexpectedly", conversation.context_id)
             ctx.state = ctx.state.without_subclass()
             ctx.seq = shown  # a chunk that was made and not shown leaves no gap
             loop.end("internal_error")
         for chunk in loop.emit_ending():
-            for told in loop.tap.pass_on(chunk):
-                yield told
+            events = tap.hear(chunk)
+            yield chunk
+            for added in tap.react(events):
+                yield added
     finally:
         ctx.close()
 

@@ -12,6 +12,7 @@ from agents.core.loop.holds import CallHolds
 from agents.core.loop.live_rules import LiveRules
 from agents.core.notify import NotificationBus
 from agents.core.notify.shipped import RULE_NOTIFY
+from agents.core.rules.outcomes import RuleOutcome
 
 
 class EventTap:
@@ -48,21 +49,33 @@ class EventTap:
         self._hand = build_handing(observers, run_id) if observers else None
         self._is_heard = reads_facts or self._hand is not None or self.rules is not None
 
-    def pass_on(self, chunk: OracleStreamChunk) -> Iterable[OracleStreamChunk]:
-        """Return a chunk after its events were handed on, and what rules have to add to it."""
-        events = self.facts.feed(chunk) if self._is_heard else ()
-        if not events:
-            return (chunk,)
+    def hear(self, chunk: OracleStreamChunk) -> Sequence[AgentEvent]:
+        """Hand on the events of a chunk, before it is shown; return those that rules look at."""
+        if not self._is_heard or not (events := self.facts.feed(chunk)):
+            return ()
         if self._hand is not None:
             self._hand(events)
-        return (chunk,) if self.rules is None else self._add_reactions(self.rules, chunk, events)
+        return events if self.rules is not None else ()
 
-    def _add_reactions(
-        self, rules: LiveRules, chunk: OracleStreamChunk, events: Sequence[AgentEvent]
+    def react(self, events: Sequence[AgentEvent]) -> Iterable[OracleStreamChunk]:
+        """Return what rules do about events, once their chunk was taken: mostly nothing."""
+        if self.rules is not None:
+            for at, event in enumerate(events, 1):
+                if outcomes := self.rules.look(event):
+                    return self._act(self.rules, event, outcomes, events[at:])
+        return ()
+
+    def _act(
+        self,
+        rules: LiveRules,
+        event: AgentEvent,
+        outcomes: Iterable[RuleOutcome],
+        later: Sequence[AgentEvent],
     ) -> Iterator[OracleStreamChunk]:
-        """Yield a chunk, then what rules do about it once it was taken."""
-        yield chunk
-        for event in events:
-            for outcome in rules.look(event):
-                for added in rules.act(outcome, event):
-                    yield from self.pass_on(added)
+        """Yield what comes of the rules that fired on an event, then on those after it."""
+        for outcome in outcomes:
+            for added in rules.act(outcome, event):
+                heard = self.hear(added)
+                yield added
+                yield from self.react(heard)
+        yield from self.react(later)
