@@ -1,6 +1,6 @@
 """Chunks to events: the same list from a run that goes on and from one that was stored."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from agents.core.chunks import (
@@ -28,8 +28,8 @@ MAX_ERROR_LENGTH = 500
 SUBAGENT_TOOLS = frozenset({"delegate_librarian"})
 SELF_NOTE_TOOL, SELF_NOTE = "notify_self", "agent.self.notify"
 """The tool whose results are notes of a model to itself, and the event that each is."""
-Named = tuple[str, Mapping[str, Any]]
-"""An event's name, and what it tells."""
+NO_EVENTS: Sequence[AgentEvent] = ()
+"""Of most chunks."""
 
 _ASKED = {"pending": "tool.call.pending", "refused": "tool.call.refused"}
 """What a call that was asked for is called, by its status; the others are no events."""
@@ -49,50 +49,47 @@ class EventStream:
     def __init__(self) -> None:
         self._calls: dict[str, CallView] = {}
         self._has_begun = False
-        self._readers: Mapping[type[Any], Callable[[Any], list[Named]]] = {
+        self._readers: dict[type[Any], Callable[[Any], Sequence[AgentEvent]]] = {
             Approval: _read_approval,
             Decision: self._read_decision,
             Done: _read_done,
             Error: _read_error,
+            EventRecord: self._read_record,
             SystemMessage: _read_notice,
             ToolCalled: self._read_call,
             ToolResult: self._read_result,
-            Turn: _read_turn,
+            Turn: read_turn,
         }
+        """By the type of a chunk. What is of no type here records nothing."""
 
-    def feed(self, chunk: OracleStreamChunk) -> list[AgentEvent]:
+    def feed(self, chunk: OracleStreamChunk) -> Sequence[AgentEvent]:
         """Return what the next chunk records: mostly nothing, a few times two events."""
-        if chunk.parent:
-            return []
         reader = self._readers.get(type(chunk))
-        if reader is None:
-            if not isinstance(chunk, EventRecord):
-                return []
-            self._has_begun = True
-            return [_read_record(chunk)]
-        if not (named := reader(chunk)):
-            return []
-        return [AgentEvent(name, chunk.seq, chunk.at, about) for name, about in named]
+        return NO_EVENTS if reader is None or chunk.parent else reader(chunk)
 
-    def _read_decision(self, chunk: Decision) -> list[Named]:
+    def _read_record(self, chunk: EventRecord) -> Sequence[AgentEvent]:
+        self._has_begun = True
+        return [_read_record(chunk)]
+
+    def _read_decision(self, chunk: Decision) -> Sequence[AgentEvent]:
         """Return the beginning of a run from before it was recorded: its first checkpoint."""
         if self._has_begun or chunk.checkpoint != "start":
-            return []
+            return NO_EVENTS
         self._has_begun = True
-        return [("query.start", {"tree": chunk.tree, "control": ""})]
+        return [_tell(chunk, "query.start", tree=chunk.tree, control="")]
 
-    def _read_call(self, chunk: ToolCalled) -> list[Named]:
+    def _read_call(self, chunk: ToolCalled) -> Sequence[AgentEvent]:
         call = chunk.tool_call
         self._calls[call.id] = call
         if (name := _ASKED.get(call.status)) is None:
-            return []
-        return [(name, {"id": call.id, "tool": call.name, "arguments": call.arguments})]
+            return NO_EVENTS
+        return [_tell(chunk, name, id=call.id, tool=call.name, arguments=call.arguments)]
 
-    def _read_result(self, chunk: ToolResult) -> list[Named]:
+    def _read_result(self, chunk: ToolResult) -> Sequence[AgentEvent]:
         """Return what came of a call. One that was never run has no result to tell of."""
         call = self._calls.get(chunk.tool_call_id)
         if call is None or call.status == "refused" or chunk.cause == "refused":
-            return []
+            return NO_EVENTS
         about: dict[str, Any] = {
             "id": call.id,
             "tool": call.name,
@@ -100,24 +97,29 @@ class EventStream:
             "size": len(chunk.tool_result),
         }
         if chunk.ok:
-            events: list[Named] = [("tool.call.success", about)]
+            events = [_tell(chunk, "tool.call.success", **about)]
         else:
             how = "timeout" if chunk.cause == "timeout" else "failure"
-            events = [(f"tool.call.{how}", _add_error(about, chunk))]
+            events = [_tell_failure(chunk, f"tool.call.{how}", about)]
         if call.name in SUBAGENT_TOOLS:
             is_complete = chunk.has_finished
             events.append(
-                ("subagent.complete", about)
+                _tell(chunk, "subagent.complete", **about)
                 if is_complete
-                else ("subagent.failed", _add_error(about, chunk))
+                else _tell_failure(chunk, "subagent.failed", about)
             )
         if call.name == SELF_NOTE_TOOL and chunk.ok:
-            events.append((SELF_NOTE, _read_note(call)))
+            events.append(_tell(chunk, SELF_NOTE, **_read_note(call)))
         return events
 
 
-def _add_error(about: Mapping[str, Any], chunk: ToolResult) -> dict[str, Any]:
-    return {**about, "error": chunk.tool_result[:MAX_ERROR_LENGTH]}
+def _tell(chunk: OracleStreamChunk, name: str, /, **about: Any) -> AgentEvent:
+    """Return what a chunk records, by its name."""
+    return AgentEvent(name, chunk.seq, chunk.at, about)
+
+
+def _tell_failure(chunk: ToolResult, name: str, about: Mapping[str, Any]) -> AgentEvent:
+    return _tell(chunk, name, **about, error=chunk.tool_result[:MAX_ERROR_LENGTH])
 
 
 def _read_note(call: CallView) -> dict[str, Any]:
@@ -148,43 +150,48 @@ def _read_record(chunk: EventRecord) -> AgentEvent:
     return AgentEvent(chunk.name, chunk.seq, chunk.at, payload)
 
 
-def _read_turn(chunk: Turn) -> list[Named]:
-    about = {"number": chunk.number, "wrap_up": chunk.wrap_up or ""}
+def read_turn(chunk: Turn) -> Sequence[AgentEvent]:
+    """Return that a turn begins, or that it and its calls have ended."""
+    number, wrap_up = chunk.number, chunk.wrap_up or ""
     if chunk.phase == "start":
-        return [("turn.start", about)]
-    ended = {
-        **about,
-        "finish_reason": chunk.finish_reason,
-        "tokens": chunk.prompt_tokens + chunk.completion_tokens + chunk.subagent_tokens,
-        "model_ms": chunk.model_ms,
-    }
+        return [_tell(chunk, "turn.start", number=number, wrap_up=wrap_up)]
+    ended = _tell(
+        chunk,
+        "turn.end",
+        number=number,
+        wrap_up=wrap_up,
+        finish_reason=chunk.finish_reason,
+        tokens=chunk.prompt_tokens + chunk.completion_tokens + chunk.subagent_tokens,
+        model_ms=chunk.model_ms,
+    )
     if not chunk.action_digest:
-        return [("turn.end", ended)]
-    batch = {
-        "number": chunk.number,
-        "action": chunk.action,
-        "writes": chunk.writes,
-        "errors": chunk.errors or 0,
-    }
-    return [("tool.batch.complete", batch), ("turn.end", ended)]
+        return [ended]
+    batch = _tell(
+        chunk,
+        "tool.batch.complete",
+        number=number,
+        action=chunk.action,
+        writes=chunk.writes,
+        errors=chunk.errors or 0,
+    )
+    return [batch, ended]
 
 
-def _read_notice(chunk: SystemMessage) -> list[Named]:
+def _read_notice(chunk: SystemMessage) -> Sequence[AgentEvent]:
     about = chunk.metadata
-    events: list[Named] = []
+    events = []
     if name := _name_notice(chunk):
-        events.append((name, _read_limit(about)))
+        events.append(_tell(chunk, name, **_read_limit(about)))
     if about.get("event") == "agent.loop.detected":
-        events.append(
-            ("agent.loop.detected", {**_read_limit(about), "action": about.get("action", "")})
-        )
+        action = about.get("action", "")
+        events.append(_tell(chunk, "agent.loop.detected", **_read_limit(about), action=action))
     if chunk.system_type == "provider":
         if "attempt" in about:
-            retry = {"attempt": about["attempt"], "wait": about.get("wait", 0)}
-            events.append(("provider.retry", retry))
+            attempt, wait = about["attempt"], about.get("wait", 0)
+            events.append(_tell(chunk, "provider.retry", attempt=attempt, wait=wait))
         else:
-            failure = {"cause": about.get("cause", ""), "error": chunk.system_message}
-            events.append(("provider.failed", failure))
+            cause, error = about.get("cause", ""), chunk.system_message
+            events.append(_tell(chunk, "provider.failed", cause=cause, error=error))
     return events
 
 
@@ -213,22 +220,17 @@ def _read_limit(about: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read_approval(chunk: Approval) -> list[Named]:
-    about = {"asker": chunk.asker, "calls": len(chunk.calls), "question": chunk.question}
-    return [("approval.asked", about)]
+def _read_approval(chunk: Approval) -> Sequence[AgentEvent]:
+    asker, calls, question = chunk.asker, len(chunk.calls), chunk.question
+    return [_tell(chunk, "approval.asked", asker=asker, calls=calls, question=question)]
 
 
-def _read_error(chunk: Error) -> list[Named]:
+def _read_error(chunk: Error) -> Sequence[AgentEvent]:
     if chunk.code != "provider_error":
-        return []
-    return [("provider.failed", {"cause": chunk.cause, "error": chunk.error})]
+        return NO_EVENTS
+    return [_tell(chunk, "provider.failed", cause=chunk.cause, error=chunk.error)]
 
 
-def _read_done(chunk: Done) -> list[Named]:
-    about = {
-        "reason": chunk.termination_reason,
-        "outcome": chunk.outcome,
-        "turns": chunk.turns_used,
-        "tokens": chunk.tokens_used,
-    }
-    return [("session.end", about)]
+def _read_done(chunk: Done) -> Sequence[AgentEvent]:
+    about = {"reason": chunk.termination_reason, "outcome": chunk.outcome}
+    return [_tell(chunk, "session.end", **about, turns=chunk.turns_used, tokens=chunk.tokens_used)]

@@ -4,13 +4,21 @@ Texts of results are not in it, only their sizes, and how errors begin: so it is
 rule looks at can be told from a stored run.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.core.chunks import ContextUpdate, OracleStreamChunk, Source, ToolCalled, Turn
+from agents.core.chunks import (
+    ContextUpdate,
+    EventRecord,
+    OracleStreamChunk,
+    Source,
+    ToolCalled,
+    ToolResult,
+    Turn,
+)
 from agents.core.config import LIMITS, AgentConfig
-from agents.core.control.event_stream import EventStream
+from agents.core.control.event_stream import NO_EVENTS, EventStream, read_turn
 from agents.core.control.events import EVENT_TYPES, AgentEvent
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind, RecordKind
 
@@ -81,12 +89,12 @@ class RunBackground:
     """Whether a tool of that name changes anything."""
 
 
-class Facts:
+class Facts(EventStream):
     """Takes in the chunks of one run, in order. What a subagent does is no fact of the run."""
 
     def __init__(self, background: RunBackground) -> None:
+        super().__init__()
         self._background = background
-        self._events = EventStream()
         self._began: int | None = None
         self._tokens = 0
         self._arguments: dict[str, Any] = {}
@@ -119,28 +127,21 @@ class Facts:
             "user": self._user,
             "project": self._project,
         }
-        self._folds: Mapping[type[Any], Callable[[Any], None]] = {
+        self._readers |= {
             ContextUpdate: self._fold_context,
+            EventRecord: self._fold_record,
             Source: self._fold_source,
             ToolCalled: self._fold_call,
+            ToolResult: self._fold_result,
             Turn: self._fold_turn,
         }
-        self._event_folds: Mapping[str, Callable[[AgentEvent], None]] = {
-            **dict.fromkeys(RESULT_EVENTS, self._add_result),
-            "session.resumed": self._add_messages,
-        }
 
-    def feed(self, chunk: OracleStreamChunk) -> list[AgentEvent]:
+    def feed(self, chunk: OracleStreamChunk) -> Sequence[AgentEvent]:
         """Return what the next chunk records; the facts are then those after it."""
         if self._began is None:
             self._began = _to_milliseconds(chunk.at)
-        if (fold := self._folds.get(type(chunk))) is not None and not chunk.parent:
-            fold(chunk)
-        events = self._events.feed(chunk)
-        for event in events:
-            if (add := self._event_folds.get(event.name)) is not None:
-                add(event)
-        return events
+        reader = self._readers.get(type(chunk))
+        return NO_EVENTS if reader is None or chunk.parent else reader(chunk)
 
     def build_context(self, event: AgentEvent) -> dict[str, Any]:
         """Return the facts by their names, as they are while an event is looked at."""
@@ -167,37 +168,53 @@ class Facts:
 
     # -- the fold ---------------------------------------------------------------------------------
 
-    def _fold_context(self, chunk: ContextUpdate) -> None:
+    def _fold_context(self, chunk: ContextUpdate) -> Sequence[AgentEvent]:
         window = chunk.max_context_tokens
         self.turn["context_usage"] = chunk.context_tokens / window if window else 0
+        return NO_EVENTS
 
-    def _fold_source(self, chunk: Source) -> None:
+    def _fold_source(self, chunk: Source) -> Sequence[AgentEvent]:
         if (path := chunk.source.path) and path not in self._paths:
             self._paths.add(path)
             self.history["sources"].append(path)
+        return NO_EVENTS
 
-    def _fold_call(self, chunk: ToolCalled) -> None:
+    def _fold_record(self, chunk: EventRecord) -> Sequence[AgentEvent]:
+        events = self._read_record(chunk)
+        if chunk.name == "session.resumed":
+            self.history["message_count"] += events[0].payload["messages"]
+        return events
+
+    def _fold_call(self, chunk: ToolCalled) -> Sequence[AgentEvent]:
         """Take in a call when it is first seen: one that was approved is run at once."""
         call = chunk.tool_call
         if call.status != "refused" and call.id not in self._arguments:
             self._arguments[call.id] = call.arguments
             self.history["writing_calls"] += self._background.writes(call.name)
+        return self._read_call(chunk)
 
-    def _fold_turn(self, chunk: Turn) -> None:
-        turn, config = self.turn, self._background.config
+    def _fold_result(self, chunk: ToolResult) -> Sequence[AgentEvent]:
+        events = self._read_result(chunk)
+        if events:
+            self._add_result(events[0])
+        return events
+
+    def _fold_turn(self, chunk: Turn) -> Sequence[AgentEvent]:
+        turn = self.turn
         turn["number"], turn["is_wrap_up"] = chunk.number, chunk.wrap_up is not None
         is_answer = chunk.phase == "end" and chunk.finish_reason == "stop"
         turn["answered"] = is_answer and not chunk.interim
-        if chunk.phase == "start":
-            return
+        if chunk.phase == "end":
+            self._end_turn(chunk)
+        return read_turn(chunk)
+
+    def _end_turn(self, chunk: Turn) -> None:
+        turn, config = self.turn, self._background.config
         self._tokens += chunk.prompt_tokens + chunk.completion_tokens + chunk.subagent_tokens
         turn["iteration_count"] += chunk.answered
         turn["iteration_usage"] = turn["iteration_count"] / config.max_iterations
         turn["token_usage"] = self._tokens / config.token_budget
         self.history["message_count"] += chunk.answered
-
-    def _add_messages(self, event: AgentEvent) -> None:
-        self.history["message_count"] += event.payload["messages"]
 
     def _add_result(self, event: AgentEvent) -> None:
         history, payload = self.history, event.payload

@@ -206,14 +206,13 @@ class RunContext:
 
     def take_event(self, event: AgentEvent) -> None:
         """Hand an event to the subscribers, and be woken when one of them is to speak."""
-        if not self.bus.ignores(event):
-            now = self.clock.monotonic()
-            self.bus.emit(event, now)
-            due = self.bus.next_due()
-            if due is not None and due <= now:
-                self.inbox.wake()
-            elif due is not None:
-                self.timers.want(due + _TIMER_MARGIN)
+        now = self.clock.monotonic()
+        self.bus.emit(event, now)
+        due = self.bus.next_due()
+        if due is not None and due <= now:
+            self.inbox.wake()
+        elif due is not None:
+            self.timers.want(due + _TIMER_MARGIN)
 
     def is_past(self, when: float) -> bool:
         return self.clock.monotonic() >= when

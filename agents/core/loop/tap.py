@@ -44,15 +44,22 @@ class EventTap:
             control.asks, has_consent=control.has_consent, can_ask=control.can_ask
         )
         self.rules = LiveRules(ctx, control, self.facts) if control.rules else None
-        own = [] if ctx.bus.is_idle else [("notifications", ctx.take_event)]
-        observers = [*own, *name_observer(observer)]
-        self._hand = build_handing(observers, run_id) if observers else None
-        self._is_heard = reads_facts or self._hand is not None or self.rules is not None
+        self._bus = None if ctx.bus.is_idle else ctx.bus
+        self._notify = build_handing([("notifications", ctx.take_event)], run_id)
+        self._hand = (
+            build_handing(name_observer(observer), run_id) if observer is not None else None
+        )
+        listeners = (self._bus, self._hand, self.rules)
+        self._is_heard = reads_facts or any(one is not None for one in listeners)
 
     def hear(self, chunk: OracleStreamChunk) -> Sequence[AgentEvent]:
         """Hand on the events of a chunk, before it is shown; return those that rules look at."""
         if not self._is_heard or not (events := self.facts.feed(chunk)):
             return ()
+        if self._bus is not None:
+            for event in events:
+                if not self._bus.ignores(event):
+                    self._notify((event,))
         if self._hand is not None:
             self._hand(events)
         return events if self.rules is not None else ()

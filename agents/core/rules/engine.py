@@ -58,13 +58,8 @@ class RuleEngine:
     ) -> None:
         in_force = choose_rules(rules, MAX_RULES)
         self._rules = [
-            RuleInForce(
-                rule,
-                rule.key,
-                dict(states.get(rule.key, {})),
-                1 if rule.fires_once else MAX_FIRINGS,
-            )
-            for rule in in_force
+            RuleInForce(rule, key, dict(states.get(key, {})), 1 if rule.fires_once else MAX_FIRINGS)
+            for key, rule in ((rule.key, rule) for rule in in_force)
         ]
         self._effects = 0
         self._shares = dict.fromkeys(LEVELS, 0)
@@ -104,22 +99,17 @@ class RuleEngine:
             return _NOTHING  # an own event was looked at when it was made
         if self._steps.has_begun:
             self._steps.begin_event()
-        found: list[RuleOutcome] = []
-        events: list[tuple[AgentEvent, tuple[str, ...]]] = [(event, ())]
-        for looked_at, chain in events:  # which grows by what rules emit
-            self._look(facts, looked_at, chain, found, events)
+        found = self._look(facts, event, ())
+        for outcome in found:  # which grows by what rules do about what others emit
+            if isinstance(outcome, Firing) and not outcome.is_shadow:
+                for emitted, chain in _emit_events(outcome, event):
+                    found += self._look(facts, emitted, chain)
         return found
 
-    def _look(
-        self,
-        facts: Facts,
-        event: AgentEvent,
-        chain: tuple[str, ...],
-        found: list[RuleOutcome],
-        events: list[tuple[AgentEvent, tuple[str, ...]]],
-    ) -> None:
+    def _look(self, facts: Facts, event: AgentEvent, chain: tuple[str, ...]) -> list[RuleOutcome]:
         """Let every rule that listens to an event look at it."""
         moment: Moment | None = None
+        found: list[RuleOutcome] = []
         for each, rules_left in self._listeners[event.name]:
             if each.firings >= each.max_firings or each.key in chain:
                 continue
@@ -127,12 +117,9 @@ class RuleEngine:
                 continue
             if moment is None:
                 moment = Moment(event, chain, facts.build_context(event))
-            outcome = self._try(each, rules_left, moment)
-            if outcome is None:
-                continue
-            found.append(outcome)
-            if isinstance(outcome, Firing) and not outcome.is_shadow:
-                events.extend(_emit_events(outcome, event))
+            if (outcome := self._try(each, rules_left, moment)) is not None:
+                found.append(outcome)
+        return found
 
     def _try(self, each: RuleInForce, rules_left: int, moment: Moment) -> RuleOutcome | None:
         """Return what comes of a rule. What it remembers changes only if all of it goes well."""
