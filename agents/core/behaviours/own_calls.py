@@ -121,7 +121,7 @@ def _list_wave(walk: Walk, frame: Frame) -> list[tuple[BehaviourNode, NodeScope]
 
 
 def _do_action(walk: Walk, node: BehaviourNode, scope: NodeScope) -> bool:
-    result = use_action(walk, Frame(node, scope))
+    result = use_action(walk, Frame(node, scope, scope))
     if isinstance(result, RunUntil):
         raise BehaviourFailed("a part of a turn cannot be done side by side with others")
     return result is not False

@@ -44,9 +44,14 @@ class NodeScope:
         return self.items[key] if key in self.items else self.board.read(key)
 
 
+@dataclass(slots=True, eq=False)
 class Frame:
-    """A node that is being visited. Many are made: what most of them never have is the class's."""
+    """A node that is being visited."""
 
+    node: BehaviourNode
+    scope: NodeScope
+    inner: NodeScope
+    """Of its children."""
     index: int = 0
     """Of the next child or item, or the rounds of a repeater."""
     stage: int = 0
@@ -61,12 +66,6 @@ class Frame:
     """What comes after that which is done for it, if nothing but its end is waited for."""
     said: set[int] | None = None
     """Nodes below that have told the model what they have to say, in this phase."""
-
-    def __init__(self, node: BehaviourNode, scope: NodeScope) -> None:
-        self.node = node
-        self.scope = scope
-        self.inner = scope
-        """Of its children."""
 
 
 Move = BehaviourNode | bool | Iterable[StepChunks]
@@ -136,8 +135,8 @@ class Walk:
                 raise BehaviourFailed("it went round and round and did nothing")
             frame, why = frames[-1], ""
             move = self._leave_late() if self._deadlines else None
-            if move is None and frame.then is not None:
-                move, frame.then = frame.then, None
+            if move is None and (move := frame.then) is not None:
+                frame.then = None
             elif move is None:
                 try:
                     move = visits[frame.node.kind](self, frame)
@@ -159,7 +158,8 @@ class Walk:
     def enter(self, nodes: Sequence[BehaviourNode]) -> Frame:
         """Enter nodes, each in the one before it, and visit the last."""
         frames = self.frames
-        frame = Frame(nodes[-1], frames[-1].inner if frames else self._scope)
+        scope = frames[-1].inner if frames else self._scope
+        frame = Frame(nodes[-1], scope, scope)
         frames.append(frame)
         self.status = None
         for visitor in self._visitors:
