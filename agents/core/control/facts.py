@@ -127,6 +127,7 @@ class Facts(EventStream):
             "user": self._user,
             "project": self._project,
         }
+        self._context = dict[str, Any](self._names)
         self._readers |= {
             ContextUpdate: self._fold_context,
             EventRecord: self._fold_record,
@@ -144,20 +145,21 @@ class Facts(EventStream):
         return NO_EVENTS if reader is None or chunk.parent else reader(chunk)
 
     def build_context(self, event: AgentEvent) -> dict[str, Any]:
-        """Return the facts by their names, as they are while an event is looked at."""
+        """Return the facts by their names, as they are while an event is looked at: until the next
+        one is."""
+        context = self._context
         about, payload = event.own_type or EVENT_TYPES[event.name], event.payload
         if event.name in CALL_EVENTS:
             payload = {**payload, "writes": self._background.writes(payload["tool"])}
-        return {
-            **self.describe_run(event.at),
-            "event": {
-                "type": event.name,
-                "source": about.source,
-                "severity": about.severity,
-                "payload": payload,
-            },
-            "result": describe_result(event) if event.name in RESULT_EVENTS else None,
+        self.describe_run(event.at)
+        context["event"] = {
+            "type": event.name,
+            "source": about.source,
+            "severity": about.severity,
+            "payload": payload,
         }
+        context["result"] = describe_result(event) if event.name in RESULT_EVENTS else None
+        return context
 
     def describe_run(self, at: float) -> Mapping[str, Any]:
         """Return what is known of the run at a time, by its names."""

@@ -110,27 +110,29 @@ class RuleEngine:
         """Let every rule that listens to an event look at it."""
         moment: Moment | None = None
         found: list[RuleOutcome] = []
-        for each, rules_left in self._listeners[event.name]:
+        for each, rules_left, share in self._listeners[event.name]:
             if each.firings >= each.max_firings or each.key in chain:
                 continue
             if self._effects and self._is_spent(each.rule) and not each.rule.holds_calls:
                 continue
             if moment is None:
                 moment = Moment(event, chain, facts.build_context(event))
-            if (outcome := self._try(each, rules_left, moment)) is not None:
+            if self._steps.taken:
+                share = self._steps.allow(each.rule.level, rules_left)
+            if (outcome := self._try(each, share, moment)) is not None:
                 found.append(outcome)
         return found
 
-    def _try(self, each: RuleInForce, rules_left: int, moment: Moment) -> RuleOutcome | None:
+    def _try(self, each: RuleInForce, allowed: int, moment: Moment) -> RuleOutcome | None:
         """Return what comes of a rule. What it remembers changes only if all of it goes well."""
         rule, context = each.rule, moment.context
         context["state"] = each.state
-        moment.steps = allowed = self._steps.allow(rule.level, rules_left)
+        moment.steps = allowed
         try:
             if rule.condition is not None:
                 missed = rule.condition.search(moment)
                 if missed is not None:
-                    each.last_look = (moment.event.seq, moment.turn, *missed)
+                    each.last_look = (moment.event.seq, moment.turn, missed)
                     return None
             context["state"] = state = dict(each.state)
             effects = self._perform(rule, moment, state)

@@ -9,6 +9,7 @@ from agents.core.control.evaluation import Evaluation
 from agents.core.control.events import AgentEvent
 from agents.core.rules.outcomes import NotFired, RuleFailure
 from agents.core.rules.rule import Rule, RuleLevel
+from agents.core.rules.steps import MAX_EVENT_STEPS, share_steps
 from agents.core.rules.vocabulary import find_listening
 
 MAX_FAILURES = 3
@@ -37,15 +38,15 @@ class RuleInForce:
     max_firings: int
     firings: int = 0
     failures: int = 0
-    last_look: tuple[int, int, str, tuple[Any, ...]] | None = None
+    last_look: tuple[int, int, tuple[str, tuple[Any, ...]]] | None = None
     """When it last looked and did not fire, and why not, in parts: few are ever asked for."""
 
     @property
     def why_not(self) -> NotFired | None:
         if self.last_look is None:
             return None
-        seq, turn, text, values = self.last_look
-        return NotFired(seq, turn, FalsePart(text, values))
+        seq, turn, part = self.last_look
+        return NotFired(seq, turn, FalsePart(*part))
 
     def fail(self, moment: Moment, problem: str) -> RuleFailure:
         """Return that the rule could not be answered. After a few times, it looks no more."""
@@ -63,22 +64,26 @@ class RuleInForce:
         )
 
 
-class Listeners(dict[str, tuple[tuple[RuleInForce, int], ...]]):
-    """The rules that listen to an event, by its name, each with how many of its level, from it on,
-    do. They are found when one is wanted first."""
+Listener = tuple[RuleInForce, int, int]
+"""A rule, how many of its level from it on listen too, and the steps that it may take while none
+of them has taken any."""
+
+
+class Listeners(dict[str, tuple[Listener, ...]]):
+    """The rules that listen to an event, by its name. They are found when one is wanted first."""
 
     def __init__(self, rules: Sequence[RuleInForce]) -> None:
         super().__init__()
         self._rules = rules
         self._patterns = tuple(each.rule.events for each in rules)
 
-    def __missing__(self, name: str) -> tuple[tuple[RuleInForce, int], ...]:
+    def __missing__(self, name: str) -> tuple[Listener, ...]:
         counts: dict[RuleLevel, int] = {}
         found = []
         for at in reversed(find_listening(self._patterns, name)):
             each = self._rules[at]
             level = each.rule.level
             counts[level] = counts.get(level, 0) + 1
-            found.append((each, counts[level]))
+            found.append((each, counts[level], share_steps(MAX_EVENT_STEPS, counts[level])))
         known = self[name] = tuple(reversed(found))
         return known

@@ -11,6 +11,11 @@ MAX_RUN_STEPS = 2_000_000
 """Of all rules of a level in one run."""
 
 
+def share_steps(steps: int, rules: int) -> int:
+    """Return what the first of several rules may take of what there is for all of them."""
+    return min(steps // rules, MAX_RULE_STEPS)
+
+
 class StepBudget:
     """The steps that are left in one run. Every level has its own: nobody's rules can keep those
     above them from looking."""
@@ -31,8 +36,7 @@ class StepBudget:
     def allow(self, level: RuleLevel, rules: int) -> int:
         """Return what a rule may take. `rules` of its level, with it, are still to look: what it
         leaves is theirs."""
-        allowed = self._of_event[level] // rules
-        return allowed if allowed < MAX_RULE_STEPS else MAX_RULE_STEPS
+        return share_steps(self._of_event[level], rules)
 
     def charge(self, level: RuleLevel, steps: int) -> None:
         self.has_begun = True
