@@ -190,6 +190,8 @@ class Walk:
             self._path.note(write_path(left, None))
             for visitor in self._visitors:
                 visitor.leave(left, None)
+        if not above:
+            self._path.write_open = str  # nothing is open, and nothing refers back here
 
     def _write_open(self) -> str:
         around = self._transitions.list_around

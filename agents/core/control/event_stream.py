@@ -30,6 +30,8 @@ SELF_NOTE_TOOL, SELF_NOTE = "notify_self", "agent.self.notify"
 """The tool whose results are notes of a model to itself, and the event that each is."""
 NO_EVENTS: Sequence[AgentEvent] = ()
 """Of most chunks."""
+ChunkReader = Callable[[Any, Any], Sequence[AgentEvent]]
+"""What returns the events of a chunk, in the stream that it is fed to."""
 
 _ASKED = {"pending": "tool.call.pending", "refused": "tool.call.refused"}
 """What a call that was asked for is called, by its status; the others are no events."""
@@ -49,43 +51,32 @@ class EventStream:
     def __init__(self) -> None:
         self._calls: dict[str, CallView] = {}
         self._has_begun = False
-        self._readers: dict[type[Any], Callable[[Any], Sequence[AgentEvent]]] = {
-            Approval: _read_approval,
-            Decision: self._read_decision,
-            Done: _read_done,
-            Error: _read_error,
-            EventRecord: self._read_record,
-            SystemMessage: _read_notice,
-            ToolCalled: self._read_call,
-            ToolResult: self._read_result,
-            Turn: read_turn,
-        }
-        """By the type of a chunk. What is of no type here records nothing."""
+        self._readers = READERS
 
     def feed(self, chunk: OracleStreamChunk) -> Sequence[AgentEvent]:
         """Return what the next chunk records: mostly nothing, a few times two events."""
         reader = self._readers.get(type(chunk))
-        return NO_EVENTS if reader is None or chunk.parent else reader(chunk)
+        return NO_EVENTS if reader is None or chunk.parent else reader(self, chunk)
 
-    def _read_record(self, chunk: EventRecord) -> Sequence[AgentEvent]:
+    def read_record(self, chunk: EventRecord) -> Sequence[AgentEvent]:
         self._has_begun = True
         return [_read_record(chunk)]
 
-    def _read_decision(self, chunk: Decision) -> Sequence[AgentEvent]:
+    def read_decision(self, chunk: Decision) -> Sequence[AgentEvent]:
         """Return the beginning of a run from before it was recorded: its first checkpoint."""
         if self._has_begun or chunk.checkpoint != "start":
             return NO_EVENTS
         self._has_begun = True
         return [_tell(chunk, "query.start", tree=chunk.tree, control="")]
 
-    def _read_call(self, chunk: ToolCalled) -> Sequence[AgentEvent]:
+    def read_call(self, chunk: ToolCalled) -> Sequence[AgentEvent]:
         call = chunk.tool_call
         self._calls[call.id] = call
         if (name := _ASKED.get(call.status)) is None:
             return NO_EVENTS
         return [_tell(chunk, name, id=call.id, tool=call.name, arguments=call.arguments)]
 
-    def _read_result(self, chunk: ToolResult) -> Sequence[AgentEvent]:
+    def read_result(self, chunk: ToolResult) -> Sequence[AgentEvent]:
         """Return what came of a call. One that was never run has no result to tell of."""
         call = self._calls.get(chunk.tool_call_id)
         if call is None or call.status == "refused" or chunk.cause == "refused":
@@ -150,7 +141,7 @@ def _read_record(chunk: EventRecord) -> AgentEvent:
     return AgentEvent(chunk.name, chunk.seq, chunk.at, payload)
 
 
-def read_turn(chunk: Turn) -> Sequence[AgentEvent]:
+def read_turn(stream: EventStream, chunk: Turn) -> Sequence[AgentEvent]:
     """Return that a turn begins, or that it and its calls have ended."""
     number, wrap_up = chunk.number, chunk.wrap_up or ""
     if chunk.phase == "start":
@@ -177,7 +168,7 @@ def read_turn(chunk: Turn) -> Sequence[AgentEvent]:
     return [batch, ended]
 
 
-def _read_notice(chunk: SystemMessage) -> Sequence[AgentEvent]:
+def _read_notice(stream: EventStream, chunk: SystemMessage) -> Sequence[AgentEvent]:
     about = chunk.metadata
     events = []
     if name := _name_notice(chunk):
@@ -220,17 +211,32 @@ def _read_limit(about: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read_approval(chunk: Approval) -> Sequence[AgentEvent]:
+def _read_approval(stream: EventStream, chunk: Approval) -> Sequence[AgentEvent]:
     asker, calls, question = chunk.asker, len(chunk.calls), chunk.question
     return [_tell(chunk, "approval.asked", asker=asker, calls=calls, question=question)]
 
 
-def _read_error(chunk: Error) -> Sequence[AgentEvent]:
+def _read_error(stream: EventStream, chunk: Error) -> Sequence[AgentEvent]:
     if chunk.code != "provider_error":
         return NO_EVENTS
     return [_tell(chunk, "provider.failed", cause=chunk.cause, error=chunk.error)]
 
 
-def _read_done(chunk: Done) -> Sequence[AgentEvent]:
+def _read_done(stream: EventStream, chunk: Done) -> Sequence[AgentEvent]:
     about = {"reason": chunk.termination_reason, "outcome": chunk.outcome}
     return [_tell(chunk, "session.end", **about, turns=chunk.turns_used, tokens=chunk.tokens_used)]
+
+
+READERS: Mapping[type[Any], ChunkReader] = {
+    Approval: _read_approval,
+    Decision: EventStream.read_decision,
+    Done: _read_done,
+    Error: _read_error,
+    EventRecord: EventStream.read_record,
+    SystemMessage: _read_notice,
+    ToolCalled: EventStream.read_call,
+    ToolResult: EventStream.read_result,
+    Turn: read_turn,
+}
+"""By the type of a chunk; what is of no type here records nothing. One table for all streams: one
+that had its own methods in a table of its own would be in memory until the collector finds it."""

@@ -18,7 +18,13 @@ from agents.core.chunks import (
     Turn,
 )
 from agents.core.config import LIMITS, AgentConfig
-from agents.core.control.event_stream import NO_EVENTS, EventStream, read_turn
+from agents.core.control.event_stream import (
+    NO_EVENTS,
+    READERS,
+    ChunkReader,
+    EventStream,
+    read_turn,
+)
 from agents.core.control.events import EVENT_TYPES, AgentEvent
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind, RecordKind
 
@@ -128,21 +134,14 @@ class Facts(EventStream):
             "project": self._project,
         }
         self._context = dict[str, Any](self._names)
-        self._readers |= {
-            ContextUpdate: self._fold_context,
-            EventRecord: self._fold_record,
-            Source: self._fold_source,
-            ToolCalled: self._fold_call,
-            ToolResult: self._fold_result,
-            Turn: self._fold_turn,
-        }
+        self._readers = _READERS
 
     def feed(self, chunk: OracleStreamChunk) -> Sequence[AgentEvent]:
         """Return what the next chunk records; the facts are then those after it."""
         if self._began is None:
             self._began = _to_milliseconds(chunk.at)
         reader = self._readers.get(type(chunk))
-        return NO_EVENTS if reader is None or chunk.parent else reader(chunk)
+        return NO_EVENTS if reader is None or chunk.parent else reader(self, chunk)
 
     def build_context(self, event: AgentEvent) -> dict[str, Any]:
         """Return the facts by their names, as they are while an event is looked at: until the next
@@ -170,45 +169,45 @@ class Facts(EventStream):
 
     # -- the fold ---------------------------------------------------------------------------------
 
-    def _fold_context(self, chunk: ContextUpdate) -> Sequence[AgentEvent]:
+    def fold_context(self, chunk: ContextUpdate) -> Sequence[AgentEvent]:
         window = chunk.max_context_tokens
         self.turn["context_usage"] = chunk.context_tokens / window if window else 0
         return NO_EVENTS
 
-    def _fold_source(self, chunk: Source) -> Sequence[AgentEvent]:
+    def fold_source(self, chunk: Source) -> Sequence[AgentEvent]:
         if (path := chunk.source.path) and path not in self._paths:
             self._paths.add(path)
             self.history["sources"].append(path)
         return NO_EVENTS
 
-    def _fold_record(self, chunk: EventRecord) -> Sequence[AgentEvent]:
-        events = self._read_record(chunk)
+    def fold_record(self, chunk: EventRecord) -> Sequence[AgentEvent]:
+        events = self.read_record(chunk)
         if chunk.name == "session.resumed":
             self.history["message_count"] += events[0].payload["messages"]
         return events
 
-    def _fold_call(self, chunk: ToolCalled) -> Sequence[AgentEvent]:
+    def fold_call(self, chunk: ToolCalled) -> Sequence[AgentEvent]:
         """Take in a call when it is first seen: one that was approved is run at once."""
         call = chunk.tool_call
         if call.status != "refused" and call.id not in self._arguments:
             self._arguments[call.id] = call.arguments
             self.history["writing_calls"] += self._background.writes(call.name)
-        return self._read_call(chunk)
+        return self.read_call(chunk)
 
-    def _fold_result(self, chunk: ToolResult) -> Sequence[AgentEvent]:
-        events = self._read_result(chunk)
+    def fold_result(self, chunk: ToolResult) -> Sequence[AgentEvent]:
+        events = self.read_result(chunk)
         if events:
             self._add_result(events[0])
         return events
 
-    def _fold_turn(self, chunk: Turn) -> Sequence[AgentEvent]:
+    def fold_turn(self, chunk: Turn) -> Sequence[AgentEvent]:
         turn = self.turn
         turn["number"], turn["is_wrap_up"] = chunk.number, chunk.wrap_up is not None
         is_answer = chunk.phase == "end" and chunk.finish_reason == "stop"
         turn["answered"] = is_answer and not chunk.interim
         if chunk.phase == "end":
             self._end_turn(chunk)
-        return read_turn(chunk)
+        return read_turn(self, chunk)
 
     def _end_turn(self, chunk: Turn) -> None:
         turn, config = self.turn, self._background.config
@@ -256,3 +255,14 @@ def _to_milliseconds(at: float) -> int:
     """Return a moment as it is stored, cut to milliseconds: rows know no finer."""
     whole = int(at)
     return whole * 1000 + round((at - whole) * 1_000_000) // 1000
+
+
+_READERS: Mapping[type[Any], ChunkReader] = {
+    **READERS,
+    ContextUpdate: Facts.fold_context,
+    EventRecord: Facts.fold_record,
+    Source: Facts.fold_source,
+    ToolCalled: Facts.fold_call,
+    ToolResult: Facts.fold_result,
+    Turn: Facts.fold_turn,
+}

@@ -111,9 +111,11 @@ class RunContext:
         self.working_deadline = self.started + self.state.working_seconds
 
     def close(self) -> None:
-        """Hear nothing more."""
+        """Hear nothing more, and let go of what refers back here: so a run that is over is out of
+        memory at once, and not when the collector has found it."""
         self.timers.cancel()
         self.inbox.close()
+        del self.timers, self.stragglers
 
     # -- chunks -----------------------------------------------------------------------------------
 

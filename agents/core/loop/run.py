@@ -86,6 +86,7 @@ async def run(
             for added in tap.react(events):
                 yield added
     finally:
+        loop.close()
         ctx.close()
 
 
@@ -105,6 +106,10 @@ class _Loop(BehaviourEngine):
         super().__init__(ctx, conversation, self.tap.facts)
         self.control = control
         self._driver = BehaviourDriver(behaviour, self, self.path) if behaviour else None
+
+    def close(self) -> None:
+        """Let go of the driver, which refers back here."""
+        self._driver = None
 
     # -- the turns --------------------------------------------------------------------------------
 
