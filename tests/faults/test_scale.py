@@ -13,6 +13,7 @@ from tests.faults import (
     kill,
     postgres_restart,
     reconnect,
+    reminders,
     sigterm,
     subagent,
 )
@@ -27,6 +28,10 @@ async def test_nothing_is_lost_when_one_of_the_servers_is_killed(scale_bench: Be
 
 async def test_a_killed_server_runs_no_approved_call_twice(scale_bench: Bench) -> None:
     assert (await approvals.play(scale_bench, random.Random(1), rounds=3)).broken == []
+
+
+async def test_a_killed_server_has_each_reminder_told_once(scale_bench: Bench) -> None:
+    assert (await reminders.play(scale_bench, random.Random(1), rounds=3)).broken == []
 
 
 async def test_somebody_who_comes_back_anywhere_gets_the_rest(scale_bench: Bench) -> None:

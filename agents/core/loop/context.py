@@ -13,7 +13,7 @@ from agents.core.chunks import (
     SystemMessage,
     qualify_call_id,
 )
-from agents.core.control.events import AgentEvent, describe_event
+from agents.core.control.events import describe_event
 from agents.core.decisions.guard import TreeGuard
 from agents.core.decisions.warnings import TIME_WARNING_PERCENT, due_warnings, is_warning
 from agents.core.loop.explanation import RunTally
@@ -46,7 +46,7 @@ GRACE_SECONDS = 0.2
 CONTEXT_STEP = 500
 CONTEXT_SHARE = 0.02
 """The smallest change of the context meter: tokens, or a share of the window if that is less."""
-_TIMER_MARGIN = 0.001
+TIMER_MARGIN = 0.001
 """Timers ring this much late, so that a woken reader finds its moment reached."""
 
 
@@ -206,16 +206,6 @@ class RunContext:
         self.inbox = Inbox(self.cancellation)
         return self.inbox
 
-    def take_event(self, event: AgentEvent) -> None:
-        """Hand an event to the subscribers, and be woken when one of them is to speak."""
-        now = self.clock.monotonic()
-        self.bus.emit(event, now)
-        due = self.bus.next_due()
-        if due is not None and due <= now:
-            self.inbox.wake()
-        elif due is not None:
-            self.timers.want(due + _TIMER_MARGIN)
-
     def is_past(self, when: float) -> bool:
         return self.clock.monotonic() >= when
 
@@ -227,7 +217,7 @@ class RunContext:
             wanted.append(self.started + TIME_WARNING_PERCENT / 100 * self.state.time_limit)
         if (due := self.bus.next_due()) is not None:
             wanted.append(due)
-        self.timers.want_only(*(moment + _TIMER_MARGIN for moment in wanted))
+        self.timers.want_only(*(moment + TIMER_MARGIN for moment in wanted))
 
     def tick(self) -> None:
         """Bring the state's clock and cancellation up to date."""

@@ -1,12 +1,13 @@
 """Where every chunk of a run passes: its events are handed on, and what rules add follows it."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from agents.core.chunks import OracleStreamChunk
 from agents.core.control.events import AgentEvent
 from agents.core.control.facts import Facts, RunBackground
 from agents.core.control.observers import Observer, build_handing, name_observer
-from agents.core.loop.context import RunContext
+from agents.core.loop.context import TIMER_MARGIN, RunContext
 from agents.core.loop.control import Control
 from agents.core.loop.holds import CallHolds
 from agents.core.loop.live_rules import LiveRules
@@ -45,7 +46,7 @@ class EventTap:
         )
         self.rules = LiveRules(ctx, control, self.facts) if control.rules else None
         self._bus = None if ctx.bus.is_idle else ctx.bus
-        self._notify = build_handing([("notifications", ctx.take_event)], run_id)
+        self._notify = build_handing([("notifications", partial(_take_event, ctx))], run_id)
         self._hand = (
             build_handing(name_observer(observer), run_id) if observer is not None else None
         )
@@ -86,3 +87,14 @@ class EventTap:
                 yield added
                 yield from self.react(heard)
         yield from self.react(later)
+
+
+def _take_event(ctx: RunContext, event: AgentEvent) -> None:
+    """Hand an event to the subscribers, and be woken when one of them is to speak."""
+    now = ctx.clock.monotonic()
+    ctx.bus.emit(event, now)
+    due = ctx.bus.next_due()
+    if due is not None and due <= now:
+        ctx.inbox.wake()
+    elif due is not None:
+        ctx.timers.want(due + TIMER_MARGIN)

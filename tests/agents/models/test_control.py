@@ -11,8 +11,10 @@ from agents.models import (
     AgentRun,
     ControlSwitch,
     NotificationSettings,
+    Project,
     Reminder,
     RuleState,
+    StoredBehaviour,
     StoredRule,
 )
 from agents.projects.purge import _delete_rows
@@ -60,14 +62,19 @@ def test_everything_of_a_person_goes_with_them_and_of_a_project_with_it() -> Non
     RuleState.objects.create(user=user, project=project, rule="own:x", key="n", value=1)
     Reminder.objects.create(user=user, project=project, text="?", expires_at=timezone.now())
     Reminder.objects.create(user=user, text="everywhere", expires_at=timezone.now())
+    StoredBehaviour.objects.create(name="y", text="", level="own", user=user)
+    StoredBehaviour.objects.create(name="y", text="", level="site")
     NotificationSettings.for_user(user)
     _delete_rows(project)
     assert StoredRule.objects.get().level == "own"
     assert not RuleState.objects.exists()
     assert Reminder.objects.get().text == "everywhere"
+    kept = Project.objects.create(name="Kept")
+    RuleState.objects.create(user=user, project=kept, rule="own:x", key="n", value=1)
     user.delete()
-    for model in (StoredRule, ControlSwitch, Reminder, NotificationSettings):
+    for model in (StoredRule, ControlSwitch, Reminder, RuleState, NotificationSettings):
         assert not model._default_manager.exists()
+    assert StoredBehaviour.objects.get().level == "site"
 
 
 def test_words_that_a_run_kept_are_erased_with_its_content() -> None:
