@@ -23,7 +23,6 @@ ONE_SITE := if [ -z "$${TEST_RUN_FOLDER:-}" ]; then export TEST_RUN_FOLDER=$$(mk
 # Files with a word in them: to collect all of the others takes ten seconds in every process.
 containing = $(shell grep -rlE '$(1)' tests --include='test_*.py')
 CI_FILES = $(call containing,mark\.ci|^from hypothesis)
-THOROUGH := $(PARALLEL) --hypothesis-profile=thorough -rs
 # A server that is attacked is measured, so nothing else runs beside it.
 TIMED = $(PY) -m pytest tests/attack -m "ci and timed" -rs $(ARGS) || [ $$? -eq 5 ]
 FAST := tests/agents/core tests/agents/llm tests/agents/models tests/chat/markdown
@@ -61,13 +60,14 @@ test-fast: $(READY) ## run the fast tests: the core, model clients, database row
 
 test-ci: $(READY) ## run the slow tests that `make test` leaves out
 	$(ONE_SITE); \
-	$(PY) -m pytest $(THOROUGH) $(ARGS) -m "(ci or hypothesis) and not (long or scale or timed)" \
+	$(PY) -m pytest $(PARALLEL) --hypothesis-profile=ci -rs $(ARGS) -m "(ci or hypothesis) and not (long or scale or timed)" \
 		$(CI_FILES) || [ $$? -eq 5 ]; \
 	$(TIMED)
 
 test-long: $(READY) ## run the very long tests, and print their figures
 	$(ONE_SITE); \
-	$(PY) -m pytest $(PARALLEL) -m "long and not timed" $(ARGS) || [ $$? -eq 5 ]; \
+	$(PY) -m pytest $(PARALLEL) --hypothesis-profile=thorough $(ARGS) \
+		-m "(long or hypothesis) and not (timed or scale)" || [ $$? -eq 5 ]; \
 	$(PY) -m pytest -m "long and timed" -s $(ARGS) || [ $$? -eq 5 ]
 	ORACLE_DRIVER=plain $(PY) -m pytest $(PARALLEL) $(DRIVEN) $(ARGS) || [ $$? -eq 5 ]
 

@@ -22,8 +22,9 @@ from tests.support.sign_in import sign_in
 from tests.support.template import DATABASE, SHARED, PostgresTables, Tables, made_site
 
 # How long an example takes says how busy the machine is; where time counts, a test measures it.
-# `make test-ci` looks at more examples: --hypothesis-profile=thorough.
+# `make test-ci` looks at more examples than `make test`, and `make test-long` at the most.
 settings.register_profile("tests", deadline=None, max_examples=20)
+settings.register_profile("ci", deadline=None, max_examples=100)
 settings.register_profile("thorough", deadline=None, max_examples=300)
 settings.load_profile("tests")
 
