@@ -22,7 +22,10 @@ class HideLinksFilter(logging.Filter):
     with a mistake in it, or a preview that only asked what there is."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        said = record.getMessage()
+        try:
+            said = record.getMessage()
+        except Exception:  # arguments that do not fit: whoever writes the line says so
+            return True
         hidden = _LINK_SECRET.sub(r"\1[hidden]", said)
         if hidden != said:
             record.msg, record.args = hidden, None

@@ -82,8 +82,9 @@ def check_verdict(pending: PendingApproval, decision: ApprovalVerdict) -> None:
 def _check_unchanged(run: AgentRun, call: PendingCall) -> None:
     if not call.is_as_asked:
         raise ApprovalChanged(GONE)
-    version = find_note_version(run.project_id, call.name, call.arguments)
-    if version != call.row.note_version:
+    if call.row.note_version is None:  # it changes no note, or was asked when that was not kept
+        return
+    if find_note_version(run.project_id, call.name, call.arguments) != call.row.note_version:
         path = find_note_path(call.name, call.arguments)
         raise ApprovalChanged(
             f"Conflict: {path} has changed since you were asked. Nothing was written. "

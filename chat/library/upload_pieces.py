@@ -1,6 +1,7 @@
 """Large files come in pieces, because the server takes no large request. They are put together
 in a file of whoever sends them, until the last piece is there."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -77,7 +78,9 @@ def _make_room(user_id: int) -> None:
     for place in _get_folder().iterdir():
         with suppress(FileNotFoundError):
             changed = place.stat().st_mtime
-            if changed < oldest:
+            if changed < oldest and place.is_dir():  # of an import whose server died
+                shutil.rmtree(place, ignore_errors=True)
+            elif changed < oldest:
                 place.unlink()
             elif place.match(f"{user_id}-*.part"):
                 own.append((changed, place))

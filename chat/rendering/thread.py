@@ -28,7 +28,7 @@ class RenderedAnswer:
     html: SafeString
     meters: SafeString
     activity: str = ""
-    """What is going on in it, or how it ended, for those who listen."""
+    """How it ended, for those who listen; empty while it goes on."""
     rest: Mapping[BlockRef, SafeString] = field(default_factory=dict)
 
     @property

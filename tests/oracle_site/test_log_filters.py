@@ -10,6 +10,7 @@ from django.test import Client
 from agents.projects import invitations
 from agents.projects.queries import Role
 from chat.accounts.links import build_sign_in_link
+from oracle_site.log_filters import HideLinksFilter
 from tests.agents.projects.people import Team
 
 pytestmark = pytest.mark.django_db
@@ -46,3 +47,8 @@ def test_nor_is_that_of_a_link_that_signs_in(log: io.StringIO) -> None:
 def test_other_addresses_are_logged_as_they_are(log: io.StringIO) -> None:
     assert Client(headers=HTTPS).get("/p/nothing-here/sign-in/").status_code == 404
     assert "/p/nothing-here/sign-in/" in log.getvalue()
+
+
+def test_a_line_whose_arguments_do_not_fit_breaks_nobody() -> None:
+    record = logging.LogRecord("x", logging.INFO, "", 0, "%d of %d", ("one",), None)
+    assert HideLinksFilter().filter(record)

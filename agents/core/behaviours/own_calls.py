@@ -65,7 +65,7 @@ def keep_results(walk: Walk) -> None:
     room, kept = MAX_VALUE_BYTES if _find_gathering_key(frame) else -1, []
     for one in frame.results or ():
         kept.append(one if room >= 0 else replace(one, content=""))
-        room -= len(one.content)
+        room -= len(one.content.encode())
     frame.results = kept
 
 

@@ -11,6 +11,7 @@ from agents.core.behaviours.outline import build_outline
 from agents.core.behaviours.path import PathRecorder
 from agents.core.behaviours.run_interface import PLAIN_TURN, CallResult, StepChunks, TurnOrder
 from agents.core.behaviours.trace import BehaviourTrace, TurnWay, build_trace
+from agents.core.behaviours.values import RUN_FACTS
 from agents.core.chunks import OracleStreamChunk
 from agents.core.config import AgentConfig
 
@@ -24,8 +25,6 @@ OTHER_CALLS = "At that point it lacks what the run's own behaviour got from tool
 OTHER_WORDS = (
     "At that point the run's own behaviour told the model something that this one does not."
 )
-FACTS = ("turn", "history", "user", "project")
-"""What expressions may read of a run, besides the question."""
 UNREADABLE = "At that point it needs something that was not recorded."
 
 
@@ -207,7 +206,7 @@ class _RehearsedRun:
 
     def read_facts(self) -> Mapping[str, Any]:
         unknown = _Unrecorded(self._miss)
-        return {"question": self.question, **dict.fromkeys(FACTS, unknown)}
+        return {"question": self.question, **dict.fromkeys(RUN_FACTS, unknown)}
 
     def _miss(self) -> None:
         self.why_unknown = self.why_unknown or UNREADABLE

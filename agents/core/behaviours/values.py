@@ -40,7 +40,7 @@ FACTS: Mapping[str, ValueKind] = {
 }
 """What can be read of every run, and never written."""
 RUN_FACTS = frozenset(FACTS) - {"question"}
-"""Those that change while it goes on."""
+"""All but what was asked."""
 _NO_SCOPE = ValueScope({}, AgentConfig())
 NO_VALUE = BoundValue(ANY, lambda _: None)
 """Stands for one that was refused, so that all problems are found."""

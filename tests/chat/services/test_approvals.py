@@ -23,6 +23,7 @@ from agents.core.replay.result import Verdict
 from agents.ledger import load_chunks
 from agents.models import (
     AgentRun,
+    ApprovalCall,
     ApprovalRequest,
     AuditEntry,
     Membership,
@@ -289,6 +290,14 @@ async def test_another_note_at_the_same_path_is_a_conflict_whatever_its_version(
         await sync_to_async(delete_note)(chat.project.pk, "Pumps.md", author)
         await sync_to_async(create_note)(chat.project.pk, "Pumps.md", "Other pumps.\n", author)
         await refuse(chat, asked, "Conflict: Pumps.md has changed", text="Other pumps.\n")
+
+
+async def test_an_index_asked_for_before_its_version_was_kept_is_no_conflict() -> None:
+    index = call("vault_create_index", folder="", title="All", summaries=[])
+    async with Asked(index, say("Done.")) as chat:
+        asked = await chat.begin()
+        await ApprovalCall.objects.aupdate(note_version=None)
+        assert (await chat.decide(asked, "approved")).outcome == "completed"
 
 
 async def test_a_note_that_changes_after_the_yes_is_not_overwritten() -> None:

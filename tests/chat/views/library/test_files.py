@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import zipfile
 from collections.abc import AsyncIterable
 from typing import Any, cast
@@ -197,6 +198,16 @@ def test_nobody_fills_the_disk_with_pieces(shelf: Shelf, monkeypatch: pytest.Mon
     for _ in range(10):
         send_piece(shelf, b"x", id=uuid4().hex, offset=0, last="no")
     assert len(list(upload_pieces._get_folder().iterdir())) <= upload_pieces.MAX_OPEN_UPLOADS
+
+
+def test_what_a_server_that_died_has_left_is_removed(shelf: Shelf) -> None:
+    left = [upload_pieces._get_folder() / name for name in ("1-a.taken", "import-b")]
+    left[0].write_bytes(b"x")
+    (left[1] / "inside").mkdir(parents=True)
+    for place in left:
+        os.utime(place, (0, 0))
+    assert send_piece(shelf, b"x", id=uuid4().hex, offset=0, last="no").status_code == 200
+    assert not any(place.exists() for place in left)
 
 
 # -- downloaded -----------------------------------------------------------------------------------
