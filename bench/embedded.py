@@ -51,6 +51,8 @@ HALVES = (
     "author-2",
     "author-3",
     "seventh",
+    "eighth",
+    "ninth",
 )
 
 

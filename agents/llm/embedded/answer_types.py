@@ -3,7 +3,8 @@
 import re
 
 from agents.core.stemming import fold, stem
-from agents.llm.embedded.question import Kind, Question
+from agents.llm.embedded.question import Question
+from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.vocabulary import STOP
 
 _MONTH = (

@@ -8,7 +8,8 @@ from agents.llm.embedded.answers import find_answer
 from agents.llm.embedded.evidence import Answer, Evidence
 from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.phrases import ENGLISH, GERMAN
-from agents.llm.embedded.question import Kind, Question
+from agents.llm.embedded.question import Question
+from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.request import CITATION
 from agents.llm.embedded.scoring import needs_sentence_before
 

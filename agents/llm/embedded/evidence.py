@@ -7,7 +7,8 @@ from functools import cached_property, lru_cache
 
 from agents.core.stemming import fold
 from agents.llm.embedded.passages import Passage, PassageKind, PassageSource, parse_note
-from agents.llm.embedded.question import Kind, Question
+from agents.llm.embedded.question import Question
+from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.request import ParsedRequest
 
 _PLACE = re.compile(

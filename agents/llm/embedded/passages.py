@@ -17,6 +17,7 @@ from typing import Any, Literal
 from agents.core.frontmatter import Property, read_frontmatter
 from agents.core.headings import Heading, find_headings
 from agents.core.stemming import stems
+from agents.llm.embedded.vocabulary import name_months
 
 PassageKind = Literal["sentence", "item", "row", "code", "property", "entry"]
 PassageSource = Literal["vault", "thread", "code"]
@@ -46,6 +47,7 @@ REFERS = re.compile(
     r"(?:It|Its|This|They|Their|These|Those|That|He|She|His|Her|Such|Both|Therefore|However"
     r"|Es|Sie|Er|Dies\w*|Deshalb|Otherwise|Then|Also)\b"
 )
+_TASK = re.compile(r"\[[ xX]\] ")
 _SILENT_KEYS = frozenset({"cover", "cssclasses", "icon", "color", "banner", "id", "uid"})
 
 
@@ -68,11 +70,12 @@ class Passage:
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        return frozenset(stems(self.text))
+        return frozenset(stems(name_months(self.text)))
 
     @cached_property
     def around(self) -> frozenset[str]:
-        return _stem_all(f"{' '.join(self.headings)} {self.lead}")
+        task = "task tasks todo aufgabe aufgaben" if _TASK.match(self.text) else ""
+        return _stem_all(f"{' '.join(self.headings)} {self.lead} {task}")
 
     @cached_property
     def named(self) -> frozenset[str]:
@@ -112,7 +115,7 @@ class Passage:
 @lru_cache(maxsize=500)
 def _stem_all(text: str) -> frozenset[str]:
     """Return the stems of what many passages share: headings, or the name of their note."""
-    return frozenset(stems(text))
+    return frozenset(stems(name_months(text)))
 
 
 def split_sentences(text: str) -> Iterator[tuple[int, str]]:

@@ -7,7 +7,8 @@ from pathlib import PurePosixPath
 from agents.llm.embedded.answers import find_answer
 from agents.llm.embedded.evidence import Evidence
 from agents.llm.embedded.passages import Passage
-from agents.llm.embedded.question import Kind, Question
+from agents.llm.embedded.question import Question
+from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.request import Call
 from agents.llm.embedded.scoring import rate_title
 from agents.llm.embedded.vocabulary import list_content_words, list_synonyms

@@ -10,12 +10,17 @@ from pathlib import PurePosixPath
 from agents.core.stemming import WORD_PATTERN, stem, stems
 from agents.llm.embedded.answer_types import rate_shape
 from agents.llm.embedded.passages import Passage
-from agents.llm.embedded.question import Kind, Question
+from agents.llm.embedded.question import Question
+from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.vocabulary import STOP, compare_words
 
 AROUND, NAMED, WHOLLY_NAMED, REFERRED, NEAR = 0.8, 0.65, 0.9, 0.8, 0.5
 """What a word is worth in the headings above, in the name of the note, and in the sentence before
 one that refers to it."""
+
+
+_UNKNOWN = 1.0
+"""What a verb weighs that no passage has: it is how somebody puts it, and tells nothing apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,8 @@ class PassageScorer:
     def _weigh(self, word: str, passages: Sequence[Passage]) -> float:
         forms = self.matches[word].keys()
         having = sum(not forms.isdisjoint(passage.stems) for passage in passages)
+        if not having and self.question.weights[word] < 0.4:
+            return _UNKNOWN
         return math.log(2 + len(passages) / (having + 1))
 
     def match(self, word: str, found: frozenset[str]) -> float:
@@ -78,6 +85,10 @@ class PassageScorer:
         best = [max(rates) for rates in zip(*columns, strict=True)]
         covered: float = sum(map(mul, best, self.weights.values()))
         return covered / self.total
+
+    def count_words(self, passage: Passage) -> int:
+        """Return how many words of the question a passage has itself."""
+        return sum(self.match(word, passage.stems) > 0 for word in self.weights)
 
     def covers(self, *places: frozenset[str]) -> bool:
         """Return whether stems have every word of the question that tells what it is about."""
@@ -108,6 +119,8 @@ class PassageScorer:
         """Return whether a passage may be meant: of properties those asked for by name or value, or
         where a thing is."""
         if passage.kind != "property" or self.question.kind is Kind.WHERE:
+            return True
+        if self.question.kind is Kind.WHEN and not _KEPT.match(passage.text):
             return True
         title = frozenset(stems(passage.title))
         return any(self.match(w, passage.stems) and not self.match(w, title) for w in self.weights)
@@ -145,6 +158,8 @@ def rate_title(question: Question, title: str) -> float:
     return named / len(telling) if telling else 0.0
 
 
+_KEPT = re.compile(r"(?:created|updated|modified|added|erstellt|geändert)\b", re.IGNORECASE)
+"""Properties that tell of the note, not of what it is about."""
 _REFERS_BACK = re.compile(r"\b(?:it|them|they|he|she|her|him|es|sie|er|ihn|ihm)\b", re.IGNORECASE)
 
 

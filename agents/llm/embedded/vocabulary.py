@@ -15,7 +15,8 @@ some somebody someone something still such thing things too up use used using ve
 without yes yet summarise summarize summary overview compare explain describe defined definition
 implemented implementation declared mention mentioned note notes mean means call called want happen
 happens happened long often far high old big large instead rather currently today usually really
-nobody lately latest recent recently until during within since via onto
+anybody anyone nobody everybody everyone anywhere lately latest recent recently until during within
+since via onto
 """
 _GERMAN_ASKING = """
 allem allen aller alles also beim bitte da dann darf dein denn dessen diesem diesen dieser dieses
@@ -24,7 +25,7 @@ ihm ihn ihr ihre ja jede jeder jetzt kein keine keinen konnen lange mehr mein mi
 nun nur ob oft ohne sagt schon sein seine soll sollen unsere viel viele vom war waren wegen welchem
 welchen wem wen werden weshalb wieviel wir woher wohin worum wozu wurde wurden bekommt braucht seit
 definiert implementiert danke hallo moin tun tut passiert zeige zwischen fasse zusammen erwahnt
-steht notiz notizen handelt
+steht notiz notizen handelt mal eigentlich gerade richtig genau derzeit etwa ums ans aufs furs ins
 """
 _ENGLISH_STOP = ENGLISH_STOP_WORDS | frozenset(_ASKING.split())
 _GERMAN_STOP = GERMAN_STOP_WORDS | frozenset(_GERMAN_ASKING.split())
@@ -33,13 +34,14 @@ STOP = _ENGLISH_STOP | _GERMAN_STOP
 
 _SOFT_TEXT = """
 pick work com cam set dauert kommt mach exist project projekt new current locat lie liegt type sort
-put ask due step schritt plac statt find findet everyth whoev wait peopl person leut day date
+put ask due step schritt plac statt find findet whoev wait peopl person leut day date nam
 about above across after again against along already although always among apart around away back
 before behind below beside between beyond both down each either enough every few near never
 per several soon though through together toward towards under upon whether
 """
 _SAME = (
-    "cost costs price prices euro euros kosten kostet preis preise teuer",
+    "cost costs price prices pay pays paid euro euros zahlen bezahlt kosten kostet preis preise"
+    " teuer",
     "own owner responsible lead leader runs verantwortlich zustandig leitet leitung kummert",
     "decide decided decision decisions chose choose chosen entschieden entscheidung beschluss"
     " beschlossen beschlusse",
@@ -67,6 +69,11 @@ _PROPERTIES = (
     "loc location place located", "org organisation organization company employer",
 )  # fmt: skip
 """Names of properties, with what questions call them."""
+_MONTH = re.compile(r"\b\d{4}-(0[1-9]|1[0-2])\b")
+_MONTHS = (
+    "januar", "februar", "march marz", "april", "may mai", "june", "july", "august", "september",
+    "october oktober", "november", "december dezember",
+)  # fmt: skip
 _MIN_SHARED, _SHARED_SHARE, _DERIVED_SHARE = 5, 0.6, 0.8
 _CONTRACTION = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$")
 _PREFIXES = ("ge", "an", "auf", "aus", "ein", "ab", "zu", "um", "vor", "mit", "nach", "her", "hin")
@@ -89,6 +96,11 @@ def list_content_words(text: str) -> list[str]:
         if (joined or folded not in STOP) and (len(folded) > 1 or folded.isdigit()):
             found.setdefault(stem(folded), match[0])
     return list(found.values())
+
+
+def name_months(text: str) -> str:
+    """Return a text with the names of the months behind it that its dates have as numbers."""
+    return " ".join([text, *(_MONTHS[int(month) - 1] for month in _MONTH.findall(text))])
 
 
 _GROUPS: dict[str, dict[str, str]] = {}

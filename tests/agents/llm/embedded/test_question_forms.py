@@ -1,0 +1,122 @@
+"""Ways in which people put a question, and what stands around it that is not asked for."""
+
+import re
+
+import pytest
+
+from agents.llm.embedded.passages import parse_note
+from agents.llm.embedded.question import analyse, analyse_all
+from agents.llm.embedded.question_kinds import Kind
+from agents.llm.embedded.request import Exchange
+from agents.llm.embedded.scoring import PassageScorer
+from tests.agents.llm.embedded.fixtures import ask, tools, vault
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "words"),
+    [
+        ("Can you sum up the meeting of 25 June for me?", Kind.SUMMARY, ("meeting", "25", "June")),
+        ("Give me a short overview of the decisions folder", Kind.SUMMARY, ("decisions",)),
+        ("What is Tidewatch for, in short?", Kind.ABOUT, ("Tidewatch",)),
+        ("What is the piece In good hands about?", Kind.ABOUT, ("good", "hands")),
+        ("Could you please tell me who owns the radar?", Kind.WHO, ("owns", "radar")),
+        ("Kannst du mir sagen, wer die Kasse führt?", Kind.WHO, ("Kasse", "führt")),
+        ("Wie viele Beete sind gerade frei?", Kind.NUMBER, ("Beete", "frei")),
+        ("What was on the to-do list of the theme?", Kind.LIST, ("to", "do", "theme")),
+        ("Which books do I have notes about?", Kind.LIST, ("books",)),
+    ],
+)
+def test_what_is_asked_is_seen_whatever_stands_around_it(
+    text: str, kind: Kind, words: tuple[str, ...]
+) -> None:
+    question = analyse(text)
+    assert (question.kind, question.words) == (kind, words)
+
+
+@pytest.mark.parametrize(
+    ("text", "sides"),
+    [
+        ("How do yeast and malt differ?", ("yeast", "malt")),
+        ("How is yeast different from malt?", ("yeast", "malt")),
+        ("How does yeast differ from malt?", ("yeast", "malt")),
+        ("What distinguishes yeast from malt?", ("yeast", "malt")),
+        ("Which is older, yeast or malt?", ("yeast", "malt")),
+        ("Was ist teurer, die Pacht oder das Wasser?", ("die Pacht", "das Wasser")),
+        ("Wie unterscheiden sich Hefe und Malz?", ("Hefe", "Malz")),
+        ("Compare yeast with malt", ("yeast", "malt")),
+    ],
+)
+def test_two_things_are_compared_in_many_words(text: str, sides: tuple[str, str]) -> None:
+    question = analyse(text)
+    assert (question.kind, question.sides) == (Kind.COMPARE, sides)
+
+
+def test_a_short_second_part_leans_on_the_first() -> None:
+    first, second = analyse_all("Who wrote The Machine Stops, and in which year?")
+    assert (first.kind, second.kind) == (Kind.WHO, Kind.WHEN)
+    assert {"Machine", "Stops"} <= {*second.context}
+
+
+def test_a_part_that_says_enough_stands_by_itself() -> None:
+    _, second = analyse_all("Who wrote the novel, and who painted the cover of the album?")
+    assert second.context == ()
+
+
+def test_only_the_first_word_after_its_subject_is_the_verb() -> None:
+    weights = analyse("What does Kevin Kelly advise on buying tools?").weights
+    assert weights["tool"] == 1.0 > weights["advis"]
+
+
+@pytest.mark.parametrize("blank", [" ", ", ", "?! "])
+def test_a_long_run_of_marks_is_no_work(blank: str) -> None:
+    assert analyse(f"Who{blank * 900}please").kind is Kind.WHO
+
+
+VAULT = {
+    "Rules": "# Rules\n\nAda may spend up to 1,000 euros without asking.\n\n"
+    "The shed costs 25 euros a month.\n",
+    "2026-09-12 Talk with Bo": "# Talk with Bo\n\nWe discussed the tide and its tables.\n",
+    "Trip": "---\nstart: 2026-05-04\ncreated: 2026-01-01\n---\n# Trip\n\nThe boat is slow.\n",
+    "Levels": "# Levels\n\n| level | who is told |\n|---|---|\n| yellow | the page |\n"
+    "| red | the master by call |\n\nYellow and red were agreed in May.\n",
+    "Flood": "# Flood\n\n1. The master answers the call with OK.\n"
+    "2. After twenty minutes the deputy is called.\n3. The phone rings.\n",
+    "Sail": "# Sail\n\n## To-do\n\n- [x] Mend the sail\n- [ ] Buy rope\n",
+    "Jam": "# Plum jam\n\n1. Wash the jars.\n2. Stone the plums with a knife.\n"
+    "3. Boil it all.\n4. Fill it in.\n5. Let it cool.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "lines"),
+    [
+        ("Can Ada spend 800 euros without asking anyone?", ["Ada may spend up to 1,000"]),
+        ("What do we pay for the shed every month?", ["The shed costs 25 euros"]),
+        ("What did we discuss with Bo in September 2026?", ["We discussed the tide"]),
+        ("When was the trip?", ["start: 2026-05-04"]),  # not when its note was made
+        ("What is the difference between yellow and red?", ["yellow · who", "red · who is told"]),
+        (
+            "What happens if the master does not answer the call?",
+            ["1. The master answers", "2. After twenty minutes"],
+        ),
+        ("What is on the to-do list of Sail?", ["[x] Mend the sail", "[ ] Buy rope"]),
+        ("Which tasks are there for Sail?", ["[x] Mend the sail", "[ ] Buy rope"]),
+        ("How do I make plum jam?", ["1. Wash the jars.", "2. Stone the plums"]),
+        ("How do I stone the plums for the jam?", ["2. Stone the plums", "3. Boil"]),
+    ],
+)
+async def test_the_answer_begins_with_what_is_asked_for(
+    transactional_db: None, question: str, lines: list[str]
+) -> None:
+    ran = await ask(question, runner=tools(await vault(**VAULT)))
+    told = [re.sub("^- ", "", line) for line in ran.answer.split("\n")]
+    shown = [line for line in told if line and not line.startswith(("#", "*", "About"))]
+    assert [line[: len(start)] for line, start in zip(shown, lines, strict=False)] == lines
+
+
+def test_what_was_said_before_and_no_passage_has_hardly_counts() -> None:
+    before = Exchange("What would an old friend recommend on buying?", "")
+    question = analyse("And about hiring?", [before])
+    passages = parse_note("a.md", [(1, "Buying: take the cheapest."), (3, "Hire for aptitude.")])
+    weights = PassageScorer(question, passages).weights
+    assert weights["recommend"] < weights["buy"] < weights["hir"]
