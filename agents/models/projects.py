@@ -92,15 +92,24 @@ class Membership(models.Model):
 
 
 class Departure(models.Model):
-    """Somebody left a project, or was removed: they are no newcomer any more."""
+    """Somebody left a project, or was removed: they are not let in again as a newcomer."""
 
-    user = models.OneToOneField(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="departure"
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="departures"
     )
+    project = models.ForeignKey(
+        Project, on_delete=models.CASCADE, null=True, related_name="departures"
+    )
+    """Null in rows that are older than this column: it may have been any project."""
     at = models.DateTimeField(default=timezone.now)
 
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "project"], name="one_departure_per_project"),
+        ]
+
     def __str__(self) -> str:
-        return str(self.user)
+        return f"{self.user} from {self.project}"
 
 
 class Invitation(models.Model):

@@ -2,6 +2,7 @@
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from agents.audit.log import log_action
@@ -66,7 +67,7 @@ def remove_member(project: Project, user: User, *, by: User | None) -> None:
         member = _find_member(members, user)
         _keep_an_owner(members, member)
         member.delete()
-        Departure.objects.get_or_create(user=user)
+        Departure.objects.get_or_create(user=user, project=project)
         _log(project, user, by, "remove", Role(member.role))
         revoke_links_by(user, by=by, project=project)
         stop_runs(project, "You are no longer a member of this project.", user)
@@ -86,7 +87,7 @@ def welcome(user: User) -> Project | None:
     """Let a newcomer into the site's default project, if there is one; return it."""
     site = SiteSettings.load()
     project = site.default_project
-    if project is None or project.deleted_at is not None or not is_newcomer(user):
+    if project is None or project.deleted_at is not None or not is_newcomer(user, project):
         return None
     with transaction.atomic():
         role = Role(site.default_role)
@@ -103,10 +104,14 @@ def first_project_for(user: User) -> Project | None:
     return own.filter(archived_at__isnull=True).first() or own.first() or welcome(user)
 
 
-def is_newcomer(user: User) -> bool:
-    """Return whether somebody is in no project, and never was taken out of one."""
-    is_in = Membership.objects.filter(user=user).exists()
-    return not is_in and not Departure.objects.filter(user=user).exists()
+def is_newcomer(user: User, project: Project) -> bool:
+    """Return whether somebody has no project, and never left this one.
+
+    What happened in other projects does not count: anybody can add people to one of their own,
+    then remove them, or delete it.
+    """
+    left = Departure.objects.filter(Q(project=project) | Q(project=None), user=user)
+    return not projects_for(user).exists() and not left.exists()
 
 
 def _find_member(members: list[Membership], user: User) -> Membership:

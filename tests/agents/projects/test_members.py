@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from agents.models import AgentRun, AuditEntry, Membership, SiteSettings
+from agents.models import AgentRun, AuditEntry, Departure, Membership, SiteSettings
 from agents.projects import members, services
 from agents.projects.access import access_changed
 from agents.projects.errors import ProjectNotFound, ProjectRefused
@@ -107,6 +107,28 @@ def test_newcomers_come_into_the_default_project_once() -> None:
     members.remove_member(team.project, team.eve, by=team.ada)
     assert members.welcome(team.eve) is None
     assert get_role(team.eve, team.project) is None
+
+
+def test_who_was_in_somebody_elses_project_comes_into_the_default_project_all_the_same() -> None:
+    team, removed, bereft = Team(), person("removed"), person("bereft")
+    SiteSettings.objects.create(pk=1, default_project=team.project)
+    other = services.create_project(team.eve, "Other")
+    for newcomer in (removed, bereft):
+        members.add_member(other, newcomer, Role.READER, by=team.eve)
+        assert members.first_project_for(newcomer) == other
+    members.remove_member(other, removed, by=team.eve)
+    services.delete_project(other, by=team.eve)
+    assert members.first_project_for(removed) == team.project
+    assert members.first_project_for(bereft) == team.project
+    members.remove_member(team.project, removed, by=team.ada)
+    assert members.first_project_for(removed) is None
+
+
+def test_who_was_removed_before_it_was_known_from_where_comes_into_no_project() -> None:
+    team, removed = Team(), person("removed")
+    SiteSettings.objects.create(pk=1, default_project=team.project)
+    Departure.objects.create(user=removed, project=None)
+    assert members.welcome(removed) is None
 
 
 def test_the_default_project_is_not_given_to_people_who_have_one_nor_once_it_is_deleted() -> None:
