@@ -1,6 +1,8 @@
 """Files of a project that are not notes. Their bytes lie in one file per content.
 
-A file is written before its row and removed after its last row, so a row always has its bytes.
+A file is written before its row and removed after its last row, so a row always has its bytes. Who
+removes looks for rows once more with the file out of the way, and who adds looks for the file once
+the row is stored: one of them sees the other.
 """
 
 import hashlib
@@ -10,7 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -24,6 +26,7 @@ from agents.vault.paths import make_key, make_name_key, validate_path
 
 MAX_ATTACHMENT_BYTES = 100 * 1024 * 1024
 DEFAULT_CONTENT_TYPE = "application/octet-stream"
+GONE_MESSAGE = "could not be kept at this moment; add it again"
 _TEMPORARY = ".part"
 
 
@@ -84,7 +87,16 @@ def add_attachment(project_id: UUID, path: str, chunks: Iterable[bytes]) -> Atta
             row.save()
     except IntegrityError:
         raise NoteRefused(f"There is something at {path!r} already.") from None
+    if drop_rows_without_files([row]):
+        raise NoteRefused(GONE_MESSAGE)
     return row
+
+
+def drop_rows_without_files(rows: Iterable[Attachment]) -> list[Attachment]:
+    """Delete those of these new rows whose bytes a purge has removed meanwhile; return them."""
+    dropped = [row for row in rows if not get_file(row.sha256).exists()]
+    Attachment.objects.filter(pk__in=[row.pk for row in dropped]).delete()
+    return dropped
 
 
 def get_attachment(project_id: UUID, path: str) -> Attachment:
@@ -136,13 +148,25 @@ def remove_unreferenced_files(hashes: Iterable[str]) -> int:
 
     For whoever deletes a project: collect the hashes of its attachments before, call this after.
     """
-    removed = 0
-    for sha256 in set(hashes):
-        if not Attachment.objects.filter(sha256=sha256).exists():
-            with suppress(OSError):
-                get_file(sha256).unlink()
-                removed += 1
-    return removed
+    return sum(_remove_file(get_file(sha256)) for sha256 in set(hashes) if not _is_used(sha256))
+
+
+def _is_used(sha256: str) -> bool:
+    return Attachment.objects.filter(sha256=sha256).exists()
+
+
+def _remove_file(file: Path) -> bool:
+    """Remove a file, unless a row for it has come meanwhile; return whether it was removed."""
+    aside = file.with_name(f"{file.name}-{uuid4().hex}{_TEMPORARY}")
+    try:
+        file.rename(aside)
+        if _is_used(file.name):
+            aside.rename(file)
+            return False
+        aside.unlink()
+    except OSError:
+        return False
+    return True
 
 
 def collect_hashes(project_id: UUID) -> list[str]:

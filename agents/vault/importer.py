@@ -18,7 +18,13 @@ from django.db.models import Max
 
 from agents.models import Attachment, Note, NoteVersion
 from agents.projects.queries import hold_write_access
-from agents.vault.attachments import build_attachment, delete_attachment, store_bytes
+from agents.vault.attachments import (
+    GONE_MESSAGE,
+    build_attachment,
+    delete_attachment,
+    drop_rows_without_files,
+    store_bytes,
+)
 from agents.vault.author import Author
 from agents.vault.errors import NoteRefused, VaultError, VaultRefused
 from agents.vault.import_sources import ZIP_ERRORS, ImportSource, SkippedFile, SourceFile
@@ -182,6 +188,7 @@ class _Import:
             outcome = self._write(batch)
         except OperationalError as error:
             raise ImportStopped(STOPPED.format(what="A batch", why=error)) from error
+        outcome.drop_files_that_are_gone()
         outcome.add_to(self.report)
 
     def _write(self, batch: list[_ReadFile]) -> "_BatchWriter":
@@ -281,6 +288,12 @@ class _BatchWriter:
             else:
                 self._conflicts.append(copy)
                 self._create(copy, file.text or "")
+
+    def drop_files_that_are_gone(self) -> None:
+        """Take back, once the batch is stored, files whose bytes a purge has removed."""
+        for row in drop_rows_without_files(self._new_files):
+            self._new_files.remove(row)
+            self._skipped.append(SkippedFile(row.path, GONE_MESSAGE))
 
     def add_to(self, report: ImportReport) -> None:
         created = sum(change.action == NoteVersion.Action.CREATE for change in self._changes)

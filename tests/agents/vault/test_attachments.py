@@ -1,5 +1,6 @@
 """Files that are not notes: one file per content, gone with its last row."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -8,12 +9,14 @@ from agents.models import Attachment, Project
 from agents.vault import attachments
 from agents.vault.attachments import (
     add_attachment,
+    build_attachment,
     collect_hashes,
     delete_attachment,
     get_attachment,
     get_file,
     iterate_chunks,
     remove_unreferenced_files,
+    store_bytes,
 )
 from agents.vault.errors import NoteExists, NoteRefused, NoteUnavailable
 from tests.support.notes import add_note
@@ -44,6 +47,39 @@ def test_a_file_goes_with_the_last_project_that_has_it(project: Project, data_fo
     assert own.sha256 not in stored(data_folder)
     assert len(stored(data_folder)) == 1
     assert remove_unreferenced_files(hashes) == 0
+
+
+def test_a_file_that_gets_a_row_while_it_is_removed_stays(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha256, size = store_bytes([b"shared"])
+    first_look = attachments._is_used
+    looks = list[bool]()
+
+    def look(wanted: str) -> bool:
+        looks.append(first_look(wanted))
+        if len(looks) == 1:  # an import is quicker than what follows
+            build_attachment(project.pk, "a.bin", sha256, size).save()
+        return looks[-1]
+
+    monkeypatch.setattr(attachments, "_is_used", look)
+    assert remove_unreferenced_files([sha256]) == 0
+    assert looks == [False, True]
+    assert b"".join(iterate_chunks(get_attachment(project.pk, "a.bin"))) == b"shared"
+
+
+def test_no_row_is_kept_for_a_file_that_was_removed_before_it(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def store_then_purge(chunks: Iterable[bytes]) -> tuple[str, int]:
+        stored = store_bytes(chunks)
+        assert remove_unreferenced_files([stored[0]]) == 1
+        return stored
+
+    monkeypatch.setattr(attachments, "store_bytes", store_then_purge)
+    with pytest.raises(NoteRefused, match="add it again"):
+        add_attachment(project.pk, "a.bin", [b"shared"])
+    assert not Attachment.objects.exists()
 
 
 def test_what_is_in_the_trash_keeps_its_bytes(project: Project, data_folder: Path) -> None:

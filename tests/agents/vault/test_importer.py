@@ -1,5 +1,6 @@
 """Bringing notes in: nothing is lost, nothing is overwritten, everything left out is said."""
 
+import hashlib
 import io
 import os
 import stat
@@ -15,6 +16,7 @@ from django.db import OperationalError
 
 from agents.models import Attachment, Membership, Note, NoteVersion, Project, Thread
 from agents.vault import importer, note_writer, notes
+from agents.vault.attachments import get_file, remove_unreferenced_files
 from agents.vault.author import Author
 from agents.vault.errors import NoteUnavailable
 from agents.vault.exporter import export_project
@@ -191,6 +193,22 @@ def test_a_full_disk_stops_the_import_of_other_files(
         bring_in(project, folder)
     assert [path for path in data_folder.rglob("*") if path.is_file()] == []
     monkeypatch.undo()
+
+
+def test_a_file_that_a_purge_removes_meanwhile_is_left_out_and_comes_in_the_next_time(
+    project: Project, folder: Path
+) -> None:
+    sha256 = hashlib.sha256((folder / "pic.png").read_bytes()).hexdigest()
+
+    def purge(done: int, total: int, path: str) -> None:
+        remove_unreferenced_files([sha256])
+
+    report = import_files(project.pk, FolderSource(folder), Author.importer(), purge)
+    assert (report.created, report.attachments) == (2, 0)
+    assert "add it again" in left_out(report)["pic.png"]
+    assert not Attachment.objects.exists()
+    assert bring_in(project, folder).attachments == 1
+    assert get_file(sha256).exists()
 
 
 def test_the_notes_of_a_real_vault_come_back_byte_for_byte(
