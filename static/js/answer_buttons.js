@@ -22,7 +22,7 @@ on("click", ({ target }) => {
   if (button) copyContents(button.closest(".code") ?? find(`#${button.dataset.copy}-parts`));
 });
 
-// Before the press of a button ends the selection; nothing selected is the whole answer.
+// Before a press ends the selection; nothing selected is the whole answer.
 const takePassage = ({ target }) => {
   const button = target.closest?.("[data-keep]"), chosen = getSelection();
   if (!button) return;

@@ -9,12 +9,10 @@ const form = find("#composer");
 const { question: field, edits, client_message_id: messageId } = form.elements;
 
 let unsent = null; // a question that was not acknowledged
-let stoppedAt = 0; // when Stop was pressed
-let turnedAt = 0; // when Send became Stop, or Stop became Send
+let stoppedAt = 0;
+let turnedAt = 0; // when Send became Stop, or back
 
-const focusQuestion = () => field.focus();
-
-/** Forget the question that waits for the server: it was refused. */
+/** The server has refused the question. */
 export const forgetUnsent = () => { unsent = null; };
 
 const saveDraft = () => {
@@ -46,7 +44,7 @@ export const acknowledge = ({ message, url }) => {
   chat.draft = chat.conversation; // a new conversation has a row now
   find("#empty")?.remove();
   history.replaceState(0, "", url);
-  if (!isTouch && form.matches(":focus-within")) focusQuestion();
+  if (!isTouch && form.matches(":focus-within")) field.focus();
   startFollowing();
 };
 
@@ -68,7 +66,6 @@ on("htmx:wsOpen", () => {
   if (unsent) send(unsent);
 });
 
-// Whether a message may go over the socket.
 on("htmx:wsConfigSend", (event) => {
   const values = event.detail.parameters;
   find(":popover-open")?.hidePopover();
@@ -98,7 +95,7 @@ on("click", ({ target }) => {
   if (hit.dataset.prompt) setQuestion(hit.dataset.prompt);
   else if (hit.id === "cancel-edit") leaveEdit();
   else startEdit(hit.closest(".exchange"));
-  focusQuestion();
+  field.focus();
 });
 
 const leaveOrStop = () => {
@@ -131,6 +128,13 @@ on("keydown", (event) => {
   if (!act) return;
   act();
   event.preventDefault();
+});
+
+// A dropped file would replace the page.
+for (const name of ["dragover", "drop"]) on(name, (event) => {
+  if (!event.dataTransfer.types.includes("Files")) return;
+  event.preventDefault();
+  if (name === "drop") flash.textContent = flash.dataset.file;
 });
 
 leaveEdit(); // the draft of the last visit

@@ -43,7 +43,7 @@ const keepDetailsOpen = (target, fragment) => {
   }
 };
 
-// What a repeated frame would add a second time replaces the first instead.
+// What a repeated frame adds again replaces the first.
 const replaceKnown = (target, fragment) => {
   for (const element of [...fragment.children]) {
     const known = element.id && element.id !== target.id && find("#" + element.id);

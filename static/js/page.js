@@ -1,4 +1,4 @@
-// The parts of a chat page that several modules look at.
+// What several modules of a chat page use.
 
 export const { find, findAll, on } = htmx;
 

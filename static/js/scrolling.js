@@ -8,7 +8,7 @@ let lastTop = 0;
 
 const gapBelow = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
 
-/** Go to the end if the reader was there, else offer the way to it. */
+/** Go to the end if the reader was there, else offer to. */
 export const follow = () => {
   if (isFollowing) scroller.scrollTop = scroller.scrollHeight;
   lastTop = scroller.scrollTop;
@@ -18,7 +18,7 @@ export const follow = () => {
 /** Follow from the next change on. */
 export const startFollowing = () => { isFollowing = true; };
 
-/** Before text is added: leave readers where they are who are away from the end. */
+/** Before text is added: leave readers alone who are away from the end. */
 export const releaseReader = () => {
   if (gapBelow() >= NEAR_PX) isFollowing = false;
 };

@@ -1,9 +1,11 @@
 """Small things that people notice on the chat page: focus, keys, lines that come and go, links."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+from tests.browser.dropping import drop, drop_words
 from tests.browser.expectations import expect
 from tests.browser.site import SECOND_MODEL, SETTINGS, Person, Site
 from tests.browser.tabs import Visitor, resize
@@ -97,6 +99,25 @@ def test_what_else_was_refused_stays_when_a_run_ends(visitor: Visitor, ada: Pers
     gate.open()
     tab.ended()
     expect(flash).to_contain_text("16,000 characters are allowed")
+
+
+def test_a_file_that_is_dropped_on_a_chat_is_not_opened_and_the_page_says_where_files_go(
+    visitor: Visitor, ada: Person, tmp_path: Path
+) -> None:
+    plain = tmp_path / "Pier.md"
+    plain.write_text("It is wide.")
+    ada.plays(say("So it is."))
+    tab = visitor.enters(ada)
+    address = tab.page.url
+    for place in ("#scroll", "#question"):
+        drop(tab.page, plain, on=place)
+        expect(tab.page.locator("#flash")).to_contain_text("Files are added in the library")
+        assert tab.page.url == address  # and the profile has seen no request for the file
+        tab.page.evaluate("document.querySelector('#flash').textContent = ''")
+    drop_words(tab.page, "Is it wide?", tab.question)
+    expect(tab.question).to_have_value("Is it wide?")
+    expect(tab.page.locator("#flash")).to_be_empty()
+    tab.ask("Is it wide?").ended()
 
 
 def test_jump_to_latest_is_not_on_an_empty_page(visitor: Visitor, ada: Person) -> None:
