@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from django import template
 
 from agents.tools.web_fetch import parse_result
+from agents.tools.web_hosts import name_host
 
 register = template.Library()
 register.filter("web_page", parse_result)
@@ -15,8 +15,4 @@ register.filter("web_page", parse_result)
 @register.filter
 def web_host(arguments: Mapping[str, Any] | str) -> str:
     """Return the host that a call names, or what the model wrote instead of an address."""
-    url = str(arguments.get("url", "") if isinstance(arguments, Mapping) else arguments)
-    try:
-        return urlsplit(url).hostname or url
-    except ValueError:
-        return url
+    return name_host(str(arguments.get("url", "") if isinstance(arguments, Mapping) else arguments))

@@ -6,7 +6,7 @@ host is a name of the list. So no spelling of an IP address is ever let through.
 
 from dataclasses import dataclass
 from typing import Self
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -100,6 +100,14 @@ def parse_page_url(url: str) -> PageUrl:
             "https://host.example/path, with a name as host, and no user or password."
         ) from None
     return found
+
+
+def name_host(url: str) -> str:
+    """Return the host of an address for people to read, or what stands there instead of one."""
+    try:
+        return urlsplit(url).hostname or url
+    except ValueError:
+        return url
 
 
 def _format_url(origin: EndpointOrigin, rest: str) -> str:

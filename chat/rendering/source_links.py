@@ -8,6 +8,8 @@ from django.urls import reverse
 
 from agents.core.answer_sources import THREAD_PREFIX
 from agents.core.chunks import SourceRef
+from agents.core.sanitize import truncate
+from agents.tools.web_hosts import name_host
 from agents.vault.paths import NOTE_SUFFIX
 from agents.vault.thread_names import drop_direction_marks
 from chat.markdown import LinkResolver
@@ -49,9 +51,17 @@ def get_address(project_id: UUID, source: SourceRef) -> str | None:
 
 
 def name_place(source: SourceRef) -> str:
-    """Return a source as people read it: a path and a line, or a thread and an entry."""
+    """Return a source as people read it: a path and a line, a thread and an entry, or a page."""
+    if source.source_type == "web":
+        return _name_page(source)
     mark = "#" if source.source_type == "thread" else ":"
     return f"{source.path}{mark}{source.line}" if source.line else source.path
+
+
+def _name_page(source: SourceRef) -> str:
+    """Return the title and the host of a page, else the beginning of its address."""
+    title = drop_direction_marks(source.heading)
+    return f"{title} ({name_host(source.path)})" if title else truncate(source.path)
 
 
 def _link_note(project_id: UUID, path: str, line: int | None) -> str | None:

@@ -120,12 +120,22 @@ async def test_a_host_that_is_not_allowed_is_refused_with_those_that_are() -> No
     )
 
 
+async def test_what_was_left_out_is_read_back_without_what_a_model_can_do_about_it() -> None:
+    outcome, _ = await fetch(page("<p>" + "high water " * 300), max_tokens=100)
+    assert "For more, ask with max_tokens up to 4,000." in outcome.content
+    view = parse_result(outcome.content)
+    assert view is not None
+    assert view.rest.startswith("the last ")
+    assert view.rest.endswith(" characters of the page.")
+
+
 async def test_a_result_is_read_back_for_its_card() -> None:
     outcome, url = await fetch(page(HTML), max_tokens=100)
     view = parse_result(outcome.content)
     assert view is not None
-    assert (view.url, view.host, view.title) == (url, "docs.example", "Tides")
+    assert (view.url, view.title) == (url, "Tides")
     assert view.text == "# Tides\n\nThey rise to two metres [1]."
     assert view.links == (f"{url}gauge",)
+    assert view.rest == ""
     assert parse_result("Refused: no.") is None
     assert parse_result("Page: javascript:alert(1)\n> x") is None

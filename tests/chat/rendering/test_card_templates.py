@@ -74,7 +74,7 @@ Title: <Tides>
 Quoted from outside.
 > # Tides
 > <script>alert(1)</script>
-Left out: the last 9 of 99 characters of the page."""
+Left out: the last 9 of 99 characters of the page. For more, ask with max_tokens up to 4,000."""
 
 
 def fetched(text: str, arguments: Any = None) -> str:
@@ -90,7 +90,14 @@ def test_the_card_of_a_web_page_shows_its_host_title_link_and_text() -> None:
     assert 'href="https://docs.example/tides" target="_blank" rel="noopener noreferrer' in html
     assert ">&lt;Tides&gt;</a>" in html
     assert "# Tides\n&lt;script&gt;alert(1)&lt;/script&gt;</blockquote>" in html
-    assert "Left out: the last 9" in html
+    assert '<p class="web-address muted">https://docs.example/tides</p>' in html
+    assert "The model was not given the last 9 of 99 characters of the page.</p>" in html
+
+
+def test_the_card_of_a_page_without_a_title_is_headed_by_its_host() -> None:
+    html = fetched(f"Page: https://docs.example/{'x' * 200}\nTitle: \n> Tides")
+    assert ">docs.example</a>" in html
+    assert f'<p class="web-address muted">https://docs.example/{"x" * 200}</p>' in html
 
 
 @pytest.mark.parametrize("arguments", ["no JSON", {"url": 3}, {"url": "http://[::1"}, {"x": "y"}])

@@ -63,6 +63,22 @@ def test_an_entry_among_the_sources_is_a_link() -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        (SourceRef("https://docs.example/t?x=1", "web", heading="Tides"), "Tides (docs.example)"),
+        (SourceRef("https://docs.example/", "web", heading="\u202eTides"), "Tides (docs.example)"),
+        (SourceRef("https://docs.example/t", "web"), "https://docs.example/t"),
+        (SourceRef("https://[::1", "web", heading="Tides"), "Tides (https://[::1)"),
+    ],
+)
+def test_a_page_of_the_web_is_named_by_its_title_and_host(source: SourceRef, name: str) -> None:
+    assert name_place(source) == name
+    long = name_place(SourceRef("https://docs.example/" + "x" * 500, "web"))
+    assert len(long) == 120
+    assert long.endswith("…")
+
+
+@pytest.mark.parametrize(
     ("cited", "address"),
     [
         ("src/gauge.py:12", "src/gauge.py#L12"),
