@@ -28,6 +28,7 @@ from agents.core.chunks import (
     ToolResult,
     Turn,
 )
+from agents.web.tool_titles import get_title
 from chat.markdown import LinkResolver, MarkdownStream, RenderBudget
 from chat.rendering.limit_notices import is_wrap_up_notice, replaces
 from chat.rendering.parts import (
@@ -41,7 +42,6 @@ from chat.rendering.parts import (
     element_id,
 )
 from chat.rendering.sent_parts import SentParts
-from chat.rendering.tool_words import get_title
 
 MAX_TEXT_PARTS = 500
 """After so many, text and thinking that take turns are no longer told apart: no model that means it

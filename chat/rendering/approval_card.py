@@ -14,7 +14,8 @@ from agents.approvals import (
     preview_change,
 )
 from agents.approvals.requests import PendingCall
-from chat.rendering.tool_words import get_title, summarize_arguments
+from agents.web.tool_titles import get_title
+from chat.rendering.tool_words import summarize_arguments
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,16 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django.template import Template
-from django.utils.html import format_html, format_html_join
 
 from agents.core.chunks import CallView, SystemMessage, ToolCalled, ToolResult
 from agents.core.notify.shipped import SHIPPED
 from agents.tools.librarian import DELEGATE_TOOL
 from agents.tools.registry import tool_writes
 from agents.web.notice_levels import NoticeLevel, notice_level
+from agents.web.tool_titles import get_title, mark_quotes
 from chat.markdown import MarkdownStream
 from chat.rendering.card_templates import get_card_template, has_own_card
-from chat.rendering.tool_words import get_title, summarize_arguments
+from chat.rendering.tool_words import summarize_arguments
 
 _NON_FINAL_NOTICES = frozenset(
     {"limit_warning", "loop_warning", "tool_limit", "context_warning", "notification"}
@@ -221,13 +221,8 @@ class NoticePart:
         return own[0] if own else self.message
 
     def _mark_quotes(self, text: str) -> str:
-        """Show what a notification quotes as code, and tools by their titles. Others quote nothing:
-        their words are ours."""
-        if self.system_type != "notification":
-            return text
-        pieces = enumerate(text.split("`"))
-        shown = ((_mark_quote(piece) if number % 2 else piece,) for number, piece in pieces)
-        return format_html_join("", "{}", shown)
+        """Mark what a notification quotes. Others quote nothing: their words are ours."""
+        return mark_quotes(text) if self.system_type == "notification" else text
 
     @property
     def is_quiet(self) -> bool:
@@ -252,11 +247,6 @@ class NoticePart:
     @property
     def level(self) -> NoticeLevel:
         return notice_level(self.system_type, self.severity)
-
-
-def _mark_quote(text: str) -> str:
-    title = get_title(text)
-    return format_html("<code>{}</code>", text) if title == text else title
 
 
 AnswerPart = TextPart | ToolsPart | NoticePart

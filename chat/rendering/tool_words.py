@@ -1,4 +1,4 @@
-"""What cards call the tools that come with Oracle, and which of their arguments tell most."""
+"""What cards say of the calls of tools: which of their arguments tell most."""
 
 import json
 import re
@@ -6,37 +6,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from agents.core.sanitize import truncate
+from agents.web.tool_titles import get_title
 
 ARGUMENT_CHARS = 80
 _TOOLS_USED = re.compile(r"(?<=^Tools used: ).*", re.MULTILINE)
 _NAME = re.compile(r"\w+")
-_WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "calculate": ("Calculate", ("expression",)),
-    "current_time": ("Time of day", ()),
-    "delegate_librarian": ("Ask a librarian", ("task",)),
-    "find_definition": ("Find definition", ("symbol", "scope")),
-    "find_references": ("Find references", ("symbol",)),
-    "get_repo_map": ("Map of the code", ("scope",)),
-    "notify_self": ("Note to itself", ("message", "when")),
-    "search_code": ("Search code", ("queries", "language")),
-    "think": ("Think", ("thought",)),
-    "thread_list": ("Threads", ("status",)),
-    "thread_push": ("Add to thread", ("thread",)),
-    "thread_read": ("Thread", ("thread",)),
-    "thread_seek": ("Search threads", ("queries",)),
-    "vault_create_index": ("Write index", ("folder",)),
-    "vault_list": ("List notes", ("folder",)),
-    "vault_move": ("Move note", ("old_path", "new_path")),
-    "vault_read": ("Read note", ("path", "lines")),
-    "vault_search": ("Search notes", ("queries", "tag", "folder")),
-    "vault_write": ("Write note", ("path",)),
-    "web_fetch": ("Web page", ("url",)),
+_TELLING: dict[str, tuple[str, ...]] = {
+    "calculate": ("expression",),
+    "delegate_librarian": ("task",),
+    "find_definition": ("symbol", "scope"),
+    "find_references": ("symbol",),
+    "get_repo_map": ("scope",),
+    "notify_self": ("message", "when"),
+    "search_code": ("queries", "language"),
+    "think": ("thought",),
+    "thread_list": ("status",),
+    "thread_push": ("thread",),
+    "thread_read": ("thread",),
+    "thread_seek": ("queries",),
+    "vault_create_index": ("folder",),
+    "vault_list": ("folder",),
+    "vault_move": ("old_path", "new_path"),
+    "vault_read": ("path", "lines"),
+    "vault_search": ("queries", "tag", "folder"),
+    "vault_write": ("path",),
+    "web_fetch": ("url",),
 }
-
-
-def get_title(tool: str) -> str:
-    """Return the words for a tool, or its name, which is the model's: it may write anything."""
-    return _WORDS[tool][0] if tool in _WORDS else tool
 
 
 def name_tools(explanation: str) -> str:
@@ -74,8 +69,7 @@ def _summarize_note(arguments: Mapping[str, Any]) -> str:
 
 
 def _pick_telling(tool: str, arguments: Mapping[str, Any]) -> list[Any]:
-    names = _WORDS[tool][1] if tool in _WORDS else ()
-    return [arguments[name] for name in names if arguments.get(name)]
+    return [arguments[name] for name in _TELLING.get(tool, ()) if arguments.get(name)]
 
 
 def _format_value(value: Any) -> str:

@@ -14,6 +14,7 @@ from agents.projects.queries import runs_for
 from agents.runtime import list_modes
 from agents.tools.registry import TOOLS
 from agents.web.requests import HtmxRequest, get_user, sign_in_required
+from agents.web.tool_titles import get_title
 from chat.conversations import queries, tree
 from chat.errors import ChatError
 from chat.markdown.heading_order import order_headings
@@ -23,7 +24,6 @@ from chat.rendering.card_templates import has_own_card
 from chat.rendering.code_calls import read_code_call
 from chat.rendering.fragments import BlockRef
 from chat.rendering.tool_call import StoredToolCall, load_tool_call
-from chat.rendering.tool_words import get_title
 from chat.services.run_changes import changes_for
 from chat.views.chat import sidebar_context
 from chat.views.helpers import get_conversation_or_404

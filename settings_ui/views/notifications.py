@@ -27,6 +27,7 @@ from agents.runtime import (
     visible_reminders,
 )
 from agents.web.requests import get_user, sign_in_required
+from agents.web.tool_titles import mark_quotes
 
 MAX_LISTED = 100
 POINTS = {
@@ -62,6 +63,12 @@ class NotificationRow:
     @property
     def preview(self) -> Preview:
         return preview_subscriber(self.entry.text)
+
+    @property
+    def message(self) -> str:
+        """What people are told, as the chat shows it."""
+        said = self.preview.message
+        return said if self.entry.subscriber.is_said_by_loop else mark_quotes(said)
 
 
 @never_cache

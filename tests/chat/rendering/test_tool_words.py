@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from agents.tools.registry import TOOLS, get
+from agents.web.tool_titles import get_title
 from chat.rendering.tool_words import (
-    _WORDS,
+    _TELLING,
     ARGUMENT_CHARS,
-    get_title,
     name_tools,
     summarize_arguments,
 )
@@ -25,9 +25,9 @@ def test_each_tool_that_comes_with_oracle_has_a_title(name: str) -> None:
 def test_what_tells_most_of_a_call_are_arguments_of_a_tool_that_there_is() -> None:
     unknown = {
         name: set(telling) - set(get(name).arguments.model_fields)
-        for name, (_, telling) in _WORDS.items()
+        for name, telling in _TELLING.items()
     }
-    assert unknown == {name: set() for name in SHIPPED}
+    assert unknown == {name: set() for name in _TELLING}
 
 
 @pytest.mark.parametrize("name", ["check_claim", "vault_burn", "", "<b>"])

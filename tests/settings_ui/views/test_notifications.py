@@ -45,6 +45,12 @@ def test_every_subscriber_has_a_switch_or_says_why_not(ada: User) -> None:
     assert "Always on: each rule has a switch of its own." in text
 
 
+def test_what_one_would_be_told_is_shown_as_the_chat_shows_it(ada: User) -> None:
+    html, text = show(ada)
+    assert "To you Read note failed: " in " ".join(text.split())
+    assert "<dd>`vault_read` failed" in html  # the model is told the name that it calls
+
+
 @pytest.mark.parametrize("page", [PAGE, "/settings/rules/"])
 def test_what_is_wrong_with_files_is_told_to_staff_together(
     ada: User, page: str, settings: Any, tmp_path: Path
