@@ -1,6 +1,6 @@
 """System checks: a mistake in an extension is told at start, in one line with a hint.
 
-agents.E001  an extension was refused when it registered (its name is taken)
+agents.E001  an extension was refused when it registered (its name is taken, it cannot be read)
 agents.E002  a registered tree does not conform to the DecisionTree protocol
 agents.E003  ORACLE_DEFAULT_TREE names no mode that can be chosen
 agents.E004  the system prompt's template cannot be used
@@ -42,7 +42,10 @@ def register_all() -> None:
 def check_registrations(
     app_configs: Sequence[AppConfig] | None, **kwargs: Any
 ) -> list[CheckMessage]:
-    hint = "Choose a name that neither Oracle nor another package of ORACLE_APPS has."
+    hint = (
+        "Correct it in the package of ORACLE_APPS that brings it. Names have to differ from those "
+        "of Oracle and of other packages."
+    )
     return [Error(str(error), hint=hint, id="agents.E001") for error in registration_errors]
 
 

@@ -21,6 +21,7 @@ from agents.core.notify.packaged import PACKAGED as PACKAGED_SUBSCRIBERS
 from agents.core.reasons import REASONS
 from agents.core.registry import RegistrationError, Registry
 from agents.core.rules.packaged import PACKAGED as PACKAGED_RULES
+from agents.core.rules.packaged import find_unknown_tools
 from agents.llm.decoding.text_calls import FAMILIES
 from agents.tools.registry import TOOLS
 
@@ -107,7 +108,7 @@ def discover(configs: Iterable[AppConfig]) -> list[RegistrationError]:
         refused += import_modules([point.builtin, *find_modules(configs, point.name)])
     for point in EXTENSION_POINTS:
         point.registry.close()
-    return refused
+    return [*refused, *find_unknown_tools(TOOLS.names())]
 
 
 def find_modules(configs: Iterable[AppConfig], name: str) -> list[str]:

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 class CheckWithApp(Protocol):
     def __call__(
-        self, decision_trees: str, **environment: str
+        self, source: str, module: str = "decision_trees", **environment: str
     ) -> subprocess.CompletedProcess[str]: ...
 
 
@@ -68,7 +68,7 @@ class ConfigRaises(Conforming):
 
 @pytest.fixture
 def check_with_app(tmp_path: Path) -> CheckWithApp:
-    """Runs `manage.py check` in a project that also installs an app with these decision trees."""
+    """Runs `manage.py check` in a project that also installs an app with this module."""
     app = tmp_path / "gadget"
     app.mkdir()
     (app / "__init__.py").touch()
@@ -76,8 +76,10 @@ def check_with_app(tmp_path: Path) -> CheckWithApp:
         "from oracle_site.settings import *\nINSTALLED_APPS += ['gadget']\n"
     )
 
-    def check(decision_trees: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        (app / "decision_trees.py").write_text(dedent(decision_trees))
+    def check(
+        source: str, module: str = "decision_trees", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        (app / f"{module}.py").write_text(dedent(source))
         return subprocess.run(
             [sys.executable, "-m", "django", "check"],
             cwd=ROOT,
@@ -198,6 +200,29 @@ def test_bad_trees_are_named_with_what_is_wrong_and_without_a_traceback(
     assert "(agents.E002)" in done.stderr
     assert "gadget.decision_trees.GadgetTree" in done.stderr
     assert "lacks should_continue, on_turn_start, on_tool_result" in done.stderr
+
+
+def test_a_rule_of_a_package_that_withholds_no_tool_is_reported(
+    check_with_app: CheckWithApp,
+) -> None:
+    done = check_with_app(
+        """
+        from agents.core.rules import register_rule
+
+        register_rule('''
+        [rule]
+        id = "no-search"
+        trigger = "on_turn_start"
+        [[action]]
+        type = "withhold"
+        tool = "vault_serch"
+        ''')
+        """,
+        "rules",
+    )
+    assert done.returncode == 1
+    assert "(agents.E001)" in done.stderr
+    assert "rule 'no-search' cannot be read: 7:8: there is no tool 'vault_serch'" in done.stderr
     assert "HINT:" in done.stderr
     assert "Traceback" not in done.stderr
 

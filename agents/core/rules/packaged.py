@@ -1,5 +1,6 @@
 """Rules that packages bring: registered at start-up, read like any other."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from agents.core.control.toml import InvalidToml
@@ -30,3 +31,15 @@ def register_rule(text: str) -> Rule:
         raise RegistrationError(f"rule {rule.id!r} comes with Oracle. Give yours another id.")
     PACKAGED.register(rule.id, PackagedRule(rule, text))
     return rule
+
+
+def find_unknown_tools(tools: Collection[str]) -> list[RegistrationError]:
+    """Return what is wrong with rules that name a tool which is not among all there are. That is
+    known when every package has registered its own."""
+    found = []
+    for name, package in PACKAGED:
+        try:
+            read_rule(package.text, tools)
+        except InvalidToml as error:
+            found.append(RegistrationError(f"rule {name!r} cannot be read: {error}"))
+    return found
