@@ -64,17 +64,22 @@ def neutralise_system_notes(text: str) -> str:
 def quote_as_data(text: str, length: int = 120) -> str:
     """Return words from outside as they may stand in a note of ours to the model: on one line, in
     backticks which they cannot end, without brackets, no longer than `length` in all."""
-    line = " ".join(replace_unstorable(text[: 8 * length]).split()).translate(_DATA_SIGNS)
-    shown = "".join(sign for sign in line if sign == " " or not _is_invisible(sign))
-    return f"`{truncate(shown, length - 2)}`"
+    line = _join_lines(text, length).translate(_DATA_SIGNS)
+    return f"`{truncate(line, length - 2)}`"
 
 
 def bound_sentence(text: str, length: int = 400) -> str:
     """Return a sentence with quoted data in it as it may stand in a note of ours to the model: on
     one line, without brackets, no longer than `length`."""
-    line = " ".join(replace_unstorable(text[: 8 * length]).split()).translate(_BRACKETS)
-    shown = "".join(sign for sign in line if sign == " " or not _is_invisible(sign))
-    return truncate(shown, length)
+    return truncate(_join_lines(text, length).translate(_BRACKETS), length)
+
+
+def _join_lines(text: str, length: int) -> str:
+    """Return what can be seen of a text, as far as it can matter, on one line."""
+    line = " ".join(replace_unstorable(text[: 8 * length]).split())
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(sign for sign in line if sign == " " or not _is_invisible(sign))
 
 
 def truncate(text: str, length: int = 120) -> str:
