@@ -10,7 +10,8 @@ import asyncio
 import gc
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 # Imported first: it sets Django up.
@@ -26,6 +27,7 @@ from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.loop import Control, ConversationInput, run
 from agents.core.notify import NotificationBus, Subscriber
 from agents.core.notify.shipped import SHIPPED
+from agents.core.ports import ChatModel
 from agents.core.rules.engine import RuleEngine
 from agents.core.rules.reader import read_rule
 from agents.core.rules.rule import Rule
@@ -34,7 +36,7 @@ from agents.core.run_record import RunRecord
 from agents.core.state import AgentState
 from agents.llm import OpenAIChatModel
 from tests.agents.core.recorded_runs import chunks_of
-from tests.support.script import Script, call, say
+from tests.support.script import Reply, Script, call, say
 from tests.support.tools import FakeTools, returns
 from tests.support.transport import ScriptedTransport
 
@@ -62,7 +64,7 @@ CONDITIONS = (
 
 def main() -> int:
     config = AgentConfig(max_iterations=TURNS, token_budget=200_000)
-    chunks = chunks_of([call("look", n=n) for n in range(TURNS - 1)], config, then=say("So."))
+    chunks = chunks_of(build_steps(TURNS), config, then=say("So."))
     turns = sum(isinstance(chunk, Turn) and chunk.phase == "end" for chunk in chunks)
     record = measure(lambda: read(chunks), turns)
     facts = measure(lambda: feed(chunks, config), turns)
@@ -70,12 +72,10 @@ def main() -> int:
     few, many = build_rules(10), build_rules(100)
     ten = measure(lambda: feed(chunks, config, few), turns)
     hundred = measure(lambda: feed(chunks, config, many), turns)
-    everything = (*load_shipped_rules(), *build_rules(4))
-    whole = measure(lambda: feed(chunks, config, everything, subscribed=True), turns)
+    whole = measure(lambda: feed(chunks, config, EVERYTHING.rules, subscribed=True), turns)
     texts = read_shipped_texts()
     reading = measure(lambda: list(map(read_rule, texts)), len(texts))
-    control = Control(subscribers=SUBSCRIBERS, rules=everything)
-    plain, full = asyncio.run(measure_runs(config, control))
+    plain, full = asyncio.run(measure_runs(config, EVERYTHING))
     print(
         f"control, a turn: events and facts {facts:.1f} µs, with {len(SUBSCRIBERS)} subscribers "
         f"{bus:.1f} µs; ten rules {ten - facts:.1f} µs, a hundred {hundred - facts:.1f} µs; "
@@ -100,25 +100,39 @@ async def measure_runs(config: AgentConfig, control: Control) -> tuple[float, fl
 
 
 async def measure_run(config: AgentConfig, control: Control) -> float:
-    script = Script([call("look", n=n) for n in range(TURNS - 1)], then=say("So."), unused_ok=True)
+    async with open_client(TURNS) as model:
+        began = time.process_time()
+        await play_run(model, config, control)
+        return time.process_time() - began
+
+
+@asynccontextmanager
+async def open_client(turns: int) -> AsyncIterator[ChatModel]:
+    """Give the real client, over a transport in the process that answers so many requests."""
+    script = Script(build_steps(turns), then=say("So."), unused_ok=True)
     async with (
         ScriptedTransport(script) as transport,
         httpx.AsyncClient(transport=transport) as http,
     ):
-        clock = LoopClock()
-        model = OpenAIChatModel(http, transport.base_url, "scripted", api_key="sk", clock=clock)
-        began = time.process_time()
-        async for _ in run(
-            AgentState(user_id="1", project_id="1", config=config),
-            ConversationInput(system="Be brief.", question="What is it?"),
-            tree=DefaultDecisionTree(config),
-            model=model,
-            tools=FakeTools({"look": returns("found")}),
-            clock=clock,
-            control=control,
-        ):
-            pass
-        return time.process_time() - began
+        yield OpenAIChatModel(http, transport.base_url, "scripted", api_key="sk", clock=LoopClock())
+
+
+def build_steps(turns: int) -> list[Reply]:
+    """Return the calls of a run of so many turns, which an answer ends."""
+    return [call("look", n=n) for n in range(turns - 1)]
+
+
+async def play_run(model: ChatModel, config: AgentConfig, control: Control) -> None:
+    async for _ in run(
+        AgentState(user_id="1", project_id="1", config=config),
+        ConversationInput(system="Be brief.", question="What is it?"),
+        tree=DefaultDecisionTree(config),
+        model=model,
+        tools=FakeTools({"look": returns("found")}),
+        clock=LoopClock(),
+        control=control,
+    ):
+        pass
 
 
 def build_rules(count: int) -> list[Rule]:
@@ -163,6 +177,8 @@ def measure(work: Callable[[], object], parts: int) -> float:
         least = min(least, time.process_time() - began)
     return 1_000_000 * least / parts
 
+
+EVERYTHING = Control(subscribers=SUBSCRIBERS, rules=(*load_shipped_rules(), *build_rules(4)))
 
 if __name__ == "__main__":
     sys.exit(main())
