@@ -6,6 +6,7 @@ Pure: it is told the time, on the run's own clock, and nothing in it is shared b
 import logging
 import math
 from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
 from typing import Any
 
 from agents.core.control.evaluation import Unanswerable
@@ -29,22 +30,40 @@ MAX_WAITING = 1_000
 MAX_KEYS = 1_000
 """Keys of a subscriber that are remembered for having been said."""
 _ERROR = SEVERITIES.index("error")
-_REMEMBERED = (SELF_NOTE, RULE_NOTE, REMINDED, "turn.start")
-"""What the bus heeds whoever listens: notes, and the turns that they are counted in."""
+_REMEMBERED = (SELF_NOTE, RULE_NOTE, REMINDED)
+"""What the bus heeds whoever listens: notes."""
+
+
+class BusLayout:
+    """Subscribers that speak in a run together, in their order, and who listens to what. Runs with
+    the same ones share it, and nothing of a run is in it."""
+
+    def __init__(self, subscribers: Iterable[Subscriber]) -> None:
+        speaking = [one for one in subscribers if not one.is_said_by_loop]
+        self.subscribers = sorted(speaking, key=_rank)
+        self.listeners: dict[str, list[int]] = {}
+        """Their places, by the names of events."""
+        for place, subscriber in enumerate(self.subscribers):
+            for name in subscriber.types:
+                self.listeners.setdefault(name, []).append(place)
+        self.heeded = frozenset((*self.listeners, *_REMEMBERED))
+        """Events that come to anything."""
+
+
+@lru_cache(maxsize=256)
+def _arrange(subscribers: tuple[Subscriber, ...]) -> BusLayout:
+    return BusLayout(subscribers)
+
+
+def _rank(subscriber: Subscriber) -> tuple[int, bool]:
+    return PRIORITIES.index(subscriber.priority), not subscriber.core
 
 
 class NotificationBus:
     """The subscribers of a run, each with the events that wait to be told."""
 
     def __init__(self, subscribers: Iterable[Subscriber], facts: Facts | None = None) -> None:
-        queues = [_Queue(each) for each in subscribers if not each.is_said_by_loop]
-        self._queues = sorted(queues, key=_Queue.rank)
-        self._listeners: dict[str, list[_Queue]] = {}
-        for queue in self._queues:
-            for name in queue.subscriber.types:
-                self._listeners.setdefault(name, []).append(queue)
-        self._heeded = frozenset((*self._listeners, *_REMEMBERED))
-        """Events that come to anything."""
+        self._layout = _arrange(tuple(subscribers))
         self._counts = [0] * len(SEVERITIES)
         """How many wait, by severity."""
         self.waiting = 0
@@ -57,7 +76,12 @@ class NotificationBus:
     @property
     def is_idle(self) -> bool:
         """Whether nobody listens to anything."""
-        return not self._listeners
+        return not self._layout.subscribers
+
+    @cached_property
+    def _queues(self) -> list["_Queue"]:
+        """Those of all subscribers. In most runs, nothing happens that is of interest to any."""
+        return [_Queue(subscriber) for subscriber in self._layout.subscribers]
 
     @property
     def has_waiting(self) -> bool:
@@ -68,7 +92,7 @@ class NotificationBus:
         """Return whether nobody listens to an event, and it cannot move what waits either."""
         if self.waiting or self._deferred.waiting or event.own_type is not None:
             return False
-        return event.name not in self._heeded
+        return event.name not in self._layout.heeded
 
     def emit(self, event: AgentEvent, now: float) -> None:
         """Take in an event. A note of the model to itself waits for its moment."""
@@ -89,7 +113,8 @@ class NotificationBus:
     def _find_listeners(self, event: AgentEvent) -> Sequence["_Queue"]:
         """Return who listens. Which events rules emit is known only when they do."""
         if event.own_type is None:
-            return self._listeners.get(event.name, ())
+            places = self._layout.listeners.get(event.name, ())
+            return [self._queues[place] for place in places]
         return [queue for queue in self._queues if queue.listens_to(event)]
 
     def due(self, point: InjectionPoint, now: float) -> list[Notification]:
@@ -107,6 +132,8 @@ class NotificationBus:
 
     def flush(self, now: float) -> list[Notification]:
         """Return all that waits, because the run ends."""
+        if not self.waiting:
+            return []
         return self._take_out([queue for queue in self._queues if queue.rows], now)
 
     def pop_dropped(self) -> int:
@@ -126,7 +153,7 @@ class NotificationBus:
         return min(moments, default=None)
 
     def _take_out(self, ready: list["_Queue"], now: float) -> list[Notification]:
-        ready.sort(key=lambda queue: (*queue.rank(), queue.opened))
+        ready.sort(key=lambda queue: (*_rank(queue.subscriber), queue.opened))
         for queue in ready:
             for row in queue.rows.values():
                 self._counts[SEVERITIES.index(row.event.severity)] -= 1
@@ -159,9 +186,6 @@ class _Queue:
         self.opened = 0.0
         self._said: dict[Any, float] = {}
         self._failures = 0
-
-    def rank(self) -> tuple[int, bool]:
-        return PRIORITIES.index(self.subscriber.priority), not self.subscriber.core
 
     def listens_to(self, event: AgentEvent) -> bool:
         least = SEVERITIES.index(self.subscriber.min_severity)

@@ -109,6 +109,8 @@ class DeferredNotes:
             moment = parse_moment(event.payload["when"])
         except InvalidExpression:
             return  # the tool refuses these; another tool of its name may not
+        if self._facts is not None:  # the beginnings of turns are told only while a note waits
+            self._turn = max(self._turn, self._facts.turn["number"])
         if self._count < MAX_NOTES:
             self._count += 1
             self.waiting.append(_WaitingNote(event, moment, self._turn))

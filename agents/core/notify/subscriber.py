@@ -102,9 +102,10 @@ class Wording:
     hint: Template | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Subscriber:
-    """What is said of some events. Frozen: all runs share it."""
+    """What is said of some events. Frozen: all runs share it. Two are the same if they are one
+    object: so what is found out about subscribers can be kept by them."""
 
     id: str
     name: str

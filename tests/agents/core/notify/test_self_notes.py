@@ -102,6 +102,18 @@ def test_the_subscriber_tells_both_and_quotes() -> None:
     assert told.events == (4,)
 
 
+def test_turns_need_not_be_told_before_a_note_is_written() -> None:
+    facts = Facts(RunBackground())
+    bus = NotificationBus(SHIPPED, facts)
+    facts.feed(Turn(number=3, phase="start"))
+    assert bus.ignores(happen("turn.start", number=3))
+    bus.emit(note("a", when="after_turns:2"), 0.0)
+    for number, told in [(4, 0), (5, 1)]:
+        assert not bus.ignores(happen("turn.start", number=number))
+        bus.emit(happen("turn.start", number=number), 1.0)
+        assert len(bus.due("turn_start", 1.0)) == told
+
+
 def test_the_longest_note_is_told_whole() -> None:
     bus = NotificationBus(SHIPPED)
     bus.emit(note("x" * 298), 0.0)
