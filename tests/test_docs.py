@@ -30,7 +30,7 @@ from agents.core.notify.subscriber import SCHEMA as SUBSCRIBER_SCHEMA
 from agents.core.notify.subscriber import InjectionPoint
 from agents.core.reasons import REASONS
 from agents.core.rules import engine, reader, steps
-from agents.core.rules.in_force import MAX_FAILURES
+from agents.core.rules.in_force import MAX_FAILURES, MAX_FIRINGS, MAX_RULES
 from agents.core.rules.reader import ACTION_KEYS, MAX_RULE_LENGTH, RULE_KEYS
 from agents.core.rules.rule import MAX_VALUE_LENGTH
 from agents.core.rules.shipped import load_shipped_rules
@@ -189,8 +189,8 @@ def test_the_bounds_of_rules_are_documented() -> None:
         MAX_RULE_LENGTH,
         reader.MAX_ACTIONS,
         Language().max_length,
-        engine.MAX_RULES,
-        engine.MAX_FIRINGS,
+        MAX_RULES,
+        MAX_FIRINGS,
         engine.MAX_EFFECTS,
         *set(engine.MAX_SHARES.values()),
         engine.MAX_CHAIN,

@@ -150,7 +150,7 @@ def _iter_rules(rows: Iterable[StoredRule]) -> Iterator[RuleEntry]:
     for _, package in PACKAGED_RULES:
         yield RuleEntry(rule=package.rule, text=package.text, is_packaged=True)
     for file in RULE_FILES.load():
-        rule = replace(file.value, level="site")
+        rule = _place_rule(file.value, "site", file.value.mode)
         yield RuleEntry(rule=rule, text=file.text, file=file.path)
     for row in rows:
         try:
@@ -159,11 +159,19 @@ def _iter_rules(rows: Iterable[StoredRule]) -> Iterator[RuleEntry]:
             logger.warning("the %s rule %s is left out: %s", row.level, row.name, error)
             continue
         level, mode = cast(RuleLevel, row.level), cast(RuleMode, row.mode)
-        yield RuleEntry(rule=replace(rule, level=level, mode=mode), text=row.text, row=row)
+        yield RuleEntry(rule=_place_rule(rule, level, mode), text=row.text, row=row)
 
 
 def _with_mode(entry: RuleEntry, mode: str) -> RuleEntry:
-    return replace(entry, rule=replace(entry.rule, mode=cast(RuleMode, mode)))
+    rule = _place_rule(entry.rule, entry.rule.level, cast(RuleMode, mode))
+    return replace(entry, rule=rule)
+
+
+@lru_cache(maxsize=2_048)
+def _place_rule(rule: Rule, level: RuleLevel, mode: RuleMode) -> Rule:
+    """Return a rule of this level and mode: for the same one the same, as runs keep by their rules
+    who listens to what."""
+    return replace(rule, level=level, mode=mode)
 
 
 @lru_cache(maxsize=2_048)

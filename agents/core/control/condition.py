@@ -13,7 +13,7 @@ from agents.core.control.expression import (
     InvalidExpression,
     check_compiled,
 )
-from agents.core.control.kinds import TRUTH, ValueKind, join_kinds, kind_of
+from agents.core.control.kinds import TRUTH, RecordKind, ValueKind, join_kinds, kind_of
 from agents.core.control.language import Language
 from agents.core.control.operators import ORDERINGS, Compare, build_comparer
 from agents.core.control.problems import PlacedProblem
@@ -29,11 +29,20 @@ class FalsePart(NamedTuple):
     values: tuple[Any, ...]
 
     def __str__(self) -> str:
-        return f"{self.text} did not hold: {' and '.join(map(_show_value, self.values))}"
+        return describe_false_part(self.text, self.values)
+
+
+def describe_false_part(text: str, values: tuple[Any, ...]) -> str:
+    """Say of a part, by its words and the values that it looked at, that it did not hold."""
+    return f"{text} did not hold: {' and '.join([_show_value(value) for value in values])}"
 
 
 Search = Callable[[Evaluation], tuple[Any, ...] | None]
 """Gives the values that a part looked at if it does not hold, and None if it does."""
+
+
+Glance = Callable[[Mapping[str, Any]], tuple[str, tuple[Any, ...]] | None]
+"""Gives what a false part is made of, or None: then one has to look. It takes no steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,8 @@ class Condition:
     text: str
     max_steps: int
     _parts: tuple[tuple[str, Search], ...]
+    glance: Glance | None = None
+    """Tells at once that the first part does not hold, if that compares a fact with a number."""
 
     def find_false_part(self, values: Mapping[str, Any]) -> FalsePart | None:
         """Return the first part that does not hold, or None: it holds. Raises Unanswerable."""
@@ -72,8 +83,32 @@ def parse_condition(text: str, language: Language) -> Condition:
     except RecursionError:
         raise InvalidExpression([PlacedProblem(1, 1, TOO_DEEP)]) from None
     check_compiled(compiler, body, join_kinds(kind for kind, _ in found), TRUTH)
-    parts = zip(map(source.get_text, nodes), (search for _, search in found), strict=True)
-    return Condition(text, language.max_steps, tuple(parts))
+    texts = [*map(source.get_text, nodes)]
+    parts = zip(texts, (search for _, search in found), strict=True)
+    glance = _build_glance(nodes[0], texts[0], language)
+    return Condition(text, language.max_steps, tuple(parts), glance)
+
+
+def _build_glance(node: ast.expr, text: str, language: Language) -> Glance | None:
+    """Return what looks at a number that is a fact, compared with one that is written there: most
+    rules begin with it, and most of the time it does not hold."""
+    match node:
+        case ast.Compare(
+            left=ast.Attribute(value=ast.Name(id=thing), attr=name),
+            ops=[order],
+            comparators=[ast.Constant(value=int() | float() as bound)],
+        ) if type(order) in ORDERINGS and isinstance(language.names.get(thing), RecordKind):
+            is_ordered = ORDERINGS[type(order)][1]
+        case _:
+            return None
+
+    def glance(values: Mapping[str, Any]) -> tuple[str, tuple[Any, ...]] | None:
+        fact = (values[thing] or {}).get(name)
+        if (type(fact) is int or type(fact) is float) and not is_ordered(fact, bound):
+            return text, (fact, bound)
+        return None
+
+    return glance
 
 
 def _compile_part(compiler: Compiler, node: ast.expr) -> tuple[ValueKind, Search]:
@@ -158,13 +193,15 @@ class _Sized:
 
 
 def _show_value(value: Any) -> str:
-    if isinstance(value, _Sized):
+    kind = type(value)
+    if kind is int:  # most are
+        return f"{value:,}"
+    if kind is float:
+        return f"{value:,.3f}"
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is _Sized:
         return f"{value.name} of {value.length}"
-    if isinstance(value, str):
-        shown = value if len(value) <= MAX_SHOWN else f"{value[:MAX_SHOWN]}…"
-        return f'"{shown}"'
     if value is None:
         return "nothing"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}"
+    return f'"{value}"' if len(value) <= MAX_SHOWN else f'"{value[:MAX_SHOWN]}…"'

@@ -74,7 +74,8 @@ class EventStream:
         self._calls[call.id] = call
         if (name := _ASKED.get(call.status)) is None:
             return NO_EVENTS
-        return [_tell(chunk, name, id=call.id, tool=call.name, arguments=call.arguments)]
+        about = {"id": call.id, "tool": call.name, "arguments": call.arguments}
+        return [AgentEvent(name, chunk.seq, chunk.at, about)]
 
     def read_result(self, chunk: ToolResult) -> Sequence[AgentEvent]:
         """Return what came of a call. One that was never run has no result to tell of."""
@@ -88,7 +89,7 @@ class EventStream:
             "size": len(chunk.tool_result),
         }
         if chunk.ok:
-            events = [_tell(chunk, "tool.call.success", **about)]
+            events = [AgentEvent("tool.call.success", chunk.seq, chunk.at, about)]
         else:
             how = "timeout" if chunk.cause == "timeout" else "failure"
             events = [_tell_failure(chunk, f"tool.call.{how}", about)]
@@ -145,27 +146,26 @@ def read_turn(stream: EventStream, chunk: Turn) -> Sequence[AgentEvent]:
     """Return that a turn begins, or that it and its calls have ended."""
     number, wrap_up = chunk.number, chunk.wrap_up or ""
     if chunk.phase == "start":
-        return [_tell(chunk, "turn.start", number=number, wrap_up=wrap_up)]
-    ended = _tell(
-        chunk,
-        "turn.end",
-        number=number,
-        wrap_up=wrap_up,
-        finish_reason=chunk.finish_reason,
-        tokens=chunk.prompt_tokens + chunk.completion_tokens + chunk.subagent_tokens,
-        model_ms=chunk.model_ms,
-    )
+        about = {"number": number, "wrap_up": wrap_up}
+        return [AgentEvent("turn.start", chunk.seq, chunk.at, about)]
+    tokens = chunk.prompt_tokens + chunk.completion_tokens + chunk.subagent_tokens
+    about = {
+        "number": number,
+        "wrap_up": wrap_up,
+        "finish_reason": chunk.finish_reason,
+        "tokens": tokens,
+        "model_ms": chunk.model_ms,
+    }
+    ended = AgentEvent("turn.end", chunk.seq, chunk.at, about)
     if not chunk.action_digest:
         return [ended]
-    batch = _tell(
-        chunk,
-        "tool.batch.complete",
-        number=number,
-        action=chunk.action,
-        writes=chunk.writes,
-        errors=chunk.errors or 0,
-    )
-    return [batch, ended]
+    batch = {
+        "number": number,
+        "action": chunk.action,
+        "writes": chunk.writes,
+        "errors": chunk.errors or 0,
+    }
+    return [AgentEvent("tool.batch.complete", chunk.seq, chunk.at, batch), ended]
 
 
 def _read_notice(stream: EventStream, chunk: SystemMessage) -> Sequence[AgentEvent]:

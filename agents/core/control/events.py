@@ -27,6 +27,8 @@ class EventField:
     """Characters of it that are quoted."""
     quoted: bool = False
     """Whether that was done to it already: a sentence of ours, with data in it."""
+    cleaned: bool = False
+    """Whether whoever records it has seen to it that it can be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def describe_event(name: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         if field is not None and field.trusted and not is_personal(value):
             ours[key] = value
         else:
-            texts[key] = clean_value(value)
+            texts[key] = value if field is not None and field.cleaned else clean_value(value)
     return _build_record(name, about, ours, texts)
 
 
@@ -283,6 +285,7 @@ EVENT_TYPES: Mapping[str, EventType] = {
                         "why": "result.duration_ms > 20000 did not hold: 120 and 20,000",
                     }
                 ],
+                cleaned=True,
             ),
         },
     ),

@@ -4,7 +4,7 @@ Texts of results are not in it, only their sizes, and how errors begin: so it is
 rule looks at can be told from a stored run.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,8 @@ from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKin
 
 SUCCESS = "tool.call.success"
 RESULT_EVENTS = frozenset({SUCCESS, "tool.call.failure", "tool.call.timeout"})
+EVENT_PARTS = frozenset({"event", "result", "time"})
+"""What of the facts is worked out for each event, if somebody looks at it."""
 CALL_EVENTS = frozenset(name for name in EVENT_TYPES if name.startswith("tool.call."))
 """Of a call: each names its tool."""
 
@@ -120,18 +122,16 @@ class Facts(EventStream):
             "sources": [],
             "writing_calls": 0,
         }
-        limits = background.config.model_dump()
-        self._user = {"id": background.user_id, "settings": limits}
-        self._project = {
-            "id": background.project_id,
-            "note_count": background.note_count,
-            "settings": background.project_settings,
-        }
+        self._limits = background.config.model_dump()
         self._names = {
             "turn": self.turn,
             "history": self.history,
-            "user": self._user,
-            "project": self._project,
+            "user": {"id": background.user_id, "settings": self._limits},
+            "project": {
+                "id": background.project_id,
+                "note_count": background.note_count,
+                "settings": background.project_settings,
+            },
         }
         self._context = dict[str, Any](self._names)
         self._readers = _READERS
@@ -143,28 +143,34 @@ class Facts(EventStream):
         reader = self._readers.get(type(chunk))
         return NO_EVENTS if reader is None or chunk.parent else reader(self, chunk)
 
-    def build_context(self, event: AgentEvent) -> dict[str, Any]:
+    def build_context(self, event: AgentEvent, parts: Set[str] = EVENT_PARTS) -> dict[str, Any]:
         """Return the facts by their names, as they are while an event is looked at: until the next
-        one is."""
+        one is. Of what each event changes, only these parts are right."""
         context = self._context
+        if "time" in parts:
+            self.describe_run(event.at)
+        if "event" in parts:
+            context["event"] = self._describe_event(event)
+        if "result" in parts:
+            context["result"] = describe_result(event) if event.name in RESULT_EVENTS else None
+        return context
+
+    def _describe_event(self, event: AgentEvent) -> dict[str, Any]:
         about, payload = event.own_type or EVENT_TYPES[event.name], event.payload
         if event.name in CALL_EVENTS:
             payload = {**payload, "writes": self._background.writes(payload["tool"])}
-        self.describe_run(event.at)
-        context["event"] = {
+        return {
             "type": event.name,
             "source": about.source,
             "severity": about.severity,
             "payload": payload,
         }
-        context["result"] = describe_result(event) if event.name in RESULT_EVENTS else None
-        return context
 
     def describe_run(self, at: float) -> Mapping[str, Any]:
         """Return what is known of the run at a time, by its names."""
         elapsed = (_to_milliseconds(at) - (self._began or 0)) / 1000
         self.turn["elapsed"] = elapsed
-        self.turn["time_usage"] = elapsed / self._background.config.timeout_seconds
+        self.turn["time_usage"] = elapsed / self._limits["timeout_seconds"]
         return self._names
 
     # -- the fold ---------------------------------------------------------------------------------
@@ -210,12 +216,13 @@ class Facts(EventStream):
         return read_turn(self, chunk)
 
     def _end_turn(self, chunk: Turn) -> None:
-        turn, config = self.turn, self._background.config
+        turn, limits = self.turn, self._limits
         self._tokens += chunk.prompt_tokens + chunk.completion_tokens + chunk.subagent_tokens
-        turn["iteration_count"] += chunk.answered
-        turn["iteration_usage"] = turn["iteration_count"] / config.max_iterations
-        turn["token_usage"] = self._tokens / config.token_budget
-        self.history["message_count"] += chunk.answered
+        if chunk.answered:
+            turn["iteration_count"] += 1
+            self.history["message_count"] += 1
+        turn["iteration_usage"] = turn["iteration_count"] / limits["max_iterations"]
+        turn["token_usage"] = self._tokens / limits["token_budget"]
 
     def _add_result(self, event: AgentEvent) -> None:
         history, payload = self.history, event.payload

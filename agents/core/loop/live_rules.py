@@ -8,6 +8,7 @@ the run.
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, assert_never
 
 from agents.core.chunks import Done, EventRecord, OracleStreamChunk
@@ -44,22 +45,23 @@ class LiveRules:
         self._ctx = ctx
         self._facts = facts
         self._engine = RuleEngine(control.rules, control.states)
-        self._is_over = False
         self._withheld = set(control.withheld)
         """Shared with the run's subagents: those that are at work obey too, at their next call."""
         if control.can_ask:  # what a subagent may not call is its parent's to say
             ctx.rule_withheld = self._withheld
-        ctx.holding_rules = tuple(_keep_holds(rule) for rule in control.rules if rule.holds_calls)
+        ctx.holding_rules = _find_holding(control.rules)
 
-    def look(self, event: AgentEvent) -> Sequence[RuleOutcome]:
-        """Return what comes of the rules that look at an event. They look at the run's end once."""
-        if self._is_over:
-            return ()
-        try:
-            return self._engine.feed(self._facts, event)
-        except Exception:
-            logger.exception("the rules failed at %s", event.name)
-            return ()
+    def look(self, events: Sequence[AgentEvent]) -> tuple[int, Sequence[RuleOutcome]]:
+        """Return what comes of the rules that look at events, and of which of these: the first of
+        which anything comes."""
+        feed, facts = self._engine.feed, self._facts
+        for at, event in enumerate(events):
+            try:
+                if outcomes := feed(facts, event):
+                    return at, outcomes
+            except Exception:
+                logger.exception("the rules failed at %s", event.name)
+        return 0, ()
 
     def act(self, outcome: RuleOutcome, event: AgentEvent) -> Iterator[OracleStreamChunk]:
         """Do what a rule wants done about an event."""
@@ -72,25 +74,13 @@ class LiveRules:
         its last chunk. Then record why rules did not fire."""
         ctx = self._ctx
         done = Done(seq=ctx.seq + 1, at=ctx.clock.time(), **fields)
-        for event in self._facts.feed(done):
-            for outcome in self.look(event):
-                yield from self.act(outcome, event)
-        self._is_over = True
-        if idle := self._engine.list_not_fired():
-            yield ctx.emit_event(
-                "rule.not_fired",
-                count=len(idle),
-                rules=[
-                    {
-                        "rule": rule.key,
-                        "name": rule.name,
-                        "turn": why.turn,
-                        "seq": why.seq,
-                        "why": str(why.part),
-                    }
-                    for rule, why in idle
-                ],
-            )
+        events = self._facts.feed(done)
+        at, outcomes = self.look(events)
+        for outcome in outcomes:
+            yield from self.act(outcome, events[at])
+        self._engine.close()
+        if idle := self._engine.describe_not_fired():
+            yield ctx.emit_event("rule.not_fired", count=len(idle), rules=idle)
 
     def _report(self, failure: RuleFailure) -> Iterator[OracleStreamChunk]:
         """Record a rule that could not be answered; tell the user once, when it is switched off."""
@@ -188,9 +178,14 @@ class LiveRules:
         )
 
 
-def _keep_holds(rule: Rule) -> Rule:
-    """Return a rule that does nothing but hold calls: the rest is for the run itself."""
-    return replace(rule, actions=tuple(one for one in rule.actions if isinstance(one, Hold)))
+@lru_cache(maxsize=256)
+def _find_holding(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """Return the rules that hold calls, which do nothing else: the rest is for the run itself."""
+    return tuple(
+        replace(rule, actions=tuple(one for one in rule.actions if isinstance(one, Hold)))
+        for rule in rules
+        if rule.holds_calls
+    )
 
 
 def _end_sentence(text: str) -> str:

@@ -67,11 +67,10 @@ class EventTap:
 
     def react(self, events: Sequence[AgentEvent]) -> Iterable[OracleStreamChunk]:
         """Return what rules do about events, once their chunk was taken: mostly nothing."""
-        if self.rules is not None:
-            for at, event in enumerate(events, 1):
-                if outcomes := self.rules.look(event):
-                    return self._act(self.rules, event, outcomes, events[at:])
-        return ()
+        if self.rules is None:
+            return ()
+        at, outcomes = self.rules.look(events)
+        return self._act(self.rules, events[at], outcomes, events[at + 1 :]) if outcomes else ()
 
     def _act(
         self,

@@ -22,6 +22,18 @@ class ExpressionContent:
         }
         """The names and attributes in it, as Python spells them."""
 
+    def list_parts(self) -> frozenset[str]:
+        """Return what it looks at of that which every event changes; too much rather than less."""
+        parts = self.names & {"event", "result"}
+        opened = {id(node.value) for node in self._nodes if isinstance(node, ast.Attribute)}
+        is_whole = any(
+            isinstance(node, ast.Name) and node.id == "turn" and id(node) not in opened
+            for node in self._nodes
+        )
+        if is_whole or not self.names.isdisjoint({"elapsed", "time_usage"}):
+            parts.add("time")
+        return frozenset(parts)
+
     def reads_content(self) -> bool:
         """Return whether it looks at what erasure takes: by its name, or at a thing as a whole
         that has it inside."""

@@ -7,6 +7,7 @@ follows. What that would have been is unknown.
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from agents.core.chunks import Done, OracleStreamChunk, Turn
@@ -58,7 +59,7 @@ def try_rule(
     outcome: str = "",
 ) -> RuleTrial:
     """Play one run. `state` is what the rule remembers from runs before, and is brought on."""
-    trial = _Trial(replace(rule, mode="on"), background, state or {})
+    trial = _Trial(_switch_on(rule), background, state or {})
     for chunk in chunks:
         if trial.is_over(chunk):
             break
@@ -76,6 +77,12 @@ def try_rule(
         why_not=trial.engine.why_not.get(rule.key) if not trial.firings else None,
         steps=trial.engine.steps_taken,
     )
+
+
+@lru_cache(maxsize=16)
+def _switch_on(rule: Rule) -> Rule:
+    """Return the rule as it would be if it were on: one and the same for all runs."""
+    return replace(rule, mode="on")
 
 
 class _Trial:

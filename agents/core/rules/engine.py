@@ -10,9 +10,9 @@ from typing import Any, assert_never
 
 from agents.core.control import Unanswerable
 from agents.core.control.evaluation import Evaluation
-from agents.core.control.events import OWN_PREFIX, AgentEvent, EventType, quote_texts
+from agents.core.control.events import AgentEvent, EventType, quote_texts
 from agents.core.control.facts import Facts
-from agents.core.rules.in_force import Listeners, Moment, RuleInForce
+from agents.core.rules.in_force import Moment, RuleInForce, build_rule_set
 from agents.core.rules.outcomes import Effect, Firing, NotFired, RuleOutcome
 from agents.core.rules.rule import (
     LEVELS,
@@ -27,15 +27,11 @@ from agents.core.rules.rule import (
     SetState,
     StopRun,
     Withhold,
-    choose_rules,
     encode_value,
 )
 from agents.core.rules.steps import MAX_RULE_STEPS, StepBudget
 from agents.core.sanitize import bound_sentence
 
-MAX_RULES = 100
-MAX_FIRINGS = 20
-"""Of one rule in one run."""
 MAX_EFFECTS = 100
 """Of all rules in one run, but for those that hold calls: they have to be able to."""
 MAX_SHARES: Mapping[RuleLevel, int] = {"project": 40, "own": 40}
@@ -56,18 +52,15 @@ class RuleEngine:
     def __init__(
         self, rules: Iterable[Rule], states: Mapping[str, Mapping[str, Any]] = _NO_STATES
     ) -> None:
-        in_force = choose_rules(rules, MAX_RULES)
+        self._set = build_rule_set(tuple(rules))
         self._rules = [
-            RuleInForce(rule, key, dict(states.get(key, {})), 1 if rule.fires_once else MAX_FIRINGS)
-            for key, rule in ((rule.key, rule) for rule in in_force)
+            RuleInForce(rule, key, dict(states[key]) if key in states else {}, max_firings, glance)
+            for rule, key, max_firings, glance in self._set.rules
         ]
         self._effects = 0
         self._shares = dict.fromkeys(LEVELS, 0)
         """How many of them are of each level."""
         self._has_asked_again = False
-        self._is_asking_bound = any(rule.is_binding and rule.asks_again for rule in in_force)
-        """Whether the one answer that can be sent back is for a rule that binds."""
-        self._listeners = Listeners(self._rules)
         self._steps = StepBudget()
 
     @property
@@ -85,17 +78,17 @@ class RuleEngine:
         """Why rules did not fire when they last looked, by their keys."""
         return {each.key: why for each in self._rules if (why := each.why_not) is not None}
 
-    def list_not_fired(self) -> list[tuple[Rule, NotFired]]:
-        """Return the rules that looked and never fired, each with why."""
-        return [
-            (each.rule, why)
-            for each in self._rules
-            if not each.firings and (why := each.why_not) is not None
-        ]
+    def describe_not_fired(self) -> list[dict[str, Any]]:
+        """Return what is recorded of the rules that looked and never fired, each with why."""
+        return [found for each in self._rules if (found := each.describe_silence()) is not None]
+
+    def close(self) -> None:
+        """Look at nothing any more."""
+        self._set = build_rule_set(())
 
     def feed(self, facts: Facts, event: AgentEvent) -> list[RuleOutcome]:
         """Return what the rules do about an event and about what they emit, in order."""
-        if not self._listeners[event.name] or event.name.startswith(OWN_PREFIX):
+        if event.own_type is not None or not self._set[event.name].rules:
             return _NOTHING  # an own event was looked at when it was made
         if self._steps.has_begun:
             self._steps.begin_event()
@@ -110,20 +103,28 @@ class RuleEngine:
         """Let every rule that listens to an event look at it."""
         moment: Moment | None = None
         found: list[RuleOutcome] = []
-        for each, rules_left, share in self._listeners[event.name]:
-            if each.firings >= each.max_firings or each.key in chain:
+        listeners, parts = self._set[event.name]
+        context = facts.build_context(event, parts)
+        for place, rules_left, share in listeners:
+            each = self._rules[place]
+            if each.firings >= each.max_firings or (chain and each.key in chain):
                 continue
             if self._effects and self._is_spent(each.rule) and not each.rule.holds_calls:
                 continue
+            if each.glance is not None and (missed := each.glance(context)) is not None:
+                each.last_look = (event.seq, context["turn"]["number"], missed)
+                continue
             if moment is None:
-                moment = Moment(event, chain, facts.build_context(event))
+                moment = Moment(event, chain, context)
             if self._steps.taken:
                 share = self._steps.allow(each.rule.level, rules_left)
-            if (outcome := self._try(each, share, moment)) is not None:
+            if (outcome := self._try(each, share, moment, facts)) is not None:
                 found.append(outcome)
         return found
 
-    def _try(self, each: RuleInForce, allowed: int, moment: Moment) -> RuleOutcome | None:
+    def _try(
+        self, each: RuleInForce, allowed: int, moment: Moment, facts: Facts
+    ) -> RuleOutcome | None:
         """Return what comes of a rule. What it remembers changes only if all of it goes well."""
         rule, context = each.rule, moment.context
         context["state"] = each.state
@@ -134,6 +135,7 @@ class RuleEngine:
                 if missed is not None:
                     each.last_look = (moment.event.seq, moment.turn, missed)
                     return None
+            facts.build_context(moment.event)  # actions may look at all of it
             context["state"] = state = dict(each.state)
             effects = self._perform(rule, moment, state)
         except Unanswerable as error:
@@ -189,7 +191,7 @@ class RuleEngine:
 
     def _may_ask_again(self, rule: Rule, turn: Mapping[str, Any]) -> bool:
         """Return whether there is an answer that a rule can send back: once in a run."""
-        if self._has_asked_again or (self._is_asking_bound and not rule.is_binding):
+        if self._has_asked_again or (self._set.is_asking_bound and not rule.is_binding):
             return False
         return turn["answered"] and not turn["is_wrap_up"]
 

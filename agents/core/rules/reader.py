@@ -7,6 +7,7 @@ from typing import Any
 from agents.core.control import InvalidExpression
 from agents.core.control.condition import Condition, parse_condition
 from agents.core.control.events import OWN_PREFIX
+from agents.core.control.facts import EVENT_PARTS
 from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind
 from agents.core.control.language import Language
 from agents.core.control.problems import suggest_name
@@ -142,6 +143,7 @@ class _RuleReader:
             actions=tuple(action for action in actions if action is not None),
             reads_content=self._tells_content() or any(one.reads_content() for one in contents),
             reads_notes=any("note_count" in one.names for one in contents),
+            parts=contents[0].list_parts() if condition is not None else EVENT_PARTS,
         )
 
     # -- what it listens to -----------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from agents.core.control import Expression
 from agents.core.control.condition import Condition
+from agents.core.control.facts import EVENT_PARTS
 from agents.core.control.template import Template
 
 MAX_VALUE_LENGTH = 2_048
@@ -90,9 +91,12 @@ class Hold:
 RuleAction = Notify | Log | SetState | EmitEvent | StopRun | Withhold | AskAgain | Hold
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
-    """What somebody wrote. `events` are names, or patterns like `tool.call.*`."""
+    """What somebody wrote. `events` are names, or patterns like `tool.call.*`.
+
+    Two are the same if they are one object: so what is found out about rules can be kept by them.
+    """
 
     id: str
     name: str
@@ -111,6 +115,8 @@ class Rule:
     """Whether it looks at what erasure takes: texts, arguments, sizes, sources."""
     reads_notes: bool = False
     """Whether it looks at how many notes the project has."""
+    parts: frozenset[str] = EVENT_PARTS
+    """What its condition looks at of that which every event changes."""
 
     @property
     def key(self) -> str:

@@ -73,12 +73,6 @@ def collect_fields(patterns: Iterable[str]) -> dict[str, ValueKind] | None:
     return {field: join_kinds(found) for field, found in kinds.items()}
 
 
-@lru_cache(maxsize=1_024)
-def find_listening(rules: tuple[tuple[str, ...], ...], name: str) -> tuple[int, ...]:
-    """Return which rules listen to an event, by their places: many runs have the same ones."""
-    return tuple(at for at, patterns in enumerate(rules) if listens_to(patterns, name))
-
-
 @lru_cache(maxsize=4_096)
 def listens_to(patterns: tuple[str, ...], name: str) -> bool:
     """Return whether one of these patterns stands for the name of an event."""

@@ -102,3 +102,24 @@ def test_random_conditions_hold_exactly_when_their_expressions_are_true() -> Non
                 condition.find_false_part(values)
         else:
             assert (condition.find_false_part(values) is None) == holds, text
+
+
+@pytest.mark.parametrize("size", [3, 4.5, 5, 6, True, None, "7", []])
+@pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
+def test_a_glance_tells_nothing_that_a_look_does_not(size: object, sign: str) -> None:
+    condition = parse_condition(f"result.size {sign} 5 and names", LANGUAGE)
+    values = {"result": {"size": size}, "names": []}
+    assert condition.glance is not None
+    told = condition.glance(values)
+    if type(size) in (int, float):
+        missed = condition.find_false_part(values)
+        assert missed is not None
+        assert told == (missed if missed.text.startswith("result") else None)
+    else:
+        assert told is None
+    assert condition.glance({"result": None}) is None
+
+
+@pytest.mark.parametrize("text", ["state.count > 3", "failures.a > 3", "3 < result.size"])
+def test_only_a_fact_with_a_number_behind_it_is_glanced_at(text: str) -> None:
+    assert parse_condition(text, LANGUAGE).glance is None

@@ -25,7 +25,7 @@ from agents.core.loop import Control
 from agents.core.messages import ToolOutcome
 from agents.core.ports import ToolContext
 from agents.core.rules.dry_run import try_rule
-from agents.core.rules.engine import MAX_FIRINGS
+from agents.core.rules.in_force import MAX_FIRINGS
 from agents.core.rules.reader import read_rule
 from agents.core.rules.rule import Rule, RuleMode
 from agents.core.rules.shipped import load_shipped_rules

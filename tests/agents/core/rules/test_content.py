@@ -42,3 +42,21 @@ def test_names_and_numbers_are_no_words(expression: str) -> None:
 
 def test_names_are_told_however_their_letters_are_written() -> None:
     assert "note_count" in ExpressionContent("project.\uff4eote_count > 0").names
+
+
+@pytest.mark.parametrize(
+    ("expression", "parts"),
+    [
+        ("turn.token_usage > 0.5 and history.total_tool_calls > 8", set()),
+        ("turn.elapsed > 3", {"time"}),
+        ("turn.time_usage > 0.5", {"time"}),
+        ("state.last == turn", {"time"}),
+        ("any(t.elapsed > 3 for t in [turn])", {"time"}),
+        ("event.payload.writes", {"event"}),
+        ("result.duration_ms > 20000 or event.severity == 'error'", {"event", "result"}),
+    ],
+)
+def test_it_is_known_what_a_condition_looks_at_that_every_event_changes(
+    expression: str, parts: set[str]
+) -> None:
+    assert ExpressionContent(expression).list_parts() == parts

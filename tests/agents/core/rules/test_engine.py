@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from agents.core.chunks import OracleStreamChunk
+from agents.core.chunks import OracleStreamChunk, Turn
 from agents.core.control.events import AgentEvent
 from agents.core.control.facts import Facts, RunBackground
 from agents.core.rules.engine import (
     CROWDED,
+    EMITTED,
     MAX_CHAIN,
     MAX_EFFECTS,
-    MAX_FIRINGS,
-    MAX_RULES,
     RuleEngine,
 )
+from agents.core.rules.in_force import MAX_FIRINGS, MAX_RULES
 from agents.core.rules.outcomes import Firing, RuleFailure
 from agents.core.rules.reader import read_rule
 from agents.core.rules.rule import Rule, RuleLevel
@@ -163,6 +163,53 @@ def test_why_a_rule_did_not_fire_is_known_of_its_last_look() -> None:
     why = engine.why_not["shipped:mine"]
     assert why.seq == 1
     assert str(why.part) == "turn.token_usage > 0.5 did not hold: 0 and 0.500"
+
+
+def test_what_is_recorded_of_a_rule_that_did_not_fire_can_be_stored() -> None:
+    rule = replace(write(condition="event.payload.wrap_up == 'x'"), name="a\x00b")
+    engine, about = RuleEngine([rule]), {"number": 1, "wrap_up": "\x00\ud800"}
+    engine.feed(Facts(RunBackground()), AgentEvent("turn.end", 3, 0.0, about))
+    (found,) = engine.describe_not_fired()
+    assert found == {
+        "rule": "shipped:mine",
+        "name": "a\ufffdb",
+        "turn": 0,
+        "seq": 3,
+        "why": 'event.payload.wrap_up == \'x\' did not hold: "\ufffd\ufffd" and "x"',
+    }
+
+
+def test_what_a_condition_does_not_look_at_is_there_for_the_actions() -> None:
+    action = 'type = "set_state"\nkey = "{0}"\nexpression = "{0}"'
+    seen = ("event.payload.tool", "event.type", "result.size", "turn.elapsed")
+    actions = "\n[[action]]\n".join(action.format(name) for name in seen)
+    quiet = write("quiet", head='trigger = "on_tool_complete"', condition="turn.number > 5")
+    rule = write(
+        "keen",
+        head='trigger = "on_tool_complete"',
+        condition="turn.number == 0",
+        action=actions.replace('key = "event.payload.', 'key = "'),
+    )
+    engine, facts = RuleEngine([quiet, rule]), Facts(RunBackground())
+    for seq, size in enumerate((7, 9)):
+        about = {"id": "1", "tool": f"tool-{size}", "duration_ms": 1, "size": size}
+        facts.feed(Turn(number=0, phase="start", at=10.0))
+        engine.feed(facts, AgentEvent("tool.call.success", seq, 12.5 + seq, about))
+        assert [*engine.states["shipped:keen"].values()] == [
+            f"tool-{size}",
+            "tool.call.success",
+            size,
+            2.5 + seq,
+        ]
+
+
+def test_runs_with_the_same_rules_share_no_more_than_who_listens() -> None:
+    rules = [write("once", head='trigger = "on_turn_end"\nonce = true', action=COUNT)]
+    first, second = RuleEngine(rules), RuleEngine(rules)
+    assert len(count_turns(first, 2)) == 1
+    assert len(count_turns(second, 2)) == 1
+    assert first.states == second.states == {"shipped:once": {"count": 1}}
+    assert RuleEngine(rules).states == {"shipped:once": {}}
 
 
 def test_no_more_rules_than_a_hundred_are_in_force() -> None:
@@ -358,7 +405,7 @@ def test_a_chain_has_three_links() -> None:
 
 def test_own_events_that_come_back_from_the_record_are_not_looked_at_again() -> None:
     engine = RuleEngine([write(head='on = ["x.*"]')])
-    assert engine.feed(Facts(RunBackground()), AgentEvent("x.a", 1, 0.0, {})) == []
+    assert engine.feed(Facts(RunBackground()), AgentEvent("x.a", 1, 0.0, {}, EMITTED)) == []
 
 
 @virtual_time
