@@ -68,6 +68,8 @@ class NotificationBus:
         """How many wait, by severity."""
         self.waiting = 0
         """How many events wait to be told."""
+        self._immediate = 0
+        """How many of them are to be told as soon as their time has come."""
         self._dropped = 0
         self._deferred = DeferredNotes(facts)
         self.reminders = ReminderLog()
@@ -90,7 +92,7 @@ class NotificationBus:
 
     def ignores(self, event: AgentEvent) -> bool:
         """Return whether nobody listens to an event, and it cannot move what waits either."""
-        if self.waiting or self._deferred.waiting or event.own_type is not None:
+        if self._immediate or self._deferred.waiting or event.own_type is not None:
             return False
         return event.name not in self._layout.heeded
 
@@ -107,6 +109,7 @@ class NotificationBus:
                 severity = SEVERITIES.index(event.severity)
                 self._counts[severity] += 1
                 self.waiting += 1
+                self._immediate += queue.is_immediate
                 if self.waiting > MAX_WAITING:
                     self._drop_one(queue, severity)
 
@@ -143,13 +146,9 @@ class NotificationBus:
 
     def next_due(self) -> float | None:
         """Return when something immediate will be due, or None if nothing waits for its time."""
-        if not self.waiting:
+        if not self._immediate:
             return None
-        moments = [
-            queue.due_at
-            for queue in self._queues
-            if queue.rows and queue.subscriber.at == "immediate"
-        ]
+        moments = [queue.due_at for queue in self._queues if queue.rows and queue.is_immediate]
         return min(moments, default=None)
 
     def _take_out(self, ready: list["_Queue"], now: float) -> list[Notification]:
@@ -158,6 +157,7 @@ class NotificationBus:
             for row in queue.rows.values():
                 self._counts[SEVERITIES.index(row.event.severity)] -= 1
             self.waiting -= len(queue.rows)
+            self._immediate -= len(queue.rows) * queue.is_immediate
         return [notice for queue in ready if (notice := queue.try_pop(now)) is not None]
 
     def _drop_one(self, queue: "_Queue", severity: int) -> None:
@@ -173,6 +173,7 @@ class NotificationBus:
         self._dropped += queue.drop_newest(least)
         self._counts[least] -= 1
         self.waiting -= 1
+        self._immediate -= queue.is_immediate
 
 
 class _Queue:
@@ -180,6 +181,7 @@ class _Queue:
 
     def __init__(self, subscriber: Subscriber) -> None:
         self.subscriber = subscriber
+        self.is_immediate = subscriber.at == "immediate"
         self.rows: dict[Any, ToldEvent] = {}
         self.more = 0
         """Events beyond a full batch: they are counted."""

@@ -42,6 +42,15 @@ def test_an_event_is_passed_over_that_nobody_listens_to_while_nothing_waits() ->
     assert bus.ignores(nothing)
 
 
+def test_what_waits_for_its_point_is_not_moved_by_what_nobody_listens_to() -> None:
+    bus = NotificationBus([subscribe(message="{tool}", output='at = "after_tool"')])
+    bus.emit(happen(tool="a"), 0.0)
+    assert bus.waiting == 1
+    assert bus.next_due() is None
+    assert bus.ignores(AgentEvent("turn.end", 1, 0.0, {}))
+    assert say(bus, 0.0, "after_tool") == ["`a`"]
+
+
 @pytest.mark.parametrize("name", ["agent.self.notify", "agent.self.remind", "rule.notify"])
 def test_notes_are_heeded_even_if_nobody_listens(name: str) -> None:
     assert not NotificationBus([]).ignores(AgentEvent(name, 1, 0.0, {}))
