@@ -17,7 +17,7 @@ import pytest
 from tests.support import retrieval
 from tests.support.services import Missing, Postgres
 
-pytestmark = pytest.mark.scale
+pytestmark = [pytest.mark.scale, pytest.mark.early]
 ROOT = Path(__file__).resolve().parents[1]
 MIGRATED = "migrated"
 PROCESSES = 3
@@ -89,7 +89,6 @@ def run_module(*arguments: str, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.mark.early
 def test_the_same_holds_on_postgresql(postgres: Postgres) -> None:
     for number in range(PROCESSES):
         postgres.create(f"test_same_gw{number}", MIGRATED)  # as pytest-django names it

@@ -19,7 +19,7 @@ from tests.faults import (
 )
 from tests.faults.site import Bench
 
-pytestmark = pytest.mark.scale
+pytestmark = [pytest.mark.scale, pytest.mark.early]
 
 
 async def test_nothing_is_lost_when_one_of_the_servers_is_killed(scale_bench: Bench) -> None:

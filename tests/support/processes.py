@@ -4,7 +4,8 @@ All tests are collected once; then processes are forked, each of which takes the
 whenever it has none left. To collect them takes eight seconds, in every process of pytest-xdist.
 What a test needs for itself (a database, servers) is made after the fork, in each process.
 Tests marked `apart` are taken by processes of their own, beside the others: a browser waits much
-of the time. Those marked `early` are taken first, so that no process is left alone with them.
+of the time. Those marked `early` are taken first and one by one, then the other slow ones, so that
+no process is left alone with them.
 """
 
 import multiprocessing
@@ -23,7 +24,7 @@ from typing import Any
 import pytest
 
 AT_MOST = 40
-"""Tests to take at once. Those of one file share what is set up for a module."""
+"""Tests to take at once."""
 SHARE = 40
 """So often at least a process takes some, for all to end at about the same time."""
 
@@ -35,8 +36,8 @@ one that has died open."""
 
 APART = "apart"
 """The marker of tests that share no process with those without it."""
-EARLY = "early"
-"""The marker of tests that take longest."""
+SLOWEST_FIRST = ({"early"}, {"ci", "scale", "hypothesis"})
+"""The markers of tests that take longest, and of others that are slow."""
 
 Batch = list[pytest.Item]
 _fork = multiprocessing.get_context("fork")
@@ -61,20 +62,39 @@ def _queues(items: list[pytest.Item], processes: int) -> Iterator["_Queue"]:
     others = [item for item in items if not item.get_closest_marker(APART)]
     fewer = processes - 1 if others else processes
     for tests, share in ((others, processes), (apart, fewer)):
-        size = max(1, min(AT_MOST, len(tests) // (share * SHARE)))
         if tests:
-            yield _Queue(sorted(_batches(tests, size), key=_is_late), share)
+            yield _Queue(list(_batches(tests, share)), share)
 
 
-def _is_late(batch: Batch) -> bool:
-    return not any(item.get_closest_marker(EARLY) for item in batch)
+def _batches(tests: list[pytest.Item], processes: int) -> Iterator[Batch]:
+    """The slowest first. Of tests that are few, few are taken at once."""
+    for _haste, kind in groupby(sorted(tests, key=_get_haste), key=_get_haste):
+        alike = list(kind)
+        size = max(1, min(AT_MOST, len(alike) // (processes * SHARE)))
+        for _file, group in groupby(alike, key=lambda item: item.path):
+            yield from _cut(list(group), size)
 
 
-def _batches(items: list[pytest.Item], size: int) -> Iterator[Batch]:
-    for _file, group in groupby(items, key=lambda item: item.path):
-        tests = list(group)
-        for start in range(0, len(tests), size):
-            yield tests[start : start + size]
+def _cut(tests: list[pytest.Item], size: int) -> Iterator[Batch]:
+    """Those that share what is set up once for their file stay together: it is often a server."""
+    together = [item for item in tests if _shares(item)]
+    if together:
+        yield together
+    others = [item for item in tests if not _shares(item)]
+    for start in range(0, len(others), size):
+        yield others[start : start + size]
+
+
+def _shares(item: pytest.Item) -> bool:
+    fixtures = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
+    return any(fixture.scope == "module" for found in fixtures.values() for fixture in found)
+
+
+def _get_haste(item: pytest.Item) -> int:
+    """How soon a test is begun: 0 is first."""
+    own = {marker.name for marker in item.iter_markers()}
+    found = (haste for haste, markers in enumerate(SLOWEST_FIRST) if markers & own)
+    return next(found, len(SLOWEST_FIRST))
 
 
 @contextmanager

@@ -91,6 +91,21 @@ def test_is_not(number, pytestconfig): write(pytestconfig, "other")
 @pytest.mark.early
 def test_is_early(pytestconfig): write(pytestconfig, "early")
 """
+SHARING = """
+import os
+import pytest
+
+@pytest.fixture(scope="module")
+def server(pytestconfig):
+    with open(pytestconfig.rootpath / "started", "a") as file:
+        print(os.getpid(), file=file)
+
+@pytest.mark.parametrize("number", range(40))
+def test_asks_the_server(number, server): pass
+
+@pytest.mark.parametrize("number", range(40))
+def test_does_not(number): pass
+"""
 TELL_OF_FAILURE = """
 import os, pathlib
 
@@ -117,7 +132,7 @@ def run(tmp_path: Path) -> Run:
 
     def run(code: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
         (tmp_path / "test_it.py").write_text(code)
-        (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  apart\n  early\n")
+        (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  apart\n  ci\n  early\n")
         output = tmp_path / "output"
         with output.open("w") as file:
             done = subprocess.run(
@@ -162,6 +177,24 @@ def test_an_early_test_is_the_first_of_its_process(run: Run, tmp_path: Path) -> 
     ran = [line.split() for line in (tmp_path / "ran").read_text().splitlines()]
     (process,) = [process for process, what in ran if what == "early"]
     assert next(what for who, what in ran if who == process) == "early"
+
+
+def test_slow_tests_come_before_others_and_after_early_ones(run: Run, tmp_path: Path) -> None:
+    slow = "@pytest.mark.ci\ndef test_is_slow(pytestconfig): write(pytestconfig, 'slow')\n"
+    done = run(EARLY + slow, "--processes=2")
+    assert done.returncode == 0, done.stdout
+    ran = [line.split() for line in (tmp_path / "ran").read_text().splitlines()]
+    assert len(ran) == 42
+    for process in {process for process, _ in ran}:
+        took = [["early", "slow", "other"].index(what) for who, what in ran if who == process]
+        assert took == sorted(took)
+
+
+def test_what_is_set_up_once_for_a_file_is_set_up_once(run: Run, tmp_path: Path) -> None:
+    done = run(SHARING, "--processes=3")
+    assert done.returncode == 0, done.stdout
+    assert "80 passed" in done.stdout
+    assert len((tmp_path / "started").read_text().split()) == 1
 
 
 def test_failures_and_skips_are_shown_as_if_one_process_ran_them(run: Run, tmp_path: Path) -> None:
