@@ -16,10 +16,10 @@ import pytest
 
 from tests.support import retrieval
 from tests.support.services import Missing, Postgres
+from tests.support.template import MIGRATED, migrated_postgres
 
 pytestmark = [pytest.mark.scale, pytest.mark.early]
 ROOT = Path(__file__).resolve().parents[1]
-MIGRATED = "migrated"
 PROCESSES = 3
 FILES = (
     # what was recorded
@@ -68,11 +68,10 @@ FILES = (
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Postgres]:
     try:
-        service = Postgres()
+        service = migrated_postgres()
     except Missing as missing:
         pytest.skip(str(missing))
     with service as running:
-        run_module("manage", "migrate", "--verbosity=0", DATABASE_URL=running.create(MIGRATED))
         yield running
 
 

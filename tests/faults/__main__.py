@@ -27,6 +27,7 @@ from tests.faults import (
 from tests.faults.figures import Figures
 from tests.faults.site import Bench
 from tests.support.services import Missing, Postgres, Redis
+from tests.support.template import migrated_postgres
 
 Play = Callable[[Bench, random.Random, int], Coroutine[Any, Any, Figures]]
 
@@ -81,7 +82,7 @@ def _played(bench: Bench, play: Play, rounds: int, options: argparse.Namespace) 
 
 
 def _services(closing: ExitStack) -> tuple[Postgres, Redis]:
-    return closing.enter_context(Postgres()), closing.enter_context(Redis())
+    return closing.enter_context(migrated_postgres()), closing.enter_context(Redis())
 
 
 def _options() -> argparse.Namespace:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.faults.site import Bench
-from tests.support.services import Missing, Postgres, Redis
+from tests.support.services import Missing, Redis
+from tests.support.template import migrated_postgres
 
 SLACK = 5.0
 """Bounds of time are for `make faults` on a quiet machine; tests run beside other things."""
@@ -22,7 +23,7 @@ def bench() -> Iterator[Bench]:
 def scale_bench() -> Iterator[Bench]:
     """Sites on PostgreSQL and Redis."""
     try:
-        services = Postgres(), Redis()
+        services = migrated_postgres(), Redis()
     except Missing as missing:
         pytest.skip(str(missing))
     with services[0] as postgres, services[1] as redis, Bench(postgres, redis, slack=SLACK) as made:

@@ -24,7 +24,7 @@ from tests.faults.client import Client
 from tests.faults.figures import Figures
 from tests.faults.rows import PostgresRows, Rows, SqliteRows
 from tests.support.services import Postgres, Redis, die_with_parent, stop_process
-from tests.support.template import copy_site
+from tests.support.template import MIGRATED, copy_site
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 60.0
@@ -213,7 +213,7 @@ class Bench:
     def _prepare(self) -> None:
         self._fresh = self._folder / "fresh"
         copy_site(self._fresh)
-        address = self.postgres.create("prepared") if self.postgres is not None else ""
+        address = self.postgres.create("prepared", MIGRATED) if self.postgres is not None else ""
         subprocess.run(
             [sys.executable, "-m", "tests.faults.prepare"],
             cwd=ROOT,

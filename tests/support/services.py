@@ -82,12 +82,14 @@ class Postgres:
     """`with Postgres() as postgres:` then `create` databases and connect to their `address`.
 
     Nothing here outlives a test, so nothing is forced to disk. It refuses to run as root, so root
-    lends it to the user that Debian's package makes.
+    lends it to the user that Debian's package makes. It begins empty, or as a copy of what another
+    one left when it was stopped (`keep`).
     """
 
     USER = "oracle"
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Path | None = None) -> None:
+        self._kept = kept
         self._server = _program("postgres", "postgresql")
         self._initdb = _program("initdb", "postgresql")
         self._as: dict[str, Any] = _unprivileged() if os.geteuid() == 0 else {}
@@ -139,6 +141,11 @@ class Postgres:
             stop_process(self._process, signal.SIGINT)
             self._process = None
 
+    def keep(self, folder: Path) -> None:
+        """Stop, and leave all databases there for others to begin with."""
+        self.stop()
+        _copy(self._folder / "data", folder)
+
     def address(self, database: str = "postgres") -> str:
         return f"postgresql://{self.USER}@127.0.0.1:{self.port}/{database}"
 
@@ -154,6 +161,9 @@ class Postgres:
     def _initialise(self) -> None:
         if user := self._as.get("user"):
             shutil.chown(self._folder, user, self._as["group"])
+        if self._kept is not None:
+            _copy(self._kept, self._folder / "data")
+            return
         done = subprocess.run(
             [
                 *(self._initdb, "-D", self._folder / "data", "-U", self.USER),
@@ -174,6 +184,11 @@ class Postgres:
         except psycopg.OperationalError:
             return False
         return True
+
+
+def _copy(source: Path, target: Path) -> None:
+    """With owners, which `shutil` does not copy."""
+    subprocess.run(["cp", "--archive", source, target], check=True, timeout=60)
 
 
 def _unprivileged() -> dict[str, Any]:

@@ -4,6 +4,7 @@
     template = Tables(path)   # a test database, as the migrations left it
     template.put_back()
     PostgresTables()          # the same, of the database in use
+    migrated_postgres()       # a PostgreSQL with the database MIGRATED, to create others from
 
 What takes `migrate` and `collectstatic` seconds, copying files takes milliseconds.
 """
@@ -15,16 +16,20 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from django.db import connection, transaction
+
+from tests.support.services import Postgres
 
 ROOT = Path(__file__).resolve().parents[2]
 DATABASE = "oracle.sqlite3"
 SHARED = "TEST_RUN_FOLDER"
 """The variable with the folder that all workers of a test run share."""
 OURS = ("ORACLE_", "DATABASE_URL", "REDIS_URL")
+MIGRATED = "migrated"
 
 
 @cache
@@ -34,15 +39,26 @@ def _own_folder() -> "tempfile.TemporaryDirectory[str]":
 
 @cache
 def made_site() -> Path:
-    """The data folder to copy. Whoever comes first makes it, the others wait."""
+    """The data folder to copy."""
+    return _made("site", _make)
+
+
+def migrated_postgres() -> Postgres:
+    """Raises `Missing` as `Postgres` does."""
+    Postgres()
+    return Postgres(_made("postgres", _migrate_postgres))
+
+
+def _made(name: str, make: Callable[[Path], None]) -> Path:
+    """A folder of that name. Whoever comes first makes it, the others wait."""
     shared = Path(os.environ.get(SHARED) or _own_folder().name)
-    made = shared / "site"
-    with (shared / "site.lock").open("w") as lock:
+    made = shared / name
+    with (shared / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
-            fresh = shared / "unfinished"
+            fresh = shared / f"unfinished-{name}"
             shutil.rmtree(fresh, ignore_errors=True)
-            _make(fresh)
+            make(fresh)
             fresh.rename(made)
     return made
 
@@ -57,12 +73,21 @@ def copy_site(folder: Path) -> Path:
 
 def _make(folder: Path) -> None:
     folder.mkdir()
+    _run("tests.support.fresh", ORACLE_DATA_DIR=str(folder))
+
+
+def _migrate_postgres(folder: Path) -> None:
+    with Postgres() as postgres:
+        _run("manage", "migrate", "--verbosity=0", DATABASE_URL=postgres.create(MIGRATED))
+        postgres.keep(folder)
+
+
+def _run(*module: str, **settings: str) -> None:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
-    settings = {"ORACLE_DATA_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "oracle_site.settings"}
     subprocess.run(
-        [sys.executable, "-m", "tests.support.fresh"],
+        [sys.executable, "-m", *module],
         cwd=ROOT,
-        env={**kept, **settings},
+        env={**kept, "DJANGO_SETTINGS_MODULE": "oracle_site.settings", **settings},
         check=True,
         timeout=120,
     )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.services import Missing, Postgres
+from tests.support.services import Missing
+from tests.support.template import MIGRATED, copy_site, migrated_postgres
 
 ROOT = Path(__file__).resolve().parents[3]
 PUSHES = 150
@@ -73,9 +74,6 @@ def push_from_two_processes(environment: dict[str, str]) -> list[int]:
 
 
 def check_two_processes(environment: dict[str, str]) -> None:
-    subprocess.run(
-        [*MANAGE, "migrate", "-v", "0"], cwd=ROOT, env=environment, check=True, timeout=180
-    )
     made = "from agents.models import Project; Project.objects.create(name='h', slug='harbour')"
     run_shell(environment, made)
     assert push_from_two_processes(environment) == list(range(1, 2 * PUSHES + 1))
@@ -87,13 +85,13 @@ def check_two_processes(environment: dict[str, str]) -> None:
 @pytest.mark.scale
 def test_two_processes_get_consecutive_numbers_on_postgresql() -> None:
     try:
-        service = Postgres()
+        service = migrated_postgres()
     except Missing as missing:
         pytest.skip(str(missing))
     with service as postgres:
-        check_two_processes({**os.environ, "DATABASE_URL": postgres.create("threads")})
+        check_two_processes({**os.environ, "DATABASE_URL": postgres.create("threads", MIGRATED)})
 
 
 @pytest.mark.scale
 def test_two_processes_get_consecutive_numbers_on_sqlite(tmp_path: Path) -> None:
-    check_two_processes({**os.environ, "ORACLE_DATA_DIR": str(tmp_path)})
+    check_two_processes({**os.environ, "ORACLE_DATA_DIR": str(copy_site(tmp_path))})
