@@ -16,9 +16,10 @@ COMPILE := $(VENV)/bin/pip-compile --quiet --allow-unsafe --strip-extras --no-em
 # Three processes share the tests, which keeps two cores busy while some of them wait for a disk or a
 # browser (tests/support/processes.py).
 PARALLEL := --processes 3
-# Each run of pytest copies the migrated site that the first one made.
+# Each run of pytest copies the migrated site that the first one made, if not one before in .ci/run.
 # It ends with 5 where ARGS chose none of its tests.
-ONE_SITE := export TEST_RUN_FOLDER=$$(mktemp -d); trap 'rm -rf "$$TEST_RUN_FOLDER"' EXIT
+ONE_SITE := if [ -z "$${TEST_RUN_FOLDER:-}" ]; then export TEST_RUN_FOLDER=$$(mktemp -d); \
+	trap 'rm -rf "$$TEST_RUN_FOLDER"' EXIT; fi
 # Files with a word in them: to collect all of the others takes ten seconds in every process.
 containing = $(shell grep -rlE '$(1)' tests --include='test_*.py')
 CI_FILES = $(call containing,mark\.ci|^from hypothesis)
@@ -32,7 +33,7 @@ OWN_MACHINE := if [ -z "$${ORACLE_ORIGINS:-}" ]; then \
 	export ORACLE_OWN_ENDPOINTS="$${ORACLE_OWN_ENDPOINTS:-yes}"; \
 	export ORACLE_INSIDE_ENDPOINTS="$${ORACLE_INSIDE_ENDPOINTS:-*}"; fi
 
-.PHONY: help setup run ask test test-all test-fast test-ci test-long test-scale faults attack bench screenshots docs check check-types check-rest fix requirements
+.PHONY: help setup run ask test test-timed test-fast test-ci test-long test-scale faults attack bench screenshots docs check check-types check-rest fix requirements
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -63,10 +64,7 @@ test-ci: $(READY) ## run the slow tests that `make test` leaves out
 		$(CI_FILES) || [ $$? -eq 5 ]; \
 	$(TIMED)
 
-# In one go, no test runs twice with more examples, and while some wait, others have the cores.
-test-all: $(READY) ## run what test, test-ci and test-scale run, in one go
-	$(ONE_SITE); \
-	$(PY) -m pytest $(PARALLEL) --hypothesis-profile=ci -rs $(ARGS) -m "not (long or timed)" || [ $$? -eq 5 ]; \
+test-timed: $(READY) ## run the tests of `make test-ci` that measure time, alone
 	$(TIMED)
 
 test-long: $(READY) ## run the very long tests, and print their figures
