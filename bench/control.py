@@ -100,21 +100,23 @@ async def measure_runs(config: AgentConfig, control: Control) -> tuple[float, fl
 
 
 async def measure_run(config: AgentConfig, control: Control) -> float:
-    async with open_client(TURNS) as model:
+    async with open_client(build_steps(TURNS)) as model:
         began = time.process_time()
         await play_run(model, config, control)
         return time.process_time() - began
 
 
 @asynccontextmanager
-async def open_client(turns: int) -> AsyncIterator[ChatModel]:
-    """Give the real client, over a transport in the process that answers so many requests."""
-    script = Script(build_steps(turns), then=say("So."), unused_ok=True)
+async def open_client(
+    steps: Sequence[Reply], client: type[OpenAIChatModel] = OpenAIChatModel
+) -> AsyncIterator[ChatModel]:
+    """Give the real client, over a transport in the process that answers with these steps."""
+    script = Script(steps, then=say("So."), unused_ok=True)
     async with (
         ScriptedTransport(script) as transport,
         httpx.AsyncClient(transport=transport) as http,
     ):
-        yield OpenAIChatModel(http, transport.base_url, "scripted", api_key="sk", clock=LoopClock())
+        yield client(http, transport.base_url, "scripted", api_key="sk", clock=LoopClock())
 
 
 def build_steps(turns: int) -> list[Reply]:

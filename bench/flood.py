@@ -1,8 +1,8 @@
 """`python -m bench.flood`: a run of 100,000 events, with those that listen and without.
 
 The model asks for a thousand calls in each turn, and one of twenty fails: each is an event when it
-is asked for and another when it has ended. The runs are played in turns, and the least CPU time of
-each counts.
+is asked for and another when it has ended. With the real client, as runs are, and with a model in
+the process that costs nothing. The runs are played in turns, and the least CPU time of each counts.
 """
 
 import asyncio
@@ -16,8 +16,10 @@ from agents.core.clock import LoopClock
 from agents.core.config import AgentConfig
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.loop import PLAIN, Control, ConversationInput, run
+from agents.core.ports import ChatModel
 from agents.core.state import AgentState
-from bench.control import EVERYTHING
+from agents.llm import OpenAIChatModel
+from bench.control import EVERYTHING, open_client
 from tests.support.script import Call, Reply, say
 from tests.support.scripted_model import ScriptedModel
 from tests.support.tools import FakeTools, fails, returns
@@ -39,26 +41,42 @@ class FloodConfig(AgentConfig):
     max_tool_calls_per_turn: int = CALLS
 
 
+class WideClient(OpenAIChatModel):
+    """The real client of a model that takes whatever it is sent."""
+
+    window = 1_000_000_000
+
+
 def main() -> int:
-    least: dict[str, float] = {}
-    for _ in range(ROUNDS):
-        for name, control in CASES.items():
-            seconds = asyncio.run(measure_run(control))
-            least[name] = min(least.get(name, seconds), seconds)
-    floor = least["nobody"]
-    found = ", ".join(
-        f"{name} {seconds:.1f} s ({seconds / floor:.3f} times)" for name, seconds in least.items()
-    )
-    print(f"flood, {2 * TURNS * CALLS:,} events in a run: {found}")
+    for where, measure in (("real client", measure_with_client), ("in process", measure_alone)):
+        least: dict[str, float] = {}
+        for _ in range(ROUNDS):
+            for name, control in CASES.items():
+                seconds = asyncio.run(measure(control))
+                least[name] = min(least.get(name, seconds), seconds)
+        floor = least["nobody"]
+        found = ", ".join(
+            f"{name} {seconds:.1f} s ({seconds / floor:.3f} times)"
+            for name, seconds in least.items()
+        )
+        print(f"flood, {2 * TURNS * CALLS:,} events in a run, {where}: {found}")
     return 0
 
 
-async def measure_run(control: Control) -> float:
+async def measure_with_client(control: Control) -> float:
+    async with open_client([*map(build_step, range(TURNS))], WideClient) as model:
+        return await measure_run(model, control)
+
+
+async def measure_alone(control: Control) -> float:
+    steps = [*map(build_step, range(TURNS))]
+    model = ScriptedModel(steps, window=WideClient.window, then=say("So."))
+    return await measure_run(model, control)
+
+
+async def measure_run(model: ChatModel, control: Control) -> float:
     """Return the seconds of CPU that a run takes."""
     config = FloodConfig()
-    model = ScriptedModel(
-        [build_step(turn) for turn in range(TURNS)], window=1_000_000_000, then=say("So.")
-    )
     with FakeTools({"look": returns("found"), "fail": fails("broken")}) as tools:
         began = time.process_time()
         async for _ in run(

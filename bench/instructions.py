@@ -101,7 +101,7 @@ async def play_runs(
     config = AgentConfig(max_iterations=MAX_TURNS, token_budget=200_000)
     async with AsyncExitStack() as stack:
         models: list[ChatModel] = [
-            await stack.enter_async_context(open_client(turns))
+            await stack.enter_async_context(open_client(build_steps(turns)))
             if case.startswith("client")
             else ScriptedModel(build_steps(turns), then=say("So."))
             for _ in range(runs)

@@ -33,13 +33,7 @@ def requests(payload: str, number: int) -> Iterator[tuple[str, str, dict[str, An
     note = f"t/{number}.md"
     for place in PATHS:
         yield "get", f"{place}/{there}", {}
-    for query in (
-        "search/?q=",
-        "search/?q=x&tag=",
-        "search/?q=x&folder=",
-        "?folder=",
-        "tags/?tag=",
-    ):
+    for query in QUERIES:
         yield "get", query + there, {}
     yield "post", "new/", {"path": text, "text": "x"}
     yield "post", "new/", {"path": note, "text": f"{text}\n[[{text}]] ![[{text}]] #{text}\n"}
