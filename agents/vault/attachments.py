@@ -96,6 +96,8 @@ def drop_rows_without_files(rows: Iterable[Attachment]) -> list[Attachment]:
     """Delete those of these new rows whose bytes a purge has removed meanwhile; return them."""
     dropped = [row for row in rows if not get_file(row.sha256).exists()]
     Attachment.objects.filter(pk__in=[row.pk for row in dropped]).delete()
+    # A purge that has seen a row brings its bytes back, perhaps after the row was given up.
+    remove_unreferenced_files(row.sha256 for row in dropped)
     return dropped
 
 
@@ -160,7 +162,12 @@ def _remove_file(file: Path) -> bool:
     aside = file.with_name(f"{file.name}-{uuid4().hex}{_TEMPORARY}")
     try:
         file.rename(aside)
-        if _is_used(file.name):
+        try:
+            is_used = _is_used(file.name)
+        except BaseException:
+            aside.rename(file)  # whoever cannot ask whether it is used must keep it
+            raise
+        if is_used:
             aside.rename(file)
             return False
         aside.unlink()

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from django.db import OperationalError
+from django.db.models.signals import post_delete
 
 from agents.models import Attachment, Project
 from agents.vault import attachments
@@ -12,6 +14,7 @@ from agents.vault.attachments import (
     build_attachment,
     collect_hashes,
     delete_attachment,
+    drop_rows_without_files,
     get_attachment,
     get_file,
     iterate_chunks,
@@ -66,6 +69,43 @@ def test_a_file_that_gets_a_row_while_it_is_removed_stays(
     assert remove_unreferenced_files([sha256]) == 0
     assert looks == [False, True]
     assert b"".join(iterate_chunks(get_attachment(project.pk, "a.bin"))) == b"shared"
+
+
+def test_a_file_stays_when_nobody_can_say_whether_it_is_used(
+    project: Project, data_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha256, _ = store_bytes([b"shared"])
+    answers = iter([False])
+
+    def look(wanted: str) -> bool:
+        for answer in answers:
+            return answer
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(attachments, "_is_used", look)
+    with pytest.raises(OperationalError):
+        remove_unreferenced_files([sha256])
+    assert stored(data_folder) == [sha256]
+
+
+def test_a_file_that_comes_back_after_its_row_was_given_up_is_removed(
+    project: Project, data_folder: Path
+) -> None:
+    sha256, size = store_bytes([b"shared"])
+    row = build_attachment(project.pk, "a.bin", sha256, size)
+    row.save()
+    file, aside = get_file(sha256), get_file(sha256).with_suffix(".part")
+    file.rename(aside)  # a purge that has yet to look again
+
+    def bring_back(**_: object) -> None:
+        aside.rename(file)
+
+    post_delete.connect(bring_back, sender=Attachment, weak=False)
+    try:
+        assert drop_rows_without_files([row]) == [row]
+    finally:
+        post_delete.disconnect(bring_back, sender=Attachment)
+    assert stored(data_folder) == []
 
 
 def test_no_row_is_kept_for_a_file_that_was_removed_before_it(
