@@ -116,3 +116,19 @@ def test_what_subagents_did_not_finish_in_ended_runs_from_before_is_erased(tmp_p
     *words, verified = execute(tmp_path, MIGRATE, WORDS, VERIFY).splitlines()
     assert set(words) == {"None Half,Whole,Mine", "completed ,Whole,Mine"}
     assert "2 runs checked: all intact." in verified
+
+
+LEFT_TWO = """
+from django.contrib.auth.models import User
+from agents.models import Departure, Project
+user = User.objects.create_user("bo")
+for name in ("a", "b"):
+    Departure.objects.create(user=user, project=Project.objects.create(name=name, slug=name))
+call_command("migrate", "agents", "0017", verbosity=0)
+call_command("migrate", verbosity=0)
+print(list(Departure.objects.values_list("user__username", "project")))
+"""
+
+
+def test_who_left_two_projects_has_left_once_for_the_version_before(tmp_path: Path) -> None:
+    assert execute(copy_site(tmp_path / "site"), LEFT_TWO) == "[('bo', None)]\n"
