@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from agents.core.chunks import SourceRef
+from agents.core.sanitize import is_blank
 from agents.core.tokens import CHARS_PER_TOKEN
 from agents.tools.blocking import THREADS
 from agents.tools.definition import ToolFailed, ToolOutput
@@ -14,6 +15,7 @@ from agents.tools.page_process import read_in_process
 from agents.tools.page_text import PageText
 from agents.tools.registry import tool
 from agents.tools.web_pages import WebPages
+from agents.vault.thread_names import drop_direction_marks
 
 SNIPPET_CHARS = 500
 MAX_TOKENS = 4_000
@@ -130,4 +132,5 @@ def parse_result(result: str) -> PageView | None:
             title = title or line.removeprefix(_TITLE)
     if not url.startswith(("https://", "http://")):
         return None
+    title = "" if is_blank(title) else drop_direction_marks(title)
     return PageView(url, title, "\n".join(text), tuple(filter(None, links)), rest)

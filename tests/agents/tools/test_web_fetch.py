@@ -139,3 +139,12 @@ async def test_a_result_is_read_back_for_its_card() -> None:
     assert view.rest == ""
     assert parse_result("Refused: no.") is None
     assert parse_result("Page: javascript:alert(1)\n> x") is None
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"), [("\u202eevil\u202c", "evil"), ("\u200b", ""), ("Tides", "Tides")]
+)
+def test_a_title_is_one_that_can_be_seen_in_its_order(title: str, shown: str) -> None:
+    view = parse_result(f"Page: https://docs.example/\nTitle: {title}\n> x")
+    assert view is not None
+    assert view.title == shown
