@@ -62,8 +62,14 @@ class Question:
     @cached_property
     def weights(self) -> dict[str, float]:
         """How much each stem counts."""
-        weights = {stem(fold(word)): _CONTEXT_WEIGHT for word in self.context}
+        weights = dict.fromkeys(self.leaned_on, _CONTEXT_WEIGHT)
         return weights | {stem(fold(word)): self._weigh(word) for word in self.words}
+
+    @cached_property
+    def leaned_on(self) -> tuple[str, ...]:
+        """Stems of what was said before."""
+        own = {stem(fold(word)) for word in self.words}
+        return tuple(s for s in (stem(fold(word)) for word in self.context) if s not in own)
 
     @cached_property
     def names(self) -> frozenset[str]:

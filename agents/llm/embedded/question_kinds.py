@@ -39,8 +39,10 @@ _PATTERNS = (
                    r"|fasse?\b.*zusammen|uberblick|kernpunkte|was wurde\b.*\bbesproch"),
     (Kind.COMPARE, r"\bcompare|\bdiffer|\bdistinguish|\bcontrast|\bversus\b|\bvs\b|vergleich"
                    r"|unterschied|unterscheide"
-                   r"|^\W*(which|what|who|was|wer|welche\w?)\b[^,]*(\w+er|more|mehr)\b[^,]*, .*"
-                   r" (or|oder) "),
+                   r"|^\W*(which|what|who|was|wer|welche\w?)\b[^,]*"
+                   r"\b((is|are|was|were|ist|sind|war|waren) ((?!(the|an?|der|die|das|dem|den"
+                   r"|eine?[rmn]?)\b)\w+ ){0,3}\w{2,}er|more|mehr)\b"
+                   r"[^,]*, .* (or|oder) "),
     (Kind.WHY, r"\bwhy\b|\breasons?\b|how come|warum|weshalb|wieso|\bgrund"),
     (Kind.HOW, r"what happens|what (do|should) (i|we|you) do|was (passiert|tun)|what is done"
                r"|\b(steps|procedure|instructions|schritte)\b"),
@@ -81,7 +83,8 @@ KIND_CHARS = 400
 """What is asked is seen from the beginning; a long text must not take long to look at."""
 _POLITE = re.compile(
     r"^\W*(?:(?:please|bitte|hey|hi|hello|hallo|ok)\W+)?"
-    r"(?:(?:can|could|would|will) you (?:please )?"
+    r"(?:(?:can|could|would|will) you (?:please )?(?:tell me\W+(?=wh|how)"
+    r"|(?=give|show|list|sum|explain|describe|compare|name|find|tell))"
     r"|(?:do you know|i(?:'d| would) like to know|i want to know|tell me|let me know|remind me)\W+"
     r"(?=wh|how)|(?:kannst|konntest|könntest) du (?:mir )?(?:bitte )?(?:sagen\W+)?"
     r"|weißt du\W+|sag mir\W+)",

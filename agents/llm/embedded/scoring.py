@@ -20,7 +20,7 @@ one that refers to it."""
 
 
 _UNKNOWN = 1.0
-"""What a verb weighs that no passage has: it is how somebody puts it, and tells nothing apart."""
+"""What a word weighs that was said before and that no passage has: it tells nothing apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class PassageScorer:
     def _weigh(self, word: str, passages: Sequence[Passage]) -> float:
         forms = self.matches[word].keys()
         having = sum(not forms.isdisjoint(passage.stems) for passage in passages)
-        if not having and self.question.weights[word] < 0.4:
+        if not having and word in self.question.leaned_on:
             return _UNKNOWN
         return math.log(2 + len(passages) / (having + 1))
 

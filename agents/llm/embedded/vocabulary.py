@@ -71,8 +71,8 @@ _PROPERTIES = (
 """Names of properties, with what questions call them."""
 _MONTH = re.compile(r"\b\d{4}-(0[1-9]|1[0-2])\b")
 _MONTHS = (
-    "januar", "februar", "march marz", "april", "may mai", "june", "july", "august", "september",
-    "october oktober", "november", "december dezember",
+    "january januar", "february februar", "march marz", "april", "may mai", "june juni",
+    "july juli", "august", "september", "october oktober", "november", "december dezember",
 )  # fmt: skip
 _MIN_SHARED, _SHARED_SHARE, _DERIVED_SHARE = 5, 0.6, 0.8
 _CONTRACTION = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$")

@@ -24,6 +24,10 @@ from tests.agents.llm.embedded.fixtures import ask, tools, vault
         ("Wie viele Beete sind gerade frei?", Kind.NUMBER, ("Beete", "frei")),
         ("What was on the to-do list of the theme?", Kind.LIST, ("to", "do", "theme")),
         ("Which books do I have notes about?", Kind.LIST, ("books",)),
+        ("Who is the leader, Anna or Ben?", Kind.WHO, ("leader", "Anna", "Ben")),
+        ("Was the order sent by Paul, or Mary?", Kind.YES_NO, ("order", "sent", "Paul", "Mary")),
+        ("Wer ist der Leiter, Anna oder Ben?", Kind.WHO, ("Leiter", "Anna", "Ben")),
+        ("Can you swim in the lake?", Kind.YES_NO, ("swim", "lake")),
     ],
 )
 def test_what_is_asked_is_seen_whatever_stands_around_it(
@@ -76,6 +80,8 @@ VAULT = {
     "Rules": "# Rules\n\nAda may spend up to 1,000 euros without asking.\n\n"
     "The shed costs 25 euros a month.\n",
     "2026-09-12 Talk with Bo": "# Talk with Bo\n\nWe discussed the tide and its tables.\n",
+    "2026-06-12 Cem": "# Cem\n\nWir sprachen über Bienen.\n",
+    "2026-07-12 Cem": "# Cem\n\nWir sprachen über Wespen.\n",
     "Trip": "---\nstart: 2026-05-04\ncreated: 2026-01-01\n---\n# Trip\n\nThe boat is slow.\n",
     "Levels": "# Levels\n\n| level | who is told |\n|---|---|\n| yellow | the page |\n"
     "| red | the master by call |\n\nYellow and red were agreed in May.\n",
@@ -93,6 +99,7 @@ VAULT = {
         ("Can Ada spend 800 euros without asking anyone?", ["Ada may spend up to 1,000"]),
         ("What do we pay for the shed every month?", ["The shed costs 25 euros"]),
         ("What did we discuss with Bo in September 2026?", ["We discussed the tide"]),
+        ("Was wurde im Juni 2026 mit Cem besprochen?", ["Wir sprachen über Bienen"]),
         ("When was the trip?", ["start: 2026-05-04"]),  # not when its note was made
         ("What is the difference between yellow and red?", ["yellow · who", "red · who is told"]),
         (
