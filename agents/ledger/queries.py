@@ -204,11 +204,14 @@ def renew(leases: Iterable[Lease], lease_duration: timedelta) -> LeaseStatuses:
         return _renew(dict.fromkeys(leases, 0), timezone.now() + lease_duration)
 
 
-def checkpoint_wal() -> None:
-    """Let SQLite move what it has logged into its file. Nobody waits for it, neither readers nor
-    writers; left to itself it would do so at the end of a commit, which then takes long."""
+def checkpoint_wal() -> bool:
+    """Let SQLite move what it has logged into its file; return whether all of it was moved.
+
+    Nobody waits for it, neither readers nor writers; left to itself it would do so at the end of a
+    commit, which then takes long. What is newer than somebody reads stays where it is."""
     with connection.cursor() as cursor:
-        cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        _, logged, moved = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        return bool(moved == logged)
 
 
 def _renew(newest: Mapping[Lease, int], lease_until: datetime) -> LeaseStatuses:

@@ -316,4 +316,5 @@ class Runtime:
             await asyncio.sleep(CHECKPOINT_SECONDS)
             self._has_written.clear()
             with suppress(DatabaseError):
-                await self._database.run(checkpoint_wal)
+                if not await self._database.run(checkpoint_wal):
+                    self._has_written.set()  # somebody was reading: the rest is moved later

@@ -1,8 +1,10 @@
 """Runs that are stored as they happen, by the process that owns them."""
 
 import asyncio
+import sqlite3
 import time
 import uuid
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -18,7 +20,8 @@ from agents.core.chunks import Content, Done, SystemMessage, ToolCalled, ToolRes
 from agents.core.config import AgentConfig
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.messages import TextDelta
-from agents.models import AgentRun, RunEvent
+from agents.ledger import checkpoint_wal
+from agents.models import AgentRun, Project, RunEvent
 from agents.runtime import RunRefused, Runtime
 from agents.runtime import runtime as runtime_module
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, asked, followed
@@ -231,6 +234,18 @@ async def test_what_sqlite_logged_is_moved_into_its_file_apart_from_commits(
         row = await runtime.start(request)
         await followed(runtime, row.pk)
         assert await asyncio.to_thread(holds, file, words.encode())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_newer_than_somebody_reads_is_left_in_the_log_for_later() -> None:
+    file = Path(connection.settings_dict["NAME"])
+    with closing(sqlite3.connect(file)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM agents_project").fetchone()
+        Project.objects.create(name="new", slug="new")
+        assert not checkpoint_wal()
+        reader.rollback()
+    assert checkpoint_wal()
 
 
 def holds(file: Path, words: bytes, patience: float = PATIENCE) -> bool:
