@@ -21,6 +21,7 @@ from agents.core.chunks import (
     Content,
     Decision,
     Done,
+    Hint,
     OracleStreamChunk,
     SystemMessage,
     ToolCalled,
@@ -533,7 +534,8 @@ def _judge_token_warning(
     verdict: Verdict, scenario: Scenario, chunks: list[OracleStreamChunk]
 ) -> None:
     """No token limit without a working turn that had heard of it, unless one step alone crossed
-    warning and limit: the first prompt, an answer, a subagent. The notice says so then."""
+    warning and limit: the first prompt, an answer, a subagent, what a behaviour said. The notice
+    says so then."""
     own = [chunk for chunk in chunks if not chunk.parent]
     reached = [c for c in own if _is_about_tokens(c, "limit_reached")]
     if not reached:
@@ -551,7 +553,11 @@ def _judge_token_warning(
         return
     verdict.expect(warning.metadata["at_once"], "the model had no turn to act on the warning")
     ended = [c for c in own[: warned[0]] if isinstance(c, Turn) and c.phase == "end"]
-    alone = not ended or _took_what_nobody_foresaw(ended, scenario)
+    alone = (
+        not ended
+        or _took_what_nobody_foresaw(ended, scenario)
+        or _was_told_too_much(own[: warned[0]], scenario)
+    )
     verdict.expect(
         alone or not scenario.steady_usage, "no single step crossed both warning and limit"
     )
@@ -568,6 +574,19 @@ def _took_what_nobody_foresaw(turns: list[Turn], scenario: Scenario) -> bool:
     by_prompt = (is_first and (is_large or is_dear)) or _is_lost_prompt(turns, scenario)
     was_cut = last.finish_reason == "budget"
     return by_prompt or was_cut or last.subagent_tokens > 0 or _is_longest_by_far(turns)
+
+
+def _was_told_too_much(chunks: list[OracleStreamChunk], scenario: Scenario) -> bool:
+    """Whether another iteration would have fitted without what was said to the model in the last
+    one, which nobody knew before it began. It is in that prompt, in the next and in the answer's.
+    """
+    begun = max(n for n, c in enumerate(chunks) if isinstance(c, Turn) and c.phase == "start")
+    said = sum(len(c.text) for c in chunks[begun:] if isinstance(c, Hint))
+    checks = [c for c in chunks[begun:] if isinstance(c, Decision)][-1].checks
+    (forecast,) = (check for check in checks if check.rule == "token_budget")
+    assert isinstance(forecast.value, int | float)
+    assert isinstance(forecast.limit, int | float)
+    return forecast.value - 3 * said * scenario.tokens_per_char <= forecast.limit
 
 
 def _is_lost_prompt(turns: list[Turn], scenario: Scenario) -> bool:
