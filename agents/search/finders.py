@@ -21,10 +21,6 @@ from agents.search.vectors import LABEL_WEIGHTS, RANK_TO_COUNT, build_query, quo
 
 MAX_CANDIDATES = 200
 DOCUMENTS, SECTIONS = SearchDocument._meta.db_table, SearchSection._meta.db_table
-_ROWS = {
-    DOCUMENTS: f"{DOCUMENTS} d WHERE",
-    SECTIONS: f"{SECTIONS} s JOIN {DOCUMENTS} d ON d.id = s.document_id WHERE",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +35,6 @@ class Place:
 
 class Finder:
     """What a database owes the search."""
-
-    is_in_list: str
-    """SQL that asks for a value of the one list that follows as an argument."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -85,30 +78,25 @@ class Finder:
         raise NotImplementedError
 
     def adapt_list(self, values: Collection[int]) -> Any:
-        """Return a list as an argument of `is_in_list`."""
+        """Return a list as the argument of a condition."""
         raise NotImplementedError
 
     def build_restriction(
-        self, table: str, row_id: str, document_ids: Collection[int] | None
+        self, table: str, document_ids: Collection[int] | None
     ) -> tuple[str, list[Any]]:
-        """Return the conditions beyond the scope, as SQL that begins with AND, or as nothing."""
-        conditions: list[str] = []
-        arguments: list[Any] = []
-        for column, chosen in (("source_id", self.place.source_ids), ("id", document_ids)):
-            if chosen is not None:
-                conditions.append(f"d.{column} {self.is_in_list}")
-                arguments.append(self.adapt_list(chosen))
-        if not conditions:
-            return "", []
-        alias = "d" if table == DOCUMENTS else "s"
-        rows = f"SELECT 1 FROM {_ROWS[table]} {alias}.id = {row_id}"  # noqa: S608  # our own names
-        return f" AND EXISTS ({rows} AND {' AND '.join(conditions)})", arguments
+        """Return the conditions beyond the scope, each as SQL that begins with AND."""
+        chosen = {"source_id": self.place.source_ids, "id": document_ids}
+        lists = {column: ids for column, ids in chosen.items() if ids is not None}
+        conditions = [self._restrict(table, column) for column in lists]
+        return "".join(conditions), [self.adapt_list(ids) for ids in lists.values()]
+
+    def _restrict(self, table: str, column: str) -> str:
+        """Return the condition that this column of a row's document is in a list."""
+        raise NotImplementedError
 
 
 class SqliteFinder(Finder):
     """FTS5 and its own bm25, with the weights that the migration gave it."""
-
-    is_in_list = "IN (SELECT value FROM json_each(%s))"
 
     def adapt_list(self, values: Collection[int]) -> str:
         return json.dumps(list(values))
@@ -129,7 +117,7 @@ class SqliteFinder(Finder):
         document_ids: Collection[int] | None = None,
     ) -> list[int]:
         fts = f"{table}_fts"
-        restriction, arguments = self.build_restriction(table, f"{fts}.rowid", document_ids)
+        restriction, arguments = self.build_restriction(table, document_ids)
         statement = (
             f"SELECT rowid FROM {fts} WHERE {fts} MATCH %s{restriction} ORDER BY rank LIMIT %s"  # noqa: S608  # our own names
         )
@@ -143,6 +131,16 @@ class SqliteFinder(Finder):
             f" WHERE {fts} MATCH %s LIMIT %s"
         )
         return sorted(row[0] for row in fetch(statement, [self._build_match([term]), limit]))
+
+    def _restrict(self, table: str, column: str) -> str:
+        row = f"{table}_fts.rowid"
+        documents = f"{DOCUMENTS} d WHERE d.id = {row}"
+        if table == SECTIONS:
+            documents = (
+                f"{SECTIONS} s JOIN {DOCUMENTS} d ON d.id = s.document_id WHERE s.id = {row}"
+            )
+        is_chosen = f"d.{column} IN (SELECT value FROM json_each(%s))"  # noqa: S608  # our own names
+        return f" AND EXISTS (SELECT 1 FROM {documents} AND {is_chosen})"  # noqa: S608  # our own names
 
     def _build_match(self, terms: Iterable[str]) -> str:
         scopes = " OR ".join(f'"{scope}"' for scope in self.place.scopes)
@@ -160,8 +158,6 @@ class PostgresqlFinder(Finder):
 
     `ts_rank` of all terms at once knows neither rarity nor length, and loses the right rows.
     """
-
-    is_in_list = "= ANY(%s)"
 
     def adapt_list(self, values: Collection[int]) -> list[int]:
         return list(values)
@@ -205,7 +201,7 @@ class PostgresqlFinder(Finder):
         weights: Mapping[str, float],
         document_ids: Collection[int] | None = None,
     ) -> tuple[str, list[Any]]:
-        restriction, arguments = self.build_restriction(table, f"{table}.id", document_ids)
+        restriction, arguments = self.build_restriction(table, document_ids)
         gain = "%s / (1 + norm / (%s * ts_rank(%s::real[], tsv, %s::tsquery) + 1e-9))"
         statement = (
             f"SELECT id FROM (SELECT id, tsv, %s + %s * length AS norm FROM {table}"  # noqa: S608  # our own names
@@ -228,6 +224,15 @@ class PostgresqlFinder(Finder):
         statement = f"SELECT source_id FROM {DOCUMENTS} WHERE tsv @@ %s::tsquery LIMIT %s"  # noqa: S608  # our own names
         query = build_query(self.place.scopes, [term])
         return sorted(row[0] for row in fetch(statement, [query, limit]))
+
+    def _restrict(self, table: str, column: str) -> str:
+        """Ask for no row of a table a second time: while PostgreSQL believes it empty, which it
+        does when it counts in the middle of a first import, it would match all with all."""
+        if table == DOCUMENTS:
+            return f" AND {column} = ANY(%s)"
+        if column == "id":
+            return " AND document_id = ANY(%s)"
+        return f" AND document_id IN (SELECT id FROM {DOCUMENTS} WHERE {column} = ANY(%s))"  # noqa: S608  # our own names
 
 
 def get_finder(place: Place) -> Finder:

@@ -1,8 +1,12 @@
 """Search in a project: what is found, where, and in which order."""
 
+from typing import Any
+
 import pytest
+from django.db import connection
 
 from agents.models import Project, SearchDocument, SearchSection
+from agents.search.finders import DOCUMENTS, MAX_CANDIDATES, SECTIONS, Place, PostgresqlFinder
 from agents.search.index import SearchableText, get_scope, index_documents, remove_documents
 from agents.search.search import SearchRefused, search
 
@@ -183,3 +187,31 @@ def test_a_beginning_that_most_notes_have_is_looked_for_if_nothing_else_is(
 def test_a_compound_is_split_while_it_is_typed(project: Project, index_notes: IndexNotes) -> None:
     index_notes(a="Gebühren im Hafen", b="Schiffe")
     assert list_paths(project, "Hafengebühren", as_typed=True) == ["a.md"]
+
+
+def count_matched(plan: dict[str, Any]) -> int:
+    """Return how often a plan looked at a section."""
+    seen = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)
+    own = plan["Actual Loops"] * seen if plan.get("Relation Name") == SECTIONS else 0
+    return int(own) + sum(count_matched(part) for part in plan.get("Plans", ()))
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite shows no such plan")
+def test_chosen_documents_are_looked_through_once_while_tables_are_believed_empty(
+    project: Project,
+) -> None:
+    """As they are when PostgreSQL counts their rows in the middle of their first import."""
+    parts = "\n".join(f"# part {number}" for number in range(8))
+    texts = [SearchableText("note", number, f"{number}.md", text=parts) for number in range(200)]
+    index_documents(project.pk, texts)
+    place = Place((get_scope(project.pk, "note"),), source_ids=range(200))
+    chosen = list(SearchDocument.objects.values_list("pk", flat=True)[:30])
+    built = PostgresqlFinder(place)._build_statement(SECTIONS, {"part": 1.0}, chosen)
+    with connection.cursor() as cursor:
+        cursor.execute(*built)
+        assert len(cursor.fetchall()) == MAX_CANDIDATES
+        believe = "UPDATE pg_class SET reltuples = 0, relpages = 100 WHERE relname = ANY(%s)"
+        cursor.execute(believe, [[DOCUMENTS, SECTIONS]])
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {built[0]}", built[1])
+        ((plan,),) = cursor.fetchall()
+    assert count_matched(plan[0]["Plan"]) <= SearchSection.objects.count()
