@@ -20,7 +20,7 @@ from tests.faults.site import Bench, Server, Site
 
 RUNS = 3
 LATEST = 1.0
-"""Seconds from the first question of a round to the kill."""
+"""Seconds from the first question of a round that was taken to the kill."""
 THEN = Script(words=5, delay=0.001)
 
 
@@ -47,9 +47,13 @@ async def play(bench: Bench, rng: random.Random, rounds: int) -> Figures:
 
 
 async def _round(site: Site, server: Server, made: dict[str, str], moment: float) -> Server:
+    taken = asyncio.Event()
     asking = [
-        asyncio.create_task(_ask_and_approve(server, user, text)) for user, text in made.items()
+        asyncio.create_task(_ask_and_approve(server, user, text, taken))
+        for user, text in made.items()
     ]
+    async with asyncio.timeout(PATIENCE):
+        await taken.wait()
     await asyncio.sleep(moment)  # not to wait for something: this is the moment of the kill
     await server.kill()
     heir = await site.serve()
@@ -61,10 +65,11 @@ async def _round(site: Site, server: Server, made: dict[str, str], moment: float
     return heir
 
 
-async def _ask_and_approve(server: Server, user: str, text: str) -> None:
+async def _ask_and_approve(server: Server, user: str, text: str, taken: asyncio.Event) -> None:
     script = Script(tool_turns=1, tool="thread_push", arguments={"thread": "log", "content": text})
     with suppress(httpx.TransportError):
         run = await server.client.started(user, script)
+        taken.set()
         await whole(server.client, run)
         await asyncio.gather(*(_approve(server, user, run) for _ in range(2)))
 

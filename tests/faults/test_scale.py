@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.scale, pytest.mark.early]
 
 
 async def test_nothing_is_lost_when_one_of_the_servers_is_killed(scale_bench: Bench) -> None:
-    assert (await kill.play(scale_bench, random.Random(1), rounds=3)).broken == []
+    assert (await kill.play(scale_bench, random.Random(1), rounds=2)).broken == []
 
 
 async def test_a_killed_server_runs_no_approved_call_twice(scale_bench: Bench) -> None:
@@ -31,7 +31,7 @@ async def test_a_killed_server_runs_no_approved_call_twice(scale_bench: Bench) -
 
 
 async def test_a_killed_server_has_each_reminder_told_once(scale_bench: Bench) -> None:
-    assert (await reminders.play(scale_bench, random.Random(1), rounds=3)).broken == []
+    assert (await reminders.play(scale_bench, random.Random(1), rounds=2)).broken == []
 
 
 async def test_somebody_who_comes_back_anywhere_gets_the_rest(scale_bench: Bench) -> None:

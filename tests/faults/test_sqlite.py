@@ -60,7 +60,7 @@ async def test_a_killed_server_leaves_nothing_of_what_a_subagent_did_not_finish(
 
 
 async def test_a_killed_server_has_each_reminder_told_once(bench: Bench) -> None:
-    assert (await reminders.play(bench, random.Random(1), rounds=3)).broken == []
+    assert (await reminders.play(bench, random.Random(1), rounds=2)).broken == []
 
 
 async def test_a_killed_server_runs_no_approved_call_twice(bench: Bench) -> None:

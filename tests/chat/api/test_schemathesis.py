@@ -19,7 +19,8 @@ from tests.chat.api.site import Program
 from tests.support.script import say
 from tests.support.timing import PATIENCE
 
-EXAMPLES = 6
+EXAMPLES = 3
+LONG_EXAMPLES = 30
 SECONDS = 10 * PATIENCE
 
 
@@ -46,10 +47,16 @@ PHASES = {
 
 
 @pytest.mark.early
-@pytest.mark.ci
+@pytest.mark.parametrize(
+    "examples",
+    [
+        pytest.param(EXAMPLES, marks=pytest.mark.ci),
+        pytest.param(LONG_EXAMPLES, marks=pytest.mark.long),
+    ],
+)
 @pytest.mark.parametrize("phases", PHASES)
 def test_the_server_does_what_its_document_says(
-    phases: str, program: Program, tmp_path: Path
+    phases: str, examples: int, program: Program, tmp_path: Path
 ) -> None:
     program.plays(then=say("It is so."))
     document = tmp_path / "openapi.json"
@@ -60,7 +67,7 @@ def test_the_server_does_what_its_document_says(
         [
             *(command, "run", str(document), "--url", program.site.server.address),
             *("--header", f"Authorization: Bearer {program.token}"),
-            *("--checks", "all", "--max-examples", str(EXAMPLES), "--generation-deterministic"),
+            *("--checks", "all", "--max-examples", str(examples), "--generation-deterministic"),
             *("--request-timeout", "20", "--no-color", "--warnings", "off"),
             *PHASES[phases],
         ],
