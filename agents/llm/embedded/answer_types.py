@@ -1,11 +1,12 @@
 """Whether a passage has the shape of an answer: a date for when, a name for who, and so on."""
 
 import re
+from functools import lru_cache
 
-from agents.core.stemming import fold, stem
+from agents.core.stemming import WORD_PATTERN, fold, stem
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
-from agents.llm.embedded.vocabulary import STOP
+from agents.llm.embedded.vocabulary import STOP, compare_words, is_generic, is_german
 
 _MONTH = (
     r"(?:jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|marz|apr(?:il)?|may|mai|june?|juni|july?|juli"
@@ -14,7 +15,17 @@ _MONTH = (
 )
 _NUMBER = (
     r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|twice|once|none"
-    r"|ein|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn|elf|zwolf|halb)\b)"
+    r"|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn|elf|zwolf|halb)\b)"
+)
+_LENGTH = (
+    rf"{_NUMBER}[\d.,]*\W*(?:[cmk]?m|\w*met(?:re|er)s?n?|inch(?:es)?|feet|ft|miles?|stor(?:ey|ie)s?)\b"
+)
+_MONEY = r"\beuros?\b|\beur\b|€|\$|£|\bdollars?\b|\bcents?\b|\busd\b|\bgbp\b"
+_DURATION = (
+    rf"(?:{_NUMBER}|\b(?:an?|one|each|eine[rmn]?|several|few)\b)\W+(?:\w+\W+)?"
+    r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|sekunden?|minuten?|stunden?"
+    r"|tagen?|tage?|wochen?|monate?n?|jahre?n?|\w*(?:tagen|days)|knots?|knoten)\b"
+    r"|\b[km]?m/[hs]\b|\bmph\b"
 )
 _SHAPES = {
     Kind.WHEN: (
@@ -52,23 +63,36 @@ _QUANTITIES = tuple(
             r"|\bmonatlich|\bjahrlich|\btaglich|\b\w+mal\b",
         ),
         (
-            r"\bcost|\bprice|expensive|\bpaid\b|\bpay|kost|preis|teuer|how much money|miete",
-            r"\beuros?\b|\beur\b|€|\$|£|\bdollars?\b|\bcents?\b|\busd\b|\bgbp\b",
+            r"\bcost|\bprice|expensive|\bpaid\b|\bpay|\bearn|\bsalary|kost|preis|teuer|zahl(?:en|t)\b"
+            r"|how much money|miete|verdien|gehalt\b",
+            _MONEY,
         ),
         (
-            r"how (long|soon|quickly|old)|wie (lange|schnell|alt)",
-            rf"(?:{_NUMBER}|\b(?:an?|one|each|eine[rmn]?|several|few)\b)\W+(?:\w+\W+)?"
-            r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|sekunden?|minuten?"
-            r"|stunden?|tagen?|tage?|wochen?|monate?n?|jahre?n?|\w*(?:tagen|days))\b",
+            r"phone.*number|number.*phone|(?:telefon|handy|ruf)nummer",
+            r"\d[\d /()-]{4,}\d",
+        ),
+        (r"how (hot|cold|warm)|wie (heiss|kalt|warm)", r"°|\bdegrees?\b|\bgrad\b|\d ?[cf]\b"),
+        (
+            r"how heavy|\bweigh|wie schwer|\bwieg",
+            rf"{_NUMBER}[\d.,]*\W*(?:[km]?g|t|lbs?|oz|tons?|tonnen?|\w*gram\w*|pounds?)\b",
+        ),
+        (r"how long (is|are|was)|wie lang\b", rf"{_LENGTH}|{_DURATION}"),
+        (r"how (long|soon|fast|quickly|old)|wie (lange|schnell|alt)", _DURATION),
+        (r"how high|wie hoch", rf"{_LENGTH}|{_MONEY}|%"),
+        (
+            r"how (deep|tall|wide|thick|far)|wie (tief|breit|dick|weit)\b",
+            rf"(?<! by )(?<! x ){_LENGTH}",
         ),
         (
-            r"how (big|large|deep|tall|wide|thick|far)|wie (gross|tief|breit|dick|weit)|\bsize\b",
-            rf"{_NUMBER}\S*\W+(?:[cmk]?m[²³2]?|[kmg]b|acres?|\w*met(?:re|er)s?n?|hektar|lit[er]+s?"
-            r"|inch(?:es)?|feet|ft|miles?|bytes?)\b|\d by \d",
+            r"how (big|large)|wie gross|\bsize\b",
+            rf"{_LENGTH}|{_NUMBER}\S*\W+(?:[cmk]?m[²³2]|[kmg]b|acres?|\w*quadratmeter\w*|hektar"
+            r"|lit[er]+s?|bytes?)\b|\d by \d",
         ),
     )
 )
 """What is asked for, and how the right amount looks."""
+_COUNTED = re.compile(r"\b(?:how many|wie ?viele) (\w+)")
+_COUNT_WORDS = 4
 _REASON_HEADING = re.compile(
     r"\bwhy\b|\breason|\bbackground|\bmotivation|\brationale|\bwarum\b|\bgrund|\bcontext\b"
 )
@@ -76,11 +100,18 @@ _PLACE = re.compile(
     r"\b(?:in|at|on|near|to|im|am|bei|nach|aus|an der|auf der)\s+(?:the\s+|der\s+|dem\s+|den\s+)?"
     r"(?!Regel)[A-ZÄÖÜ]\w+"
 )
+_LARGE = r"([A-ZÄÖÜ][a-zà-ÿ]{2,}|[A-Z]\. [A-Z]\S*)\b"
 _NAME = re.compile(r"\b([A-ZÄÖÜ][a-zà-ÿ]+)\s+(?:[A-Z]\.\s+)?[A-ZÄÖÜ][a-zà-ÿ]+\b")
 _CAPITAL = re.compile(
-    r"(?:[a-z,;:|)·]\s+|^)([A-ZÄÖÜ][a-zà-ÿ]{2,}|[A-Z]\. [A-Z]\S*)\b"
-    r"(?! (?:the|an?|to|with|of|for|from|der|die|das)\b)"
+    rf"[a-z,;:|)·]\s+{_LARGE}(?! (?:the|an?|to|with|of|for|from|der|die|das)\b)"
+    rf"|^{_LARGE}(?=[:,]| ·|'s| (?:and|can|may|will|\w+(?:s|ed))\b)"
 )
+_GERMAN_CAPITAL = re.compile(
+    rf"\b(?:von|bei|durch|\w+t) (?:(?:der|die|das|dem|den) )?{_LARGE}"
+    rf"|(?:^|[,;] )(?:(?:Der|Die|Das) )?{_LARGE}(?=[:,]| (?!(?:i[mn]|a[mn]|auf|aus|bei|bis|für|mit|nach"
+    r"|von|vor|zu[mr]?)\b)[a-zäöü])"
+)
+"""One word that may be a name; German writes every noun large."""
 
 
 def rate_shape(passage: str, question: Question) -> float:
@@ -91,14 +122,34 @@ def rate_shape(passage: str, question: Question) -> float:
         return 0.5
     if kind is Kind.NUMBER:
         text = _COMPILED[Kind.WHEN][0].sub("", text)  # a date is no amount
-        amounts = (amount for asked, amount in _QUANTITIES if asked.search(question.folded))
-        if amount := next(amounts, None):
+        if amount := _find_amount(question.folded):
             return 1.0 if amount.search(text) else 0.3 if shapes[0].search(text) else 0.0
+        if counted := _COUNTED.search(question.folded):
+            return _rate_count(text, stem(counted[1]))
     if shapes[0].search(text) or (kind is Kind.WHERE and _PLACE.search(passage)):
         return 1.0
     if kind is Kind.WHO:
         return _rate_person(passage, question)
     return 0.5 if shapes[1:] and shapes[1].search(text) else 0.0
+
+
+@lru_cache(maxsize=500)
+def _find_amount(folded: str) -> re.Pattern[str] | None:
+    """Return how an amount looks that a folded question asks for."""
+    return next((amount for asked, amount in _QUANTITIES if asked.search(folded)), None)
+
+
+def _rate_count(text: str, counted: str) -> float:
+    """Rate a number by whether it stands with what is counted: `38 members`, `members: 38`."""
+    shape = _COMPILED[Kind.NUMBER][0]
+    if is_generic(counted) or counted in STOP or not shape.search(text):
+        return 1.0 if shape.search(text) else 0.0
+    for word in WORD_PATTERN.finditer(text):
+        if compare_words(counted, stem(word[0])):
+            before = text[: word.start()].split()[-_COUNT_WORDS:]
+            if shape.search(" ".join(before)) or re.match(r"[^·,.]*: [^·]*\d", text[word.end() :]):
+                return 1.0
+    return 0.3
 
 
 def gives_reasons(heading: str) -> bool:
@@ -109,8 +160,11 @@ def _rate_person(text: str, question: Question) -> float:
     """Rate a name that the question does not have: two words that are written large, or one."""
 
     def is_new(name: str) -> bool:
-        return fold(name) not in STOP and stem(fold(name)) not in question.weights
+        said = question.weights.keys() - question.leaned_on
+        return fold(name) not in STOP and stem(fold(name)) not in said
 
     if any(map(is_new, _NAME.findall(text))):
         return 1.0
-    return 0.7 if any(map(is_new, _CAPITAL.findall(text))) else 0.0
+    single = _GERMAN_CAPITAL if is_german(fold(text)) else _CAPITAL
+    rest = _NAME.sub("", text)  # of a person that is asked about
+    return 0.7 if any(is_new(found[1] or found[2]) for found in single.finditer(rest)) else 0.0

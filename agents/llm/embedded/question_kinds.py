@@ -54,7 +54,7 @@ _PATTERNS = (
                 r"|what (else )?(parts|tasks|questions|risks|steps|rules|things)\b"
                 r"|what (should|must|do|does|can) .*\b(bring|take|pack|include|contain)\b"
                 r"|\bwho (are|is (all )?(on|in|part of))\b|\bwer (sind|ist alles|gehort)\b"),
-    (Kind.WHO, r"\b(who|whom|whose|wer|wem|wen|wessen)\b|which person|what is the name of"),
+    (Kind.WHO, r"\b(who|whom|whose|wer|wem|wen|wessen)\b|which person|what is the name of|\bwie heiss"),
     (Kind.WHEN, r"^\W*(\w+ ){0,2}(when|wann)\b"
                 r"|(what|which|welche[rmn]?) (dates?|days?|months?|years?|version)\b"
                 r"|\bdeadline\b|\bdatum\b|\bfrist\b|by what time"),
@@ -62,7 +62,9 @@ _PATTERNS = (
                   r"|expensive|soon|quickly|frequently)\b|\bhow (?!do|does|did|can|to)\w+ "
                   r"(is|are|was|were|must|should|does|do|did|can|has|have)\b"
                   r"|\bwie ?(viel|viele|lange|oft|hoch|gross|teuer|weit|schwer|alt|tief|schnell)\b"
-                  r"|what (does|do|did) .* cost|\bwas koste[nt]\b"
+                  r"|^\W*wie \w+ (ist|sind|war|waren)\b|\w+nummer\b"
+                  r"|what (does|do|did) .* (cost|weigh|earn|pay)\b(?! for\W*$)"
+                  r"|\bwas (koste|wieg|(be)?zahl|verdien)[ent]+\b"
                   r"|what ((is|was|are) the .*)?(price|cost|budget|size|range|accuracy|weight"
                   r"|height|length|number|share|percentage|discount|voltage|capacity|rate)\b"),
     (Kind.WHERE, r"\b(where|wo|wohin|woher)\b|(which|what) (place|town|city|country|room)"),

@@ -12,7 +12,7 @@ from agents.llm.embedded.answer_types import rate_shape
 from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
-from agents.llm.embedded.vocabulary import STOP, compare_words
+from agents.llm.embedded.vocabulary import STOP, compare_words, is_generic
 
 AROUND, NAMED, WHOLLY_NAMED, REFERRED, NEAR = 0.8, 0.65, 0.9, 0.8, 0.5
 """What a word is worth in the headings above, in the name of the note, and in the sentence before
@@ -105,7 +105,7 @@ class PassageScorer:
         outside = (passage.around, AROUND), (passage.named, WHOLLY_NAMED if is_named else NAMED)
         own, coverage = self.cover(*inside), self.cover(*inside, *outside, (passage.near, NEAR))
         shape = rate_shape(passage.text, self.question) if coverage else 0.0
-        if own >= 0.9 and passage.kind != "property" and self.question.kind is not Kind.NUMBER:
+        if own >= 0.9 and passage.kind != "property" and self.question.kind not in (Kind.NUMBER, Kind.WHO):
             shape = max(shape, 0.5)
         has_shape = self.question.is_fact or self.question.kind is Kind.WHY
         score = 0.55 * coverage + 0.35 * own + 0.1 * self.cover(*outside)
@@ -133,10 +133,15 @@ class PassageScorer:
     def lacks_telling(self, passage: Passage) -> bool:
         return any(word in self.telling for word in self.list_lacking(passage))
 
+    def lacks_said(self, passage: Passage) -> bool:
+        lacking = set(self.list_lacking(passage)).difference(self.question.leaned_on)
+        return not all(map(is_generic, lacking))
+
     def is_whole(self, passage: Passage) -> bool:
         """Return whether a passage lacks no name that is asked for, and its note was read."""
         is_told = self.question.names.isdisjoint(self.list_lacking(passage))
-        return passage.read and is_told and self.is_asked(passage)
+        is_said = not passage.text.endswith("?") or passage.kind == "row"  # a question tells nothing
+        return passage.read and is_told and is_said and self.is_asked(passage)
 
     def sort(self, passages: Iterable[Passage]) -> list[ScoredPassage]:
         rated = [self.rate(passage) for passage in passages]
