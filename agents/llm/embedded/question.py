@@ -21,6 +21,7 @@ _BACK = re.compile(
     r"\b(it|its|they|them|their|that|those|this|these|he|him|his|she|her|there|one|ones|same"
     r"|dann|dort|dessen|deren|davon|dafur|damit|er|sie|es|ihn|ihm|seine?r?|der zweite|das)\b"
 )
+_PERSON = re.compile(r"\b(he|him|his|she|her|they|them|their)\b")
 _OPENS_BACK = re.compile(r"^\W*(and|but|or|so|then|also|und|aber|oder|what about|how about)\b")
 _WHAT_ABOUT = re.compile(r"^\W*(?:(?:and|und|but)\s+)?(?:what about|how about|was ist mit|und)\b")
 _ORDINALS = {
@@ -187,6 +188,8 @@ def _resolve(question: Question, earlier: Sequence[Exchange]) -> Question:
         (n for w, n in _ORDINALS.items() if re.search(rf"\b{w}\b", question.folded)), None
     )
     words, context = question.words, (*before.words, *before.context)
+    if question.names and not _PERSON.search(question.folded):  # another one is named instead
+        quotes, context = [], tuple(w for w in context if stem(fold(w)) not in before.names)
     if pointed is not None and -len(quotes) <= pointed < len(quotes):
         words = tuple(w for w in words if fold(w) not in _ORDINALS)
         context = tuple(list_content_words(quotes[pointed])[:8])
