@@ -36,7 +36,7 @@ _SHAPES = {
         r"|mittwoch)s?\b",
         rf"\b{_MONTH}|\b(?:spring|summer|autumn|winter"
         r"|(?:week|year|month|day|hour)s?|every|fruhjahr|sommer|herbst|wochen?|jahre?n?|monate?n?"
-        r"|tage?n?|stunden?)\b"
+        r"|tage?n?|stunden?|any time|jederzeit|(?:morning|evening|noon|night|morgen|mittag|abend|nacht)s?)\b"
         r"|\bversion \d",
     ),
     Kind.WHERE: (
@@ -101,13 +101,13 @@ _PLACE = re.compile(
     r"(?!Regel)[A-ZÄÖÜ]\w+"
 )
 _LARGE = r"([A-ZÄÖÜ][a-zà-ÿ]{2,}|[A-Z]\. [A-Z]\S*)\b"
-_NAME = re.compile(r"\b([A-ZÄÖÜ][a-zà-ÿ]+)\s+(?:[A-Z]\.\s+)?[A-ZÄÖÜ][a-zà-ÿ]+\b")
+_NAME = re.compile(r"(?<!\d )\b([A-ZÄÖÜ][a-zà-ÿ]+)\s+(?:[A-Z]\.\s+)?[A-ZÄÖÜ][a-zà-ÿ]+\b")
 _CAPITAL = re.compile(
     rf"[a-z,;:|)·]\s+{_LARGE}(?! (?:the|an?|to|with|of|for|from|der|die|das)\b)"
     rf"|^{_LARGE}(?=[:,]| ·|'s| (?:and|can|may|will|\w+(?:s|ed))\b)"
 )
 _GERMAN_CAPITAL = re.compile(
-    rf"\b(?:von|bei|durch|\w+t) (?:(?:der|die|das|dem|den) )?{_LARGE}"
+    rf"\b(?:(?:von|bei|durch)(?: de[rmn])?|\w+t(?: (?:der|die|das))?) {_LARGE}"
     rf"|(?:^|[,;] )(?:(?:Der|Die|Das) )?{_LARGE}(?=[:,]| (?!(?:i[mn]|a[mn]|auf|aus|bei|bis|für|mit|nach"
     r"|von|vor|zu[mr]?)\b)[a-zäöü])"
 )

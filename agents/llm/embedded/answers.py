@@ -86,8 +86,8 @@ def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer
     is_lenient = (question.is_fact or question.german) and scorer.telling
     enough = CERTAIN_FACT if is_lenient else CERTAIN
     enough = CERTAIN_LACKING if scorer.lacks_telling(best.passage) else enough
-    if question.is_fact and (question.kind is Kind.WHO and not question.german):
-        is_sole = is_sole and not scorer.lacks_said(best.passage)
+    if question.is_fact and (scorer.lacks_telling(best.passage) or scorer.lacks_said(best.passage)):
+        is_sole = False
     has_enough = best.coverage + _MARGIN_WORTH * margin >= enough
     if not (whole and is_sole and has_enough and _fits(question, best, margin)):
         return Answer(_list_closest(rated))

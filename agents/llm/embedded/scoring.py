@@ -105,8 +105,11 @@ class PassageScorer:
         outside = (passage.around, AROUND), (passage.named, WHOLLY_NAMED if is_named else NAMED)
         own, coverage = self.cover(*inside), self.cover(*inside, *outside, (passage.near, NEAR))
         shape = rate_shape(passage.text, self.question) if coverage else 0.0
-        if own >= 0.9 and passage.kind != "property" and self.question.kind not in (Kind.NUMBER, Kind.WHO):
-            shape = max(shape, 0.5)
+        if own >= 0.9 and passage.kind != "property" and self.question.kind is not Kind.NUMBER:
+            is_told = self.question.kind is not Kind.WHO or not (
+                passage.refers or self.list_lacking(passage)
+            )
+            shape = max(shape, 0.5) if is_told else shape
         has_shape = self.question.is_fact or self.question.kind is Kind.WHY
         score = 0.55 * coverage + 0.35 * own + 0.1 * self.cover(*outside)
         score *= 0.4 + 0.6 * shape if has_shape else 1.0
@@ -134,6 +137,11 @@ class PassageScorer:
         return any(word in self.telling for word in self.list_lacking(passage))
 
     def lacks_said(self, passage: Passage) -> bool:
+        """Return whether a passage lacks what was done, by whom or when: English verbs tell it."""
+        if self.question.german or passage.kind == "property":
+            return False
+        if self.question.kind not in (Kind.WHO, Kind.WHEN):
+            return False
         lacking = set(self.list_lacking(passage)).difference(self.question.leaned_on)
         return not all(map(is_generic, lacking))
 
