@@ -17,7 +17,7 @@ from typing import Any, Literal
 from agents.core.frontmatter import Property, read_frontmatter
 from agents.core.headings import Heading, find_headings
 from agents.core.stemming import stems
-from agents.llm.embedded.vocabulary import name_months
+from agents.llm.embedded.vocabulary import name_signs
 
 PassageKind = Literal["sentence", "item", "row", "code", "property", "entry"]
 PassageSource = Literal["vault", "thread", "code"]
@@ -70,7 +70,7 @@ class Passage:
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        return frozenset(stems(name_months(self.text)))
+        return frozenset(stems(name_signs(self.text)))
 
     @cached_property
     def around(self) -> frozenset[str]:
@@ -115,7 +115,7 @@ class Passage:
 @lru_cache(maxsize=500)
 def _stem_all(text: str) -> frozenset[str]:
     """Return the stems of what many passages share: headings, or the name of their note."""
-    return frozenset(stems(name_months(text)))
+    return frozenset(stems(name_signs(text)))
 
 
 def split_sentences(text: str) -> Iterator[tuple[int, str]]:

@@ -12,7 +12,7 @@ from agents.llm.embedded.answer_types import rate_shape
 from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
-from agents.llm.embedded.vocabulary import STOP, compare_words, is_generic
+from agents.llm.embedded.vocabulary import LIGHT, STOP, compare_words
 
 AROUND, NAMED, WHOLLY_NAMED, REFERRED, NEAR = 0.8, 0.65, 0.9, 0.8, 0.5
 """What a word is worth in the headings above, in the name of the note, and in the sentence before
@@ -143,7 +143,7 @@ class PassageScorer:
         if self.question.kind not in (Kind.WHO, Kind.WHEN):
             return False
         lacking = set(self.list_lacking(passage)).difference(self.question.leaned_on)
-        return not all(map(is_generic, lacking))
+        return not lacking <= LIGHT
 
     def is_whole(self, passage: Passage) -> bool:
         """Return whether a passage lacks no name that is asked for, and its note was read."""

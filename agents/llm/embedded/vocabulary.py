@@ -38,6 +38,7 @@ put ask due step schritt plac statt find findet whoev wait peopl person leut day
 about above across after again against along already although always among apart around away back
 before behind below beside between beyond both down each either enough every few near never
 per several soon though through together toward towards under upon whether
+take took taken make made go went gone give gave given get got keep kept hold held run ran last
 """
 _SAME = (
     "cost costs price prices pay pays paid euro euros zahlen bezahlt kosten kostet preis preise"
@@ -59,8 +60,9 @@ _SAME = (
     "meet met", "buy bought", "run ran", "speak spoke spoken", "fall fell fallen",
 )  # fmt: skip
 """Words of any subject that questions and notes put in different forms."""
-_SOFT = frozenset(map(stem, [*_SOFT_TEXT.split(), *" ".join(_SAME).split()]))
-"""Stems that many questions have and few answers repeat."""
+LIGHT = frozenset(map(stem, _SOFT_TEXT.split()))
+_SOFT = LIGHT | frozenset(map(stem, " ".join(_SAME).split()))
+"""Stems that many questions have and few answers repeat, those first that tell nothing."""
 
 _PROPERTIES = (
     "cast actor actors actress star stars plays", "url website link homepage site",
@@ -70,6 +72,7 @@ _PROPERTIES = (
 )  # fmt: skip
 """Names of properties, with what questions call them."""
 _MONTH = re.compile(r"\b\d{4}-(0[1-9]|1[0-2])\b")
+_SIGNS = {"°": "degrees grad", "%": "percent prozent", "€": "euro euros", "$": "dollar dollars"}
 _MONTHS = (
     "january januar", "february februar", "march marz", "april", "may mai", "june juni",
     "july juli", "august", "september", "october oktober", "november", "december dezember",
@@ -98,9 +101,10 @@ def list_content_words(text: str) -> list[str]:
     return list(found.values())
 
 
-def name_months(text: str) -> str:
-    """Return a text with the names of the months behind it that its dates have as numbers."""
-    return " ".join([text, *(_MONTHS[int(month) - 1] for month in _MONTH.findall(text))])
+def name_signs(text: str) -> str:
+    """Return a text with the names behind it of its signs, and of the months that are numbers."""
+    months = (_MONTHS[int(month) - 1] for month in _MONTH.findall(text))
+    return " ".join([text, *months, *(name for sign, name in _SIGNS.items() if sign in text)])
 
 
 _GROUPS: dict[str, dict[str, str]] = {}
