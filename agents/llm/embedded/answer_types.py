@@ -81,7 +81,7 @@ _QUANTITIES = tuple(
         (r"how high|wie hoch", rf"{_LENGTH}|{_MONEY}|%"),
         (
             r"how (deep|tall|wide|thick|far)|wie (tief|breit|dick|weit)\b",
-            rf"(?<! by )(?<! x ){_LENGTH}",
+            rf"(?<! by )(?<! x )(?<![\d.,]){_LENGTH}",
         ),
         (
             r"how (big|large)|wie gross|\bsize\b",

@@ -31,6 +31,7 @@ _MARGIN_WORTH, _LEAST_OWN = 0.3, 0.2
 _NEARLY, _ALIKE = 0.8, 0.95
 """The share of the best score that makes a passage as good; better, if it lacks nothing."""
 _CLOSE = 3
+_CLOSER = 0.15
 
 
 def find_answer(question: Question, evidence: Evidence) -> Answer:
@@ -100,6 +101,10 @@ def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer
         told += _list_next_steps(best.passage, passages) if question.kind is Kind.HOW else []
         told = [p for p in told if p not in chosen]
         chosen[1:1] = told[:SECTION_LENGTH]
+    before = best.passage.before
+    if before and before not in chosen and not question.is_fact:
+        if scorer.cover((before.stems, 1.0), (best.passage.stems, 1.0)) >= best.own + _CLOSER:
+            chosen.insert(0, before)
     return Answer(chosen, is_certain=True)
 
 

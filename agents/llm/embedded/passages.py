@@ -75,11 +75,11 @@ class Passage:
     @cached_property
     def around(self) -> frozenset[str]:
         task = "task tasks todo aufgabe aufgaben" if _TASK.match(self.text) else ""
-        return _stem_all(f"{' '.join(self.headings)} {self.lead} {task}")
+        return stem_all(f"{' '.join(self.headings)} {self.lead} {task}")
 
     @cached_property
     def named(self) -> frozenset[str]:
-        return _stem_all(f"{self.title} {self.path.rpartition('.')[0]} {self.labels}")
+        return stem_all(f"{self.title} {self.path.rpartition('.')[0]} {self.labels}")
 
     @cached_property
     def near(self) -> frozenset[str]:
@@ -113,7 +113,7 @@ class Passage:
 
 
 @lru_cache(maxsize=500)
-def _stem_all(text: str) -> frozenset[str]:
+def stem_all(text: str) -> frozenset[str]:
     """Return the stems of what many passages share: headings, or the name of their note."""
     return frozenset(stems(name_signs(text)))
 

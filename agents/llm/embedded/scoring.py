@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from agents.core.stemming import WORD_PATTERN, stem, stems
 from agents.llm.embedded.answer_types import rate_shape
-from agents.llm.embedded.passages import Passage
+from agents.llm.embedded.passages import Passage, stem_all
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.vocabulary import LIGHT, STOP, compare_words
@@ -104,7 +104,10 @@ class PassageScorer:
             inside.append((passage.named, 1.0 if is_named else 0.9))
         outside = (passage.around, AROUND), (passage.named, WHOLLY_NAMED if is_named else NAMED)
         own, coverage = self.cover(*inside), self.cover(*inside, *outside, (passage.near, NEAR))
-        shape = rate_shape(passage.text, self.question) if coverage else 0.0
+        asked = self._narrow(passage) if coverage else ""
+        shape = rate_shape(asked, self.question) if coverage else 0.0
+        if self.question.kind is Kind.WHERE and 0 < len(asked) < len(passage.text):
+            shape = max(shape, 0.7)  # a cell whose column is asked for
         if own >= 0.9 and passage.kind != "property" and self.question.kind is not Kind.NUMBER:
             is_told = self.question.kind is not Kind.WHO or not (
                 passage.refers or self.list_lacking(passage)
@@ -117,6 +120,15 @@ class PassageScorer:
             score *= 0.6
         score *= 1.1 if passage.path in self.question.paths else 1.05 if is_named else 1.0
         return ScoredPassage(passage, coverage, own, shape, score)
+
+    def _narrow(self, passage: Passage) -> str:
+        """Return a passage; of a row what it is about, and the cells that a question asks for."""
+        if passage.kind != "row":
+            return passage.text
+        first, *cells = passage.text.split(" · ")
+        rest = [word for word in self.weights if not self.match(word, stem_all(first))]
+        asked = [c for c in cells if any(self.match(word, stem_all(c)) for word in rest)]
+        return " · ".join([first, *(asked or cells)])
 
     def is_asked(self, passage: Passage) -> bool:
         """Return whether a passage may be meant: of properties those asked for by name or value, or
