@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from enum import Enum
+from functools import lru_cache
 
 from agents.core.stemming import fold
 
@@ -106,6 +107,7 @@ _CONTAINERS = frozenset(_CONTAINER_TEXT.split())
 _WHOLES = (Kind.SUMMARY, Kind.ABOUT, Kind.COMPARE)
 
 
+@lru_cache(maxsize=100)  # each turn of a run asks again
 def find_kind(folded: str, german: bool) -> Kind:
     folded = folded[:KIND_CHARS]
     expression = find_sum(folded)

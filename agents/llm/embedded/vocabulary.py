@@ -71,12 +71,13 @@ _PROPERTIES = (
     "loc location place located", "org organisation organization company employer",
 )  # fmt: skip
 """Names of properties, with what questions call them."""
-_MONTH = re.compile(r"\b\d{4}-(0[1-9]|1[0-2])\b")
-_SIGNS = {"°": "degrees grad", "%": "percent prozent", "€": "euro euros", "$": "dollar dollars"}
-_MONTHS = (
-    "january januar", "february februar", "march marz", "april", "may mai", "june juni",
-    "july juli", "august", "september", "october oktober", "november", "december dezember",
-)  # fmt: skip
+_SIGN = re.compile(r"[°%€$]|\b\d{4}-(?:0[1-9]|1[0-2])\b")
+_SIGNS = {
+    "°": "degrees grad", "%": "percent prozent", "€": "euro euros", "$": "dollar dollars",
+    "-01": "january januar", "-02": "february februar", "-03": "march marz", "-04": "april",
+    "-05": "may mai", "-06": "june juni", "-07": "july juli", "-08": "august", "-09": "september",
+    "-10": "october oktober", "-11": "november", "-12": "december dezember",
+}  # fmt: skip
 _MIN_SHARED, _SHARED_SHARE, _DERIVED_SHARE = 5, 0.6, 0.8
 _CONTRACTION = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$")
 _PREFIXES = ("ge", "an", "auf", "aus", "ein", "ab", "zu", "um", "vor", "mit", "nach", "her", "hin")
@@ -103,8 +104,8 @@ def list_content_words(text: str) -> list[str]:
 
 def name_signs(text: str) -> str:
     """Return a text with the names behind it of its signs, and of the months that are numbers."""
-    months = (_MONTHS[int(month) - 1] for month in _MONTH.findall(text))
-    return " ".join([text, *months, *(name for sign, name in _SIGNS.items() if sign in text)])
+    found = _SIGN.findall(text)
+    return " ".join([text, *(_SIGNS[sign[-3:]] for sign in found)]) if found else text
 
 
 _GROUPS: dict[str, dict[str, str]] = {}
