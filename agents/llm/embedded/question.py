@@ -44,7 +44,8 @@ _MAX_PARTS = 3
 _MAX_CHARS = 2_000
 _CONTEXT_WEIGHT, _SOFT_WEIGHT = 0.35, 0.4
 _DO, _BE, _AFTER = {"do", "does", "did"}, {"is", "are", "was", "were", "be"}, STOP | {""}
-_AUXILIARY = _DO | _BE | {"has", "have", "had", "can", "could", "should", "must", "may", "will"}
+_MODAL = {"can", "could", "should", "must", "may", "will"}
+_AUXILIARY = _DO | _BE | _MODAL | {"has", "have", "had"}
 _FACTS = (Kind.WHO, Kind.WHEN, Kind.NUMBER, Kind.WHERE)
 _ALONE = (Kind.TALK, Kind.CALCULATE, Kind.TIME, Kind.NOTES, Kind.RECENT)
 
@@ -100,7 +101,7 @@ class Question:
         is_asked = said[at - 1] == "who" or (said[at - 1] == "what" and _AUXILIARY.isdisjoint(said))
         if is_asked or (word[-2:] == "ed" and not _BE.isdisjoint(said)):
             return True
-        done = (n for n, each in enumerate(said) if each in _DO)
+        done = (n for n, each in enumerate(said) if each in _DO or (n > 1 and each in _MODAL))
         rest = range(next(done, len(said)) + 2, len(said) - 1)
         return at == next((n for n in rest if said[n - 1] not in STOP and said[n + 1] in _AFTER), 0)
 
