@@ -64,7 +64,7 @@ _QUANTITIES = tuple(
         ),
         (
             r"\bcost|\bprice|expensive|\bpaid\b|\bpay|\bearn|\bsalary|kost|preis|teuer|zahl(?:en|t)\b"
-            r"|how much money|miete|verdien|gehalt\b",
+            r"|how much money|\bgeld\b|miete|verdien|gehalt\b",
             _MONEY,
         ),
         (
@@ -91,7 +91,7 @@ _QUANTITIES = tuple(
     )
 )
 """What is asked for, and how the right amount looks."""
-_COUNTED = re.compile(r"\b(?:how many|wie ?viele) (\w+)")
+_COUNTED = re.compile(r"\b(?:how (?:many|much)|wie ?viele?) (\w+)")
 _COUNT_WORDS = 4
 _REASON_HEADING = re.compile(
     r"\bwhy\b|\breason|\bbackground|\bmotivation|\brationale|\bwarum\b|\bgrund|\bcontext\b"

@@ -38,6 +38,7 @@ _BETWEEN = re.compile(
 _ASKS = r"(?:who|when|where|how|what|why|which|wer|wann|wo|wie|was|warum|welche[rs]?)\b"
 _IN = r"(?:(?:in|on|at|by|for|from|since|until|im|am|bis|seit|von) )?"
 _PARTS = re.compile(rf"(?<=\?)\s+(?=\S)|[,;]?\s+(?:and|und)\s+(?={_IN}{_ASKS})", re.IGNORECASE)
+_OR = re.compile(r"\b(\w+),? (?:or|oder) (?:(?:an?|the|other|andere[nrs]?|eine?n?) )?(\w+)")
 _EVERYTHING = ("project", "projekt", "vault")
 """Words that ask about all notes, where no other word is."""
 _MAX_PARTS = 3
@@ -78,6 +79,12 @@ class Question:
         """Stems of numbers, and of what is written large where not every noun is."""
         found = (w for w in self.words if w[0].isdigit() or (w[0].isupper() and not self.german))
         return frozenset(stem(fold(word)) for word in found if not self._is_compared(word))
+
+    @cached_property
+    def choices(self) -> tuple[tuple[str, ...], ...]:
+        """Stems of things of which one is enough: `lemons or other citrus fruit`."""
+        found = _OR.findall(self.folded) if self.kind is Kind.YES_NO else ()
+        return tuple((stem(one), stem(other)) for one, other in found)
 
     def _is_compared(self, word: str) -> bool:
         """Return whether a number is held against another one, as in `May she spend 800 euros?`."""

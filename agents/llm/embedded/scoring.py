@@ -48,10 +48,15 @@ class PassageScorer:
         }
         self._forms = frozenset(form for forms in self.matches.values() for form in forms)
         self._rates: dict[frozenset[str], tuple[float, ...]] = {}
-        self.weights = {
-            word: weight * self._weigh(word, passages) for word, weight in question.weights.items()
+        unknown = {
+            word
+            for pair in question.choices
+            for word, other in (pair, pair[::-1])
+            if not self.matches.get(word) and self.matches.get(other)
         }
-        self.telling = [word for word, weight in question.weights.items() if weight >= 1.0]
+        asked = {w: weight for w, weight in question.weights.items() if w not in unknown}
+        self.weights = {word: weight * self._weigh(word, passages) for word, weight in asked.items()}
+        self.telling = [word for word, weight in asked.items() if weight >= 1.0]
         self.total = sum(self.weights.values()) or 1.0
         self.named_paths = {note.path for note in notes if rate_note(question, note) == 1.0}
         """The notes whose whole title the question has."""
