@@ -114,12 +114,17 @@ _GERMAN_CAPITAL = re.compile(
 """One word that may be a name; German writes every noun large."""
 
 
+_ONE_OF = re.compile(r"(?:\w+ )?(?:which|welche[mnrs]?) \w+(?<!s) ")
+_GIVEN = re.compile(r"\d|[*_`\"“]|^\w+: ")
+
+
 def rate_shape(passage: str, question: Question) -> float:
     """From 0 to 1: how much a text looks like what such a question asks for."""
     text, kind = fold(passage), question.kind
     shapes = _COMPILED.get(kind)
     if shapes is None:
-        return 0.5
+        lacks_one = _ONE_OF.match(question.folded) and not _rate_person(passage, question)
+        return 0.0 if lacks_one and not _GIVEN.search(passage) else 0.5
     if kind is Kind.NUMBER:
         text = _COMPILED[Kind.WHEN][0].sub("", text)  # a date is no amount
         if amount := _find_amount(question.folded):
