@@ -17,9 +17,7 @@ _NUMBER = (
     r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|twice|once|none"
     r"|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn|elf|zwolf|halb)\b)"
 )
-_LENGTH = (
-    rf"{_NUMBER}[\d.,]*\W*(?:[cmk]?m|\w*met(?:re|er)s?n?|inch(?:es)?|feet|ft|miles?|stor(?:ey|ie)s?)\b"
-)
+_LENGTH = rf"{_NUMBER}[\d.,]*\W*(?:[cmk]?m|\w*met(?:re|er)s?n?|inch(?:es)?|feet|ft|miles?|stor(?:ey|ie)s?)\b"
 _MONEY = r"\beuros?\b|\beur\b|€|\$|£|\bdollars?\b|\bcents?\b|\busd\b|\bgbp\b"
 _DURATION = (
     rf"(?:{_NUMBER}|\b(?:an?|one|each|eine[rmn]?|several|few)\b)\W+(?:\w+\W+)?"
@@ -27,13 +25,13 @@ _DURATION = (
     r"|tagen?|tage?|wochen?|monate?n?|jahre?n?|\w*(?:tagen|days)|knots?|knoten)\b"
     r"|\b[km]?m/[hs]\b|\bmph\b"
 )
+_DAYS = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)s?"
+_TIME = re.compile(rf"{_MONTH}|{_DAYS}")
 _SHAPES = {
     Kind.WHEN: (
         rf"\b\d{{1,2}}(?:st|nd|rd|th)?\.?\s+{_MONTH}|\b{_MONTH}\s+\d{{1,4}}|\b\d{{4}}-\d\d(?:-\d\d)?\b"
         rf"|\b\d{{1,2}}\.\d{{1,2}}\.\d{{2,4}}\b|\b(?:in|by|until|since|im|ab|bis|seit)\s+{_MONTH}"
-        r"|\b\d{1,2}(?::\d\d| uhr| o'clock)\b|\b(?:1[5-9]|20)\d\d\b"
-        r"|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag"
-        r"|mittwoch)s?\b",
+        rf"|\b\d{{1,2}}(?::\d\d| uhr| o'clock)\b|\b(?:1[5-9]|20)\d\d\b|\b{_DAYS}\b",
         rf"\b{_MONTH}|\b(?:spring|summer|autumn|winter"
         r"|(?:week|year|month|day|hour)s?|every|fruhjahr|sommer|herbst|wochen?|jahre?n?|monate?n?"
         r"|tage?n?|stunden?|any time|jederzeit|(?:morning|evening|noon|night|morgen|mittag|abend|nacht)s?)\b"
@@ -165,8 +163,8 @@ def _rate_person(text: str, question: Question) -> float:
     """Rate a name that the question does not have: two words that are written large, or one."""
 
     def is_new(name: str) -> bool:
-        said = question.weights.keys() - question.leaned_on
-        return fold(name) not in STOP and stem(fold(name)) not in said
+        word, said = fold(name), question.weights.keys() - question.leaned_on
+        return not (word in STOP or stem(word) in said or _TIME.fullmatch(word))
 
     if any(map(is_new, _NAME.findall(text))):
         return 1.0

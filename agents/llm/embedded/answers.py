@@ -116,7 +116,8 @@ def _list_next_steps(step: Passage, passages: Sequence[Passage]) -> list[Passage
 def _fits(question: Question, best: ScoredPassage, margin: float) -> bool:
     """Return whether a passage says it itself, or below a heading that does, and looks like it."""
     if not question.is_fact:
-        return best.own > 0 and (best.shape > 0 or question.kind is Kind.WHY)
+        is_reason = question.kind is Kind.WHY and best.coverage >= CERTAIN
+        return best.own > 0 and (best.shape > 0 or is_reason)
     name = best.passage.heading or best.passage.title
     says = best.own >= _LEAST_OWN or rate_title(question, name) > 0.5
     return says and (best.shape >= 0.7 or (best.shape >= 0.5 and margin >= 0.1))

@@ -55,7 +55,9 @@ class PassageScorer:
             if not self.matches.get(word) and self.matches.get(other)
         }
         asked = {w: weight for w, weight in question.weights.items() if w not in unknown}
-        self.weights = {word: weight * self._weigh(word, passages) for word, weight in asked.items()}
+        self.weights = {
+            word: weight * self._weigh(word, passages) for word, weight in asked.items()
+        }
         self.telling = [word for word, weight in asked.items() if weight >= 1.0]
         self.total = sum(self.weights.values()) or 1.0
         self.named_paths = {note.path for note in notes if rate_note(question, note) == 1.0}
@@ -165,7 +167,9 @@ class PassageScorer:
     def is_whole(self, passage: Passage) -> bool:
         """Return whether a passage lacks no name that is asked for, and its note was read."""
         is_told = self.question.names.isdisjoint(self.list_lacking(passage))
-        is_said = not passage.text.endswith("?") or passage.kind == "row"  # a question tells nothing
+        is_said = (
+            not passage.text.endswith("?") or passage.kind == "row"
+        )  # a question tells nothing
         return passage.read and is_told and is_said and self.is_asked(passage)
 
     def sort(self, passages: Iterable[Passage]) -> list[ScoredPassage]:
