@@ -17,7 +17,7 @@ _NUMBER = (
     r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|twice|once|none"
     r"|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn|elf|zwolf|halb)\b)"
 )
-_LENGTH = rf"{_NUMBER}[\d.,]*\W*(?:[cmk]?m|\w*met(?:re|er)s?n?|inch(?:es)?|feet|ft|miles?|stor(?:ey|ie)s?)\b"
+_LENGTH = rf"{_NUMBER}[\d.,]*\W*(?:[cmk]?m|\w*met(?:re|er)s?n?|inch(?:es)?|feet|ft|miles?)\b"
 _MONEY = r"\beuros?\b|\beur\b|€|\$|£|\bdollars?\b|\bcents?\b|\busd\b|\bgbp\b"
 _DURATION = (
     rf"(?:{_NUMBER}|\b(?:an?|one|each|eine[rmn]?|several|few)\b)\W+(?:\w+\W+)?"
@@ -25,7 +25,10 @@ _DURATION = (
     r"|tagen?|tage?|wochen?|monate?n?|jahre?n?|\w*(?:tagen|days)|knots?|knoten)\b"
     r"|\b[km]?m/[hs]\b|\bmph\b"
 )
-_DAYS = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)s?"
+_DAYS = (
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag"
+    r"|mittwoch)s?"
+)
 _TIME = re.compile(rf"{_MONTH}|{_DAYS}")
 _SHAPES = {
     Kind.WHEN: (
@@ -34,7 +37,7 @@ _SHAPES = {
         rf"|\b\d{{1,2}}(?::\d\d| uhr| o'clock)\b|\b(?:1[5-9]|20)\d\d\b|\b{_DAYS}\b",
         rf"\b{_MONTH}|\b(?:spring|summer|autumn|winter"
         r"|(?:week|year|month|day|hour)s?|every|fruhjahr|sommer|herbst|wochen?|jahre?n?|monate?n?"
-        r"|tage?n?|stunden?|any time|jederzeit|(?:morning|evening|noon|night|morgen|mittag|abend|nacht)s?)\b"
+        r"|tage?n?|stunden?|any time|jederzeit|(?:morning|evening|night|morgen|abend|nacht)s?)\b"
         r"|\bversion \d",
     ),
     Kind.WHERE: (
@@ -89,7 +92,7 @@ _QUANTITIES = tuple(
     )
 )
 """What is asked for, and how the right amount looks."""
-_COUNTED = re.compile(r"\b(?:how (?:many|much)|wie ?viele?) (\w+)")
+_COUNTED = re.compile(r"\b(?:how (many|much)|wie ?viele?) (\w+)")
 _COUNT_WORDS = 4
 _REASON_HEADING = re.compile(
     r"\bwhy\b|\breason|\bbackground|\bmotivation|\brationale|\bwarum\b|\bgrund|\bcontext\b"
@@ -106,8 +109,8 @@ _CAPITAL = re.compile(
 )
 _GERMAN_CAPITAL = re.compile(
     rf"\b(?:(?:von|bei|durch)(?: de[rmn])?|\w+t(?: (?:der|die|das))?) {_LARGE}"
-    rf"|(?:^|[,;] )(?:(?:Der|Die|Das) )?{_LARGE}(?=[:,]| (?!(?:i[mn]|a[mn]|auf|aus|bei|bis|für|mit|nach"
-    r"|von|vor|zu[mr]?)\b)[a-zäöü])"
+    rf"|(?:^|[,;] )(?:(?:Der|Die|Das) )?{_LARGE}"
+    r"(?=[:,]| (?!(?:i[mn]|a[mn]|auf|aus|bei|bis|für|mit|nach|von|vor|zu[mr]?)\b)[a-zäöü])"
 )
 """One word that may be a name; German writes every noun large."""
 
@@ -121,14 +124,13 @@ def rate_shape(passage: str, question: Question) -> float:
     text, kind = fold(passage), question.kind
     shapes = _COMPILED.get(kind)
     if shapes is None:
-        lacks_one = _ONE_OF.match(question.folded) and not _rate_person(passage, question)
-        return 0.0 if lacks_one and not _GIVEN.search(passage) else 0.5
+        return 0.5
     if kind is Kind.NUMBER:
         text = _COMPILED[Kind.WHEN][0].sub("", text)  # a date is no amount
         if amount := _find_amount(question.folded):
             return 1.0 if amount.search(text) else 0.3 if shapes[0].search(text) else 0.0
         if counted := _COUNTED.search(question.folded):
-            return _rate_count(text, stem(counted[1]))
+            return _rate_count(text, stem(counted[2]), is_part=counted[1] != "much")
     if shapes[0].search(text) or (kind is Kind.WHERE and _PLACE.search(passage)):
         return 1.0
     if kind is Kind.WHO:
@@ -142,17 +144,25 @@ def _find_amount(folded: str) -> re.Pattern[str] | None:
     return next((amount for asked, amount in _QUANTITIES if asked.search(folded)), None)
 
 
-def _rate_count(text: str, counted: str) -> float:
+def _rate_count(text: str, counted: str, *, is_part: bool) -> float:
     """Rate a number by whether it stands with what is counted: `38 members`, `members: 38`."""
     shape = _COMPILED[Kind.NUMBER][0]
     if is_generic(counted) or counted in STOP or not shape.search(text):
         return 1.0 if shape.search(text) else 0.0
-    for word in WORD_PATTERN.finditer(text):
-        if compare_words(counted, stem(word[0])):
-            before = text[: word.start()].split()[-_COUNT_WORDS:]
-            if shape.search(" ".join(before)) or re.match(r"[^·,.]*: [^·]*\d", text[word.end() :]):
-                return 1.0
-    return 0.3
+    words = WORD_PATTERN.finditer(text)
+    found = [word for word in words if compare_words(counted, stem(word[0]))]
+    for word in found:
+        before = text[: word.start()].split()[-_COUNT_WORDS:]
+        if shape.search(" ".join(before)) or re.match(r"[^·,.]*: [^·]*\d", text[word.end() :]):
+            return 1.0
+    return 0.3 if found or is_part else 1.0
+
+
+def names_one(question: Question, *texts: str) -> bool:
+    """Return whether one of a sort is named, by a name or a number, where a question asks which."""
+    if not _ONE_OF.match(question.folded):
+        return True
+    return any(_GIVEN.search(text) or _rate_person(text, question) for text in texts)
 
 
 def gives_reasons(heading: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from agents.core.stemming import stems
+from agents.llm.embedded.answer_types import names_one
 from agents.llm.embedded.evidence import Answer, Evidence
 from agents.llm.embedded.finders import (
     FINDERS,
@@ -103,8 +104,8 @@ def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer
         chosen[1:1] = told[:SECTION_LENGTH]
     before = best.passage.before
     if before and before not in chosen and not question.is_fact:
-        if scorer.cover((before.stems, 1.0), (best.passage.stems, 1.0)) >= best.own + _CLOSER:
-            chosen.insert(0, before)
+        both = scorer.cover((before.stems, 1.0), (best.passage.stems, 1.0))
+        chosen[:0] = [before] if both >= best.own + _CLOSER else []
     return Answer(chosen, is_certain=True)
 
 
@@ -117,7 +118,8 @@ def _fits(question: Question, best: ScoredPassage, margin: float) -> bool:
     """Return whether a passage says it itself, or below a heading that does, and looks like it."""
     if not question.is_fact:
         is_reason = question.kind is Kind.WHY and best.coverage >= CERTAIN
-        return best.own > 0 and (best.shape > 0 or is_reason)
+        is_named = names_one(question, best.passage.text, best.passage.heading)
+        return best.own > 0 and (best.shape > 0 or is_reason) and is_named
     name = best.passage.heading or best.passage.title
     says = best.own >= _LEAST_OWN or rate_title(question, name) > 0.5
     return says and (best.shape >= 0.7 or (best.shape >= 0.5 and margin >= 0.1))

@@ -55,7 +55,8 @@ _PATTERNS = (
                 r"|what (else )?(parts|tasks|questions|risks|steps|rules|things)\b"
                 r"|what (should|must|do|does|can) .*\b(bring|take|pack|include|contain)\b"
                 r"|\bwho (are|is (all )?(on|in|part of))\b|\bwer (sind|ist alles|gehort)\b"),
-    (Kind.WHO, r"\b(who|whom|whose|wer|wem|wen|wessen)\b|which person|what is the name of|\bwie heiss"),
+    (Kind.WHO, r"\b(who|whom|whose|wer|wem|wen|wessen)\b|which person|what is the name of"
+               r"|\bwie heiss"),
     (Kind.WHEN, r"^\W*(\w+ ){0,2}(when|wann)\b"
                 r"|(what|which|welche[rmn]?) (dates?|days?|months?|years?|version)\b"
                 r"|\bdeadline\b|\bdatum\b|\bfrist\b|by what time"),
