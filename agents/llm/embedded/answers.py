@@ -31,8 +31,8 @@ _MARGIN_WORTH, _LEAST_OWN = 0.3, 0.2
 """What it adds to that share when no other passage comes near; the share of its own words."""
 _NEARLY, _ALIKE = 0.8, 0.95
 """The share of the best score that makes a passage as good; better, if it lacks nothing."""
-_CLOSE = 3
-_CLOSER = 0.15
+_CLOSE, _WORTH_BEFORE = 3, 0.15
+"""How many passages are shown; the share that makes the sentence before one worth it as well."""
 
 
 def find_answer(question: Question, evidence: Evidence) -> Answer:
@@ -75,23 +75,12 @@ def _find_code(question: Question, evidence: Evidence) -> Answer:
 
 
 def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer:
-    """Return the best passages; as the answer where they have enough of the question, and more of
-    it than others have."""
+    """Return the best passages; as the answer where they have enough of the question."""
     question, rated = scorer.question, scorer.sort(passages)
     near = (r for r in rated if r.score >= _NEARLY * rated[0].score)
     whole = [r for r in near if scorer.is_whole(r.passage)]
     best = min(whole, key=lambda r: scorer.lacks_telling(r.passage), default=rated[0])
-    others = [r.score for r in rated if r.passage.text != best.passage.text]
-    margin = max(0.0, 1 - max(others, default=0.0) / best.score) if best.score else 0.0
-    alike = sum(score >= _ALIKE * best.score for score in others)
-    is_sole = alike < _CLOSE or not scorer.list_lacking(best.passage)
-    is_lenient = (question.is_fact or question.german) and scorer.telling
-    enough = CERTAIN_FACT if is_lenient else CERTAIN
-    enough = CERTAIN_LACKING if scorer.lacks_telling(best.passage) else enough
-    if question.is_fact and (scorer.lacks_telling(best.passage) or scorer.lacks_said(best.passage)):
-        is_sole = False
-    has_enough = best.coverage + _MARGIN_WORTH * margin >= enough
-    if not (whole and is_sole and has_enough and _fits(question, best, margin)):
+    if not (whole and _is_sure(scorer, best, rated)):
         return Answer(_list_closest(rated))
     share = 0.7 if question.kind is Kind.YES_NO else _NEARLY
     near = (r for r in rated if share * best.score <= r.score <= best.score)
@@ -105,8 +94,24 @@ def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer
     before = best.passage.before
     if before and before not in chosen and not question.is_fact:
         both = scorer.cover((before.stems, 1.0), (best.passage.stems, 1.0))
-        chosen[:0] = [before] if both >= best.own + _CLOSER else []
+        chosen[:0] = [before] if both >= best.own + _WORTH_BEFORE else []
     return Answer(chosen, is_certain=True)
+
+
+def _is_sure(scorer: PassageScorer, best: ScoredPassage, rated: Sequence[ScoredPassage]) -> bool:
+    """Return whether a passage has enough of a question, and more of it than others have."""
+    question, lacks_telling = scorer.question, scorer.lacks_telling(best.passage)
+    if question.is_fact and (lacks_telling or scorer.lacks_deed(best.passage)):
+        return False
+    others = [r.score for r in rated if r.passage.text != best.passage.text]
+    margin = max(0.0, 1 - max(others, default=0.0) / best.score) if best.score else 0.0
+    alike = sum(score >= _ALIKE * best.score for score in others)
+    is_sole = alike < _CLOSE or not scorer.list_lacking(best.passage)
+    is_lenient = (question.is_fact or question.german) and scorer.telling
+    enough = CERTAIN_FACT if is_lenient else CERTAIN
+    enough = CERTAIN_LACKING if lacks_telling else enough
+    has_enough = best.coverage + _MARGIN_WORTH * margin >= enough
+    return is_sole and has_enough and _fits(question, best, margin)
 
 
 def _list_next_steps(step: Passage, passages: Sequence[Passage]) -> list[Passage]:

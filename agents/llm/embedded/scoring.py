@@ -48,13 +48,7 @@ class PassageScorer:
         }
         self._forms = frozenset(form for forms in self.matches.values() for form in forms)
         self._rates: dict[frozenset[str], tuple[float, ...]] = {}
-        unknown = {
-            word
-            for pair in question.choices
-            for word, other in (pair, pair[::-1])
-            if not self.matches.get(word) and self.matches.get(other)
-        }
-        asked = {w: weight for w, weight in question.weights.items() if w not in unknown}
+        asked = self._list_asked()
         self.weights = {
             word: weight * self._weigh(word, passages) for word, weight in asked.items()
         }
@@ -62,6 +56,15 @@ class PassageScorer:
         self.total = sum(self.weights.values()) or 1.0
         self.named_paths = {note.path for note in notes if rate_note(question, note) == 1.0}
         """The notes whose whole title the question has."""
+
+    def _list_asked(self) -> dict[str, float]:
+        """Return what the words of a question weigh; of two of which one is enough, none if no
+        passage has it and one has the other."""
+        pairs = (pair[::step] for pair in self.question.choices for step in (1, -1))
+        gone = {
+            one for one, other in pairs if not self.matches.get(one) and self.matches.get(other)
+        }
+        return {w: weight for w, weight in self.question.weights.items() if w not in gone}
 
     def _weigh(self, word: str, passages: Sequence[Passage]) -> float:
         forms = self.matches[word].keys()
@@ -111,15 +114,7 @@ class PassageScorer:
             inside.append((passage.named, 1.0 if is_named else 0.9))
         outside = (passage.around, AROUND), (passage.named, WHOLLY_NAMED if is_named else NAMED)
         own, coverage = self.cover(*inside), self.cover(*inside, *outside, (passage.near, NEAR))
-        asked = self._narrow(passage) if coverage else ""
-        shape = rate_shape(asked, self.question) if coverage else 0.0
-        if self.question.kind is Kind.WHERE and 0 < len(asked) < len(passage.text):
-            shape = max(shape, 0.7)  # a cell whose column is asked for
-        if own >= 0.9 and passage.kind != "property" and self.question.kind is not Kind.NUMBER:
-            is_told = self.question.kind is not Kind.WHO or not (
-                passage.refers or self.list_lacking(passage)
-            )
-            shape = max(shape, 0.5) if is_told else shape
+        shape = self._rate_shape(passage, own) if coverage else 0.0
         has_shape = self.question.is_fact or self.question.kind is Kind.WHY
         score = 0.55 * coverage + 0.35 * own + 0.1 * self.cover(*outside)
         score *= 0.4 + 0.6 * shape if has_shape else 1.0
@@ -127,6 +122,17 @@ class PassageScorer:
             score *= 0.6
         score *= 1.1 if passage.path in self.question.paths else 1.05 if is_named else 1.0
         return ScoredPassage(passage, coverage, own, shape, score)
+
+    def _rate_shape(self, passage: Passage, own: float) -> float:
+        """Rate how much a passage looks like an answer; one that says all of it may be one."""
+        text, kind = self._narrow(passage), self.question.kind
+        shape = rate_shape(text, self.question)
+        if kind is Kind.WHERE and len(text) < len(passage.text):
+            return max(shape, 0.7)  # a cell whose column is asked for
+        if own < 0.9 or passage.kind == "property" or kind is Kind.NUMBER:
+            return shape
+        is_told = kind is not Kind.WHO or not (passage.refers or self.list_lacking(passage))
+        return max(shape, 0.5) if is_told else shape
 
     def _narrow(self, passage: Passage) -> str:
         """Return a passage; of a row what it is about, and the cells that a question asks for."""
@@ -155,14 +161,11 @@ class PassageScorer:
     def lacks_telling(self, passage: Passage) -> bool:
         return any(word in self.telling for word in self.list_lacking(passage))
 
-    def lacks_said(self, passage: Passage) -> bool:
-        """Return whether a passage lacks what was done, by whom or when: English verbs tell it."""
-        if self.question.german or passage.kind == "property":
-            return False
-        if self.question.kind not in (Kind.WHO, Kind.WHEN):
-            return False
-        lacking = set(self.list_lacking(passage)).difference(self.question.leaned_on)
-        return not lacking <= LIGHT
+    def lacks_deed(self, passage: Passage) -> bool:
+        """Return whether a passage lacks what somebody did, or when: in English verbs tell it."""
+        asks_deed = self.question.kind in (Kind.WHO, Kind.WHEN) and not self.question.german
+        lacking = {*self.list_lacking(passage)}.difference(self.question.leaned_on)
+        return asks_deed and passage.kind != "property" and not lacking <= LIGHT
 
     def is_whole(self, passage: Passage) -> bool:
         """Return whether a passage lacks no name that is asked for, and its note was read."""
