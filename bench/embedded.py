@@ -53,6 +53,7 @@ HALVES = (
     "seventh",
     "eighth",
     "ninth",
+    "tenth",
 )
 
 

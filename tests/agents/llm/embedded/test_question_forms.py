@@ -4,7 +4,9 @@ import re
 
 import pytest
 
+from agents.core.stemming import stem
 from agents.llm.embedded.passages import parse_note
+from agents.llm.embedded.phrases import ENGLISH, GERMAN
 from agents.llm.embedded.question import analyse, analyse_all
 from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.request import Exchange
@@ -28,6 +30,9 @@ from tests.agents.llm.embedded.fixtures import ask, tools, vault
         ("Was the order sent by Paul, or Mary?", Kind.YES_NO, ("order", "sent", "Paul", "Mary")),
         ("Wer ist der Leiter, Anna oder Ben?", Kind.WHO, ("Leiter", "Anna", "Ben")),
         ("Can you swim in the lake?", Kind.YES_NO, ("swim", "lake")),
+        ("What did Ada pay for the kiln?", Kind.NUMBER, ("Ada", "pay", "kiln")),
+        ("Wie lang ist das Seil?", Kind.NUMBER, ("lang", "Seil")),
+        ("Wie heißt der Chor?", Kind.WHO, ("heißt", "Chor")),
     ],
 )
 def test_what_is_asked_is_seen_whatever_stands_around_it(
@@ -127,3 +132,72 @@ def test_what_was_said_before_and_no_passage_has_hardly_counts() -> None:
     passages = parse_note("a.md", [(1, "Buying: take the cheapest."), (3, "Hire for aptitude.")])
     weights = PassageScorer(question, passages).weights
     assert weights["recommend"] < weights["buy"] < weights["hir"]
+
+
+ABSENCES = {
+    "Kiln": "# Kiln\n\nThe kiln is a drum of 60 by 80 cm on a brick plinth.\n\n"
+    "The guild in Orso uses it for a show of stoneware. Bowls crack by up to 4 mm in the kiln.\n\n"
+    "Who is the warden of Edda Holm when a firing goes on at night?\n\n"
+    "The smith has promised to lend us an anvil.\n\nA few years ago Ada bought a costly wheel.\n",
+    "Sites": "# Sites\n\n| site | ledge above sea | mast | keeper |\n|---|---|---|---|\n"
+    "| Orso | 3.9 m | mill roof | Edda Holm |\n| Quin | 4.2 m | school | Ivo Lund |\n",
+    "Töpferei": "# Töpferei\n\nDer Ofen steht an der Wand, in drei Kammern.\n\n"
+    "Ein Krug kostet 9 Euro. Wir bauen ein Becken für 600 Liter Regenwasser.\n",
+    "Mast": "# Mast\n\nIt shows the wind and is not meant for steering. Pilots are told so on each "
+    "chart.\n\nPeel and bones do not belong into the glaze.\n",
+}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How tall is the plinth of the kiln?",  # its drum is measured, three ways
+        "How heavy is the kiln?",
+        "How many bowls are in the kiln?",
+        "How tall is the mill in Orso?",  # the cell of another column has a length
+        "Who is judging the show of stoneware in Orso?",
+        "Who painted the mill roof in Orso?",
+        "Who is the warden of Edda Holm?",  # the note asks it as well
+        "What did Ada pay for the wheel?",
+        "Which wheel did Ada buy?",
+        "What is the phone number of Edda Holm?",
+        "Wie hoch ist die Wand hinter dem Ofen?",
+        "Wie viele Krüge wurden verkauft?",
+        "Wer hat den Krug bemalt?",
+    ],
+)
+async def test_what_is_no_such_answer_is_not_given_as_one(
+    transactional_db: None, question: str
+) -> None:
+    ran = await ask(question, runner=tools(await vault(**ABSENCES)))
+    assert ran.answer.startswith((ENGLISH["nearest"], ENGLISH["nothing"], *GERMAN.values()))
+
+
+@pytest.mark.parametrize(
+    ("question", "fact"),
+    [
+        ("Who lends us an anvil?", "The smith has promised"),
+        ("Where is the mast in Quin fixed?", "mast: school"),
+        ("Who is the keeper in Orso?", "Edda Holm"),
+        ("How big is the drum of the kiln?", "60 by 80 cm"),
+        ("Can pilots use the mast for steering?", "not meant for steering"),
+        ("Does peel or rind belong into the glaze?", "Peel and bones do not"),
+    ],
+)
+async def test_what_has_the_look_of_an_answer_is_one(
+    transactional_db: None, question: str, fact: str
+) -> None:
+    ran = await ask(question, runner=tools(await vault(**ABSENCES)))
+    assert fact in ran.answer
+    assert ENGLISH["nearest"] not in ran.answer
+
+
+def test_another_name_takes_the_place_of_the_one_before() -> None:
+    before = Exchange("Who is the keeper in Orso?", "- Orso · keeper: Edda Holm [Sites.md:5]")
+    assert analyse("And who is it in Quin?", [before]).context == ("keeper",)
+    assert "Edda" in analyse("And who helps her?", [before]).context
+
+
+def test_signs_are_known_by_their_names() -> None:
+    (passage,) = parse_note("a.md", [(1, "Fire it at 900 °C, with 5 % sand, for 20 €.")])
+    assert {stem("degrees"), stem("percent"), stem("euros")} <= passage.stems
