@@ -51,6 +51,7 @@ _PATTERNS = (
                 r"|what (is|was)\b.* on (the|my|our) [\w-]+ list\b"
                 r"|^(which|what) (\w+ ){0,3}?\w+s (are|were|do|does|did|have|has|is|should|must"
                 r"|can|need|go|still|we)\b|^(which|what) .* are there\b"
+                r"|^which \w+s (to|of|for|in|on|from|with) .* (are|were|do|does|did|have|has)\b"
                 r"|^(welche|nenne|liste|zahle)\b"
                 r"|what (else )?(parts|tasks|questions|risks|steps|rules|things)\b"
                 r"|what (should|must|do|does|can) .*\b(bring|take|pack|include|contain)\b"

@@ -56,6 +56,13 @@ class PassageScorer:
         self.total = sum(self.weights.values()) or 1.0
         self.named_paths = {note.path for note in notes if rate_note(question, note) == 1.0}
         """The notes whose whole title the question has."""
+        self.told_paths = {p.path for p in passages if p.kind == "property" and self._is_told(p)}
+        """Those of which it has a whole property: who they are by."""
+
+    def _is_told(self, passage: Passage) -> bool:
+        """Return whether a question has the whole value of a property, of more than one word."""
+        value = passage.text.partition(": ")[2]
+        return " " in value and rate_title(self.question, value) == 1.0
 
     def _list_asked(self) -> dict[str, float]:
         """Return what the words of a question weigh; of two of which one is enough, none if no
@@ -112,7 +119,8 @@ class PassageScorer:
             inside.append((passage.before.stems, REFERRED))
         if passage.kind == "property":  # it is of its note
             inside.append((passage.named, 1.0 if is_named else 0.9))
-        outside = (passage.around, AROUND), (passage.named, WHOLLY_NAMED if is_named else NAMED)
+        worth = WHOLLY_NAMED if is_named or passage.path in self.told_paths else NAMED
+        outside = (passage.around, AROUND), (passage.named, worth)
         own, coverage = self.cover(*inside), self.cover(*inside, *outside, (passage.near, NEAR))
         shape = self._rate_shape(passage, own) if coverage else 0.0
         has_shape = self.question.is_fact or self.question.kind is Kind.WHY

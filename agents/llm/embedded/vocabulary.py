@@ -50,7 +50,7 @@ _SAME = (
     "start starts begin began begins launch beginn anfang gegrundet founded",
     "end ends finish finished ende",
     "last lasts lasting dauert reicht",
-    "reject rejected abgelehnt verworfen",
+    "reject rejected decline declined alternative alternatives abgelehnt verworfen alternativen",
     "bring take carry pack mitbringen mitnehmen",
     "take took taken", "give gave given", "send sent", "make made", "go went gone", "build built",
     "find found", "say said", "tell told", "hold held", "lose lost", "leave left", "get got",
