@@ -29,7 +29,7 @@ CERTAIN, CERTAIN_FACT, CERTAIN_ENTRY, CERTAIN_LACKING, NEAR = 0.75, 0.55, 0.6, 0
 tells what is asked, and to be worth showing."""
 _MARGIN_WORTH, _LEAST_OWN = 0.3, 0.2
 """What it adds to that share when no other passage comes near; the share of its own words."""
-_NEARLY, _ALIKE = 0.8, 0.95
+_NEARLY = 0.8
 """The share of the best score that makes a passage as good; better, if it lacks nothing."""
 _CLOSE, _WORTH_BEFORE = 3, 0.15
 """How many passages are shown; the share that makes the sentence before one worth it as well."""
@@ -105,13 +105,11 @@ def _is_sure(scorer: PassageScorer, best: ScoredPassage, rated: Sequence[ScoredP
         return False
     others = [r.score for r in rated if r.passage.text != best.passage.text]
     margin = max(0.0, 1 - max(others, default=0.0) / best.score) if best.score else 0.0
-    alike = sum(score >= _ALIKE * best.score for score in others)
-    is_sole = alike < _CLOSE or not scorer.list_lacking(best.passage)
     is_lenient = (question.is_fact or question.german) and scorer.telling
     enough = CERTAIN_FACT if is_lenient else CERTAIN
     enough = CERTAIN_LACKING if lacks_telling else enough
     has_enough = best.coverage + _MARGIN_WORTH * margin >= enough
-    return is_sole and has_enough and _fits(question, best, margin)
+    return has_enough and _fits(question, best, margin)
 
 
 def _list_next_steps(step: Passage, passages: Sequence[Passage]) -> list[Passage]:
