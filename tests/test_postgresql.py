@@ -30,7 +30,7 @@ FILES = (
     *(f"agents/projects/test_{name}.py" for name in ("races", "purge")),
     "agents/migrations/test_from_a11961e.py",
     # runs
-    "agents/ledger/test_subagents.py",
+    *(f"agents/ledger/test_{name}.py" for name in ("subagents", "standing_still")),
     *(
         f"agents/runtime/test_{name}.py"
         for name in ("recovery", "behaviours", "modes", "control", "control_rows")

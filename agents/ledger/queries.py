@@ -177,16 +177,14 @@ _TOTAL_FIELDS = (
 def _insert(rows: list[tuple[Any, ...]]) -> None:
     """Insert by hand: nearly all that is stored passes here.
 
-    To SQLite many rows go in one statement, because its thread gives way to others several times
-    for each. PostgreSQL would have to plan one for every number of rows.
+    Many rows go in one statement, because SQLite's thread gives way to others several times for
+    each. On PostgreSQL a session that stands still after psycopg's `executemany` would not be ended
+    as idle, and would keep its locks.
     """
     with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
-            for start in range(0, len(rows), MAX_INSERTED):
-                some = rows[start : start + MAX_INSERTED]
-                cursor.execute(_insert_statement(len(some)), [*chain.from_iterable(some)])
-        else:
-            cursor.executemany(_insert_statement(1), rows)
+        for start in range(0, len(rows), MAX_INSERTED):
+            some = rows[start : start + MAX_INSERTED]
+            cursor.execute(_insert_statement(len(some)), [*chain.from_iterable(some)])
 
 
 @cache

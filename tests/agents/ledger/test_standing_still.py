@@ -1,0 +1,48 @@
+"""A process that stands still in the middle of a commit does not keep its locks."""
+
+import time
+from datetime import timedelta
+
+import pytest
+from django.db import Error as DatabaseError
+from django.db import connection
+
+from agents import ledger
+from agents.core.chunks import Content
+from agents.ledger import queries
+from tests.agents.models.factories import ada, engine, run_of
+from tests.support.timing import PATIENCE
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no sessions to end")
+@pytest.mark.django_db(transaction=True)
+def test_postgresql_ends_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    user = ada()
+    run = run_of(user, engine(user))
+    chunks = [Content(content=f"word{seq}", seq=seq, at=1.7e9) for seq in (1, 2)]
+    commit = ledger.Commit(ledger.Lease(run.pk, run.fence), chunks, None)
+    with connection.cursor() as cursor:
+        cursor.execute("SET idle_in_transaction_session_timeout = '50ms'")
+        cursor.execute("SELECT pg_backend_pid()")
+        (session,) = cursor.fetchone()
+    monkeypatch.setattr(queries, "_finish_commit", lambda *_: wait_for_end_of(session))
+    try:
+        with pytest.raises(DatabaseError):
+            ledger.write([commit], timedelta(seconds=90))
+    finally:
+        connection.close()
+
+
+def wait_for_end_of(session: int) -> None:
+    """Stand still until another session sees that one gone."""
+    other = connection.copy()
+    until = time.monotonic() + PATIENCE
+    try:
+        with other.cursor() as cursor:
+            while time.monotonic() < until:
+                cursor.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [session])
+                if not cursor.fetchone():
+                    return
+    finally:
+        other.close()
+    pytest.fail("PostgreSQL did not end it")
