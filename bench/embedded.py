@@ -54,6 +54,7 @@ HALVES = (
     "eighth",
     "ninth",
     "tenth",
+    "eleventh",
 )
 
 

@@ -14,6 +14,8 @@ from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.scoring import PassageScorer, rate_note, rate_title
 
 _MAX_ENTRIES, _MAX_LISTS, _MAX_MENTIONS, _MAX_SECTIONS = 20, 5, 12, 9
+_LITTLE = 2
+"""So few sentences say little of a note with many properties."""
 SECTION_LENGTH = 5
 
 
@@ -34,13 +36,17 @@ def _find_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 
 
 def summarise_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
-    """Return the first sentence of each section of a note; of one without any, its properties."""
+    """Return the first sentence of each section of a note, of each paragraph where it has no
+    sections; and the properties of one that has many or nothing else, first if it says little."""
     note = _find_note(scorer, evidence)
     properties = [p for p in note if p.kind == "property"]
-    sections = [list(below) for _, below in groupby(list_prose(note), lambda p: p.headings)]
-    kept = [section[: 2 if number == 0 else 1] for number, section in enumerate(sections)]
-    told = [p for section in kept[:_MAX_SECTIONS] for p in section]
-    return [*(properties[:_MAX_SECTIONS] if len(properties) > 4 or not told else ()), *told]
+    prose = list_prose(note)
+    has_sections = len({p.headings for p in prose}) > 1
+    parts = groupby(prose, lambda p: p.headings if has_sections else p.place)
+    kept = [list(part)[: 2 if number == 0 else 1] for number, (_, part) in enumerate(parts)]
+    told = [p for part in kept[:_MAX_SECTIONS] for p in part]
+    known = properties[:_MAX_SECTIONS] if len(properties) > 4 or not told else []
+    return [*known, *told] if len(told) <= _LITTLE else [*told, *known]
 
 
 def _introduce_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:

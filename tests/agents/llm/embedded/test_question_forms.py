@@ -201,3 +201,15 @@ def test_another_name_takes_the_place_of_the_one_before() -> None:
 def test_signs_are_known_by_their_names() -> None:
     (passage,) = parse_note("a.md", [(1, "Fire it at 900 °C, with 5 % sand, for 20 €.")])
     assert {stem("degrees"), stem("percent"), stem("euros")} <= passage.stems
+
+
+async def test_a_note_without_sections_is_summed_up_by_its_paragraphs_before_its_properties(
+    transactional_db: None,
+) -> None:
+    properties = "".join(
+        f"{name}: some {name}\n" for name in ("kind", "maker", "shop", "size", "use")
+    )
+    text = f"---\n{properties}---\n\nClay rests. It hates haste.\n\nWater leads.\n\nFire ends it.\n"
+    ran = await ask("Summarise the note Patience", runner=tools(await vault(Patience=text)))
+    told = [ran.answer.index(part) for part in ("Clay rests", "Water leads", "Fire ends", "maker")]
+    assert told == sorted(told)
