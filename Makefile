@@ -135,7 +135,8 @@ $(READY): requirements.txt requirements-dev.txt
 	else \
 		fail "$$py cannot create a virtual environment. Debian: apt-get install python3-venv"; \
 	fi
-	@# All is pinned, so that nothing is left to resolve, and two can share the work.
-	grep -hE '^[[:alnum:]]' requirements.txt requirements-dev.txt | sort -u | \
+	@# Two share what is pinned. The third adds what another Python needs besides, and renews pip itself.
+	grep -hE '^[[:alnum:]]' requirements.txt requirements-dev.txt | grep -v '^pip==' | sort -u | \
 		xargs -P 2 -n 26 $(PY) -m pip install --quiet --disable-pip-version-check --no-deps
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.txt -r requirements-dev.txt
 	@touch $@

@@ -3,10 +3,10 @@
 import re
 from functools import lru_cache
 
-from agents.core.stemming import WORD_PATTERN, fold, stem
+from agents.core.stemming import WORD_PATTERN, fold, stem, stems
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
-from agents.llm.embedded.vocabulary import STOP, compare_words, is_generic, is_german
+from agents.llm.embedded.vocabulary import SIGN_NAMES, STOP, compare_words, is_generic, is_german
 
 _MONTH = (
     r"(?:jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|marz|apr(?:il)?|may|mai|june?|juni|july?|juli"
@@ -17,8 +17,10 @@ _NUMBER = (
     r"(?:\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|twice|once|none"
     r"|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn|elf|zwolf|halb)\b)"
 )
-_LENGTH = rf"{_NUMBER}[\d.,]*\W*(?:[cmk]?m|\w*met(?:re|er)s?n?|inch(?:es)?|feet|ft|miles?)\b"
+_AMOUNT = rf"{_NUMBER}[\d.,]{{0,15}}\W{{0,3}}"  # bounded: notes may hold thousands of digits
+_LENGTH = rf"{_AMOUNT}(?:[cmk]?m|\w{{0,12}}met(?:re|er)s?n?|inch(?:es)?|feet|ft|miles?)\b"
 _MONEY = r"\beuros?\b|\beur\b|€|\$|£|\bdollars?\b|\bcents?\b|\busd\b|\bgbp\b"
+_DEGREES = r"°|\bdegrees?\b|\bgrad\b|\d ?[cf]\b"
 _DURATION = (
     rf"(?:{_NUMBER}|\b(?:an?|one|each|eine[rmn]?|several|few)\b)\W+(?:\w+\W+)?"
     r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|sekunden?|minuten?|stunden?"
@@ -29,7 +31,8 @@ _DAYS = (
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag"
     r"|mittwoch)s?"
 )
-_TIME = re.compile(rf"{_MONTH}|{_DAYS}")
+_DAY = re.compile(_DAYS)
+_TIME = re.compile(rf"(?!jan$){_MONTH}|{_DAYS}")
 _SHAPES = {
     Kind.WHEN: (
         rf"\b\d{{1,2}}(?:st|nd|rd|th)?\.?\s+{_MONTH}|\b{_MONTH}\s+\d{{1,4}}|\b\d{{4}}-\d\d(?:-\d\d)?\b"
@@ -64,7 +67,7 @@ _QUANTITIES = tuple(
             r"|\bmonatlich|\bjahrlich|\btaglich|\b\w+mal\b",
         ),
         (
-            r"\bcost|\bprice|expensive|\bpaid\b|\bpay|\bearn|\bsalary|kost|preis|teuer|zahl(?:en|t)\b"
+            r"\bcost|\bprice|expensive|\bpaid\b|\bpay|\bearn|\bsalary|kost|preis|teuer|bezahl|\bzahl(?:en|t)\b"
             r"|how much money|\bgeld\b|miete|verdien|gehalt\b",
             _MONEY,
         ),
@@ -72,28 +75,28 @@ _QUANTITIES = tuple(
             r"phone.*number|number.*phone|(?:telefon|handy|ruf)nummer",
             r"\d[\d /()-]{4,}\d",
         ),
-        (r"how (hot|cold|warm)|wie (heiss|kalt|warm)", r"°|\bdegrees?\b|\bgrad\b|\d ?[cf]\b"),
+        (r"how (hot|cold|warm)|wie (heiss|kalt|warm)", _DEGREES),
         (
             r"how heavy|\bweigh|wie schwer|\bwieg",
-            rf"{_NUMBER}[\d.,]*\W*(?:[km]?g|t|lbs?|oz|tons?|tonnen?|\w*gram\w*|pounds?)\b",
+            rf"{_AMOUNT}(?:[km]?g|t|lbs?|oz|tons?|tonnen?|\w{{0,6}}gramm?(?:e?s|en?)?|pounds?)\b",
         ),
         (r"how long (is|are|was)|wie lang\b", rf"{_LENGTH}|{_DURATION}"),
         (r"how (long|soon|fast|quickly|old)|wie (lange|schnell|alt)", _DURATION),
-        (r"how high|wie hoch", rf"{_LENGTH}|{_MONEY}|%"),
+        (r"how high|wie hoch", rf"{_LENGTH}|{_MONEY}|{_DEGREES}|%"),
         (
             r"how (deep|tall|wide|thick|far)|wie (tief|breit|dick|weit)\b",
             rf"(?<! by )(?<! x )(?<![\d.,]){_LENGTH}",
         ),
         (
             r"how (big|large)|wie gross|\bsize\b",
-            rf"{_LENGTH}|{_NUMBER}\S*\W+(?:[cmk]?m[²³2]|[kmg]b|acres?|\w*quadratmeter\w*|hektar"
-            r"|lit[er]+s?|bytes?)\b|\d by \d",
+            rf"{_LENGTH}|{_AMOUNT}(?:[cmk]?m[²³2]|[kmg]b|acres?|quadratmetern?|hektar"
+            r"|lit[er]{2}s?|bytes?)\b|\d by \d",
         ),
     )
 )
 """What is asked for, and how the right amount looks."""
-_COUNTED = re.compile(r"\b(?:how (many|much)|wie ?viele?) (\w+)")
-_COUNT_WORDS = 4
+_COUNTED = re.compile(r"\b(?:how|wie) ?(many|much|viele?) (\w+)")
+_COUNT_WORDS, _COUNT_CHARS = 4, 80
 _REASON_HEADING = re.compile(
     r"\bwhy\b|\breason|\bbackground|\bmotivation|\brationale|\bwarum\b|\bgrund|\bcontext\b"
 )
@@ -108,14 +111,13 @@ _CAPITAL = re.compile(
     rf"|^{_LARGE}(?=[:,]| ·|'s| (?:and|can|may|will|\w+(?:s|ed))\b)"
 )
 _GERMAN_CAPITAL = re.compile(
-    rf"\b(?:(?:von|bei|durch)(?: de[rmn])?|\w+t(?: (?:der|die|das))?) {_LARGE}"
+    rf"\b(?:(?:von|bei|durch)(?: de[rmn])?"
+    rf"|(?!(?:mit|seit|statt|nicht|laut)\b)\w+t(?: (?:der|die|das))?) {_LARGE}"
     rf"|(?:^|[,;] )(?:(?:Der|Die|Das) )?{_LARGE}"
     r"(?=[:,]| (?!(?:i[mn]|a[mn]|auf|aus|bei|bis|für|mit|nach|von|vor|zu[mr]?)\b)[a-zäöü])"
 )
 """One word that may be a name; German writes every noun large."""
-
-
-_ONE_OF = re.compile(r"(?:\w+ )?(?:which|welche[mnrs]?) \w+(?<!s) ")
+_ONE_OF = re.compile(r"(?:\w+ )?(?:which|welche[mnrs]?) (\w+)(?<!s) ")
 _GIVEN = re.compile(r"\d|[*_`\"“]|^\w+: ")
 
 
@@ -130,7 +132,7 @@ def rate_shape(passage: str, question: Question) -> float:
         if amount := _find_amount(question.folded):
             return 1.0 if amount.search(text) else 0.3 if shapes[0].search(text) else 0.0
         if counted := _COUNTED.search(question.folded):
-            return _rate_count(text, stem(counted[2]), is_part=counted[1] != "much")
+            return _rate_count(text, stem(counted[2]), is_part=counted[1] not in ("much", "viel"))
     if shapes[0].search(text) or (kind is Kind.WHERE and _PLACE.search(passage)):
         return 1.0
     if kind is Kind.WHO:
@@ -147,20 +149,24 @@ def _find_amount(folded: str) -> re.Pattern[str] | None:
 def _rate_count(text: str, counted: str, *, is_part: bool) -> float:
     """Rate a number by whether it stands with what is counted: `38 members`, `members: 38`."""
     shape = _COMPILED[Kind.NUMBER][0]
-    if is_generic(counted) or counted in STOP or not shape.search(text):
+    if is_generic(counted) or counted in STOP or counted in SIGN_NAMES or not shape.search(text):
         return 1.0 if shape.search(text) else 0.0
     words = WORD_PATTERN.finditer(text)
     found = [word for word in words if compare_words(counted, stem(word[0]))]
     for word in found:
-        before = text[: word.start()].split()[-_COUNT_WORDS:]
-        if shape.search(" ".join(before)) or re.match(r"[^·,.]*: [^·]*\d", text[word.end() :]):
+        near = text[max(0, word.start() - _COUNT_CHARS) : word.start()]
+        after = text[word.end() : word.end() + _COUNT_CHARS]
+        before = " ".join(near.split()[-_COUNT_WORDS:])
+        if shape.search(before) or re.match(r"[^·,.]*: [^·]*\d", after):
             return 1.0
     return 0.3 if found or is_part else 1.0
 
 
 def names_one(question: Question, *texts: str) -> bool:
-    """Return whether one of a sort is named, by a name or a number, where a question asks which."""
-    if not _ONE_OF.match(question.folded):
+    """Return whether one of a sort that a text speaks of is named, by a name or a number, where a
+    question asks which."""
+    asked = _ONE_OF.match(question.folded)
+    if not asked or stem(asked[1]) not in stems(" ".join(texts)):
         return True
     return any(_GIVEN.search(text) or _rate_person(text, question) for text in texts)
 
@@ -174,10 +180,14 @@ def _rate_person(text: str, question: Question) -> float:
 
     def is_new(name: str) -> bool:
         word, said = fold(name), question.weights.keys() - question.leaned_on
-        return not (word in STOP or stem(word) in said or _TIME.fullmatch(word))
+        return not (word in STOP or stem(word) in said)
 
-    if any(map(is_new, _NAME.findall(text))):
+    names = [name for name in _NAME.finditer(text) if fold(name[1]) not in STOP]
+    if any(is_new(name[1]) and not _DAY.fullmatch(fold(name[1])) for name in names):
         return 1.0
     single = _GERMAN_CAPITAL if is_german(fold(text)) else _CAPITAL
-    rest = _NAME.sub("", text)  # of a person that is asked about
-    return 0.7 if any(is_new(found[1] or found[2]) for found in single.finditer(rest)) else 0.0
+    rest = text
+    for name in names:  # of a person that is asked about
+        rest = rest.replace(name[0], "")
+    found = (one[1] or one[2] for one in single.finditer(rest))
+    return 0.7 if any(is_new(n) and not _TIME.fullmatch(fold(n)) for n in found) else 0.0

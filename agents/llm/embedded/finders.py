@@ -42,11 +42,16 @@ def summarise_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     properties = [p for p in note if p.kind == "property"]
     prose = list_prose(note)
     has_sections = len({p.headings for p in prose}) > 1
-    parts = groupby(prose, lambda p: p.headings if has_sections else p.place)
+    parts = groupby(prose, lambda p: p.headings if has_sections else _find_paragraph(p))
     kept = [list(part)[: 2 if number == 0 else 1] for number, (_, part) in enumerate(parts)]
     told = [p for part in kept[:_MAX_SECTIONS] for p in part]
     known = properties[:_MAX_SECTIONS] if len(properties) > 4 or not told else []
     return [*known, *told] if len(told) <= _LITTLE else [*told, *known]
+
+
+def _find_paragraph(passage: Passage) -> tuple[int, int]:
+    """Return what tells paragraphs and items apart: sentences of one may stand in several lines."""
+    return passage.block, 0 if passage.kind == "sentence" else passage.line
 
 
 def _introduce_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:

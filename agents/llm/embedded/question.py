@@ -196,8 +196,8 @@ def _resolve(question: Question, earlier: Sequence[Exchange]) -> Question:
         (n for w, n in _ORDINALS.items() if re.search(rf"\b{w}\b", question.folded)), None
     )
     words, context = question.words, (*before.words, *before.context)
-    if question.names and not _PERSON.search(question.folded):  # another one is named instead
-        quotes, context = [], tuple(w for w in context if stem(fold(w)) not in before.names)
+    if replaced := _list_replaced(question, before):  # another one is named instead
+        quotes, context = [], tuple(w for w in context if stem(fold(w)) not in replaced)
     if pointed is not None and -len(quotes) <= pointed < len(quotes):
         words = tuple(w for w in words if fold(w) not in _ORDINALS)
         context = tuple(list_content_words(quotes[pointed])[:8])
@@ -216,6 +216,18 @@ def _resolve(question: Question, earlier: Sequence[Exchange]) -> Question:
         context=tuple(dict.fromkeys(w for w in context if w not in words))[:12],
         paths=list_cited(last.answer),
     )
+
+
+def _list_replaced(question: Question, before: Question) -> set[str]:
+    """Return the names of the question before that new ones take the place of, by numbers numbers
+    alone. A first word is written large whatever it is."""
+    if _PERSON.search(question.folded):
+        return set()
+    later = [
+        w for w in question.words if len(question.words) == 1 or not question.text.startswith(w)
+    ]
+    kinds = {w[0].isdigit() for w in later if stem(fold(w)) in question.names}
+    return {name for name in before.names if name[0].isdigit() in kinds}
 
 
 def _list_names(quotes: Sequence[str]) -> list[str]:

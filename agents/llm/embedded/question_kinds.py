@@ -65,9 +65,9 @@ _PATTERNS = (
                   r"|expensive|soon|quickly|frequently)\b|\bhow (?!do|does|did|can|to)\w+ "
                   r"(is|are|was|were|must|should|does|do|did|can|has|have)\b"
                   r"|\bwie ?(viel|viele|lange|oft|hoch|gross|teuer|weit|schwer|alt|tief|schnell)\b"
-                  r"|^\W*wie \w+ (ist|sind|war|waren)\b|\w+nummer\b"
+                  r"|^\W*wie \w+ (ist|sind|war|waren)\b|\bwie lautet.* \w+nummer\b"
                   r"|what (does|do|did) .* (cost|weigh|earn|pay)\b(?! for\W*$)"
-                  r"|\bwas (koste|wieg|(be)?zahl|verdien)[ent]+\b"
+                  r"|\bwas (koste|wieg|bezahl|verdien)[ent]+\b"
                   r"|what ((is|was|are) the .*)?(price|cost|budget|size|range|accuracy|weight"
                   r"|height|length|number|share|percentage|discount|voltage|capacity|rate)\b"),
     (Kind.WHERE, r"\b(where|wo|wohin|woher)\b|(which|what) (place|town|city|country|room)"),

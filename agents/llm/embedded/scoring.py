@@ -133,23 +133,27 @@ class PassageScorer:
 
     def _rate_shape(self, passage: Passage, own: float) -> float:
         """Rate how much a passage looks like an answer; one that says all of it may be one."""
-        text, kind = self._narrow(passage), self.question.kind
+        cells, kind = self._list_asked_cells(passage), self.question.kind
+        first = passage.text.partition(" · ")[0]
+        text = " · ".join([first, *cells]) if cells else passage.text
         shape = rate_shape(text, self.question)
-        if kind is Kind.WHERE and len(text) < len(passage.text):
-            return max(shape, 0.7)  # a cell whose column is asked for
+        if kind is Kind.WHERE and any(self._is_named(cell.partition(": ")[0]) for cell in cells):
+            return max(shape, 0.7)
         if own < 0.9 or passage.kind == "property" or kind is Kind.NUMBER:
             return shape
         is_told = kind is not Kind.WHO or not (passage.refers or self.list_lacking(passage))
         return max(shape, 0.5) if is_told else shape
 
-    def _narrow(self, passage: Passage) -> str:
-        """Return a passage; of a row what it is about, and the cells that a question asks for."""
+    def _list_asked_cells(self, passage: Passage) -> list[str]:
+        """Return those cells of a row, behind the first, that a question asks for."""
         if passage.kind != "row":
-            return passage.text
+            return []
         first, *cells = passage.text.split(" · ")
         rest = [word for word in self.weights if not self.match(word, stem_all(first))]
-        asked = [c for c in cells if any(self.match(word, stem_all(c)) for word in rest)]
-        return " · ".join([first, *(asked or cells)])
+        return [c for c in cells if any(self.match(word, stem_all(c)) for word in rest)]
+
+    def _is_named(self, column: str) -> bool:
+        return any(self.match(word, stem_all(column)) for word in self.weights)
 
     def is_asked(self, passage: Passage) -> bool:
         """Return whether a passage may be meant: of properties those asked for by name or value, or
@@ -178,9 +182,8 @@ class PassageScorer:
     def is_whole(self, passage: Passage) -> bool:
         """Return whether a passage lacks no name that is asked for, and its note was read."""
         is_told = self.question.names.isdisjoint(self.list_lacking(passage))
-        is_said = (
-            not passage.text.endswith("?") or passage.kind == "row"
-        )  # a question tells nothing
+        # A question in a note tells nothing.
+        is_said = not passage.text.endswith("?") or passage.kind == "row"
         return passage.read and is_told and is_said and self.is_asked(passage)
 
     def sort(self, passages: Iterable[Passage]) -> list[ScoredPassage]:

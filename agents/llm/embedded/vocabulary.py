@@ -78,6 +78,7 @@ _SIGNS = {
     "-05": "may mai", "-06": "june juni", "-07": "july juli", "-08": "august", "-09": "september",
     "-10": "october oktober", "-11": "november", "-12": "december dezember",
 }  # fmt: skip
+SIGN_NAMES = frozenset(stem(name) for sign in "°%€$" for name in _SIGNS[sign].split())
 _MIN_SHARED, _SHARED_SHARE, _DERIVED_SHARE = 5, 0.6, 0.8
 _CONTRACTION = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$")
 _PREFIXES = ("ge", "an", "auf", "aus", "ein", "ab", "zu", "um", "vor", "mit", "nach", "her", "hin")

@@ -16,7 +16,9 @@ from tests.support.timing import PATIENCE
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no sessions to end")
 @pytest.mark.django_db(transaction=True)
-def test_postgresql_ends_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_postgresql_ends_a_session_that_stands_still_after_its_insert(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     user = ada()
     run = run_of(user, engine(user))
     chunks = [Content(content=f"word{seq}", seq=seq, at=1.7e9) for seq in (1, 2)]
@@ -25,15 +27,19 @@ def test_postgresql_ends_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
         cursor.execute("SET idle_in_transaction_session_timeout = '50ms'")
         cursor.execute("SELECT pg_backend_pid()")
         (session,) = cursor.fetchone()
-    monkeypatch.setattr(queries, "_finish_commit", lambda *_: wait_for_end_of(session))
+    ended: list[bool] = []
+    monkeypatch.setattr(
+        queries, "_finish_commit", lambda *_: ended.append(wait_for_end_of(session))
+    )
     try:
         with pytest.raises(DatabaseError):
             ledger.write([commit], timedelta(seconds=90))
     finally:
         connection.close()
+    assert ended == [True]
 
 
-def wait_for_end_of(session: int) -> None:
+def wait_for_end_of(session: int) -> bool:
     """Stand still until another session sees that one gone."""
     other = connection.copy()
     until = time.monotonic() + PATIENCE
@@ -42,7 +48,8 @@ def wait_for_end_of(session: int) -> None:
             while time.monotonic() < until:
                 cursor.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [session])
                 if not cursor.fetchone():
-                    return
+                    return True
+                time.sleep(0.01)  # not to wait for something: between two looks
     finally:
         other.close()
-    pytest.fail("PostgreSQL did not end it")
+    return False

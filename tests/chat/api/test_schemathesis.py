@@ -75,7 +75,7 @@ def test_the_server_does_what_its_document_says(
         env={**os.environ, "NO_PROXY": "*"},
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=SECONDS * examples / EXAMPLES,
         check=False,
     )
     assert done.returncode == 0, f"{done.stdout[-8_000:]}\n{done.stderr[-2_000:]}"

@@ -158,6 +158,7 @@ ABSENCES = {
         "Who is judging the show of stoneware in Orso?",
         "Who painted the mill roof in Orso?",
         "Who is the warden of Edda Holm?",  # the note asks it as well
+        "Where does Ivo Lund live?",  # a cell that names him is no place
         "What did Ada pay for the wheel?",
         "Which wheel did Ada buy?",
         "What is the phone number of Edda Holm?",
@@ -170,7 +171,9 @@ async def test_what_is_no_such_answer_is_not_given_as_one(
     transactional_db: None, question: str
 ) -> None:
     ran = await ask(question, runner=tools(await vault(**ABSENCES)))
-    assert ran.answer.startswith((ENGLISH["nearest"], ENGLISH["nothing"], *GERMAN.values()))
+    assert ran.answer.startswith(
+        tuple(said[key] for said in (ENGLISH, GERMAN) for key in ("nearest", "nothing"))
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,10 +195,36 @@ async def test_what_has_the_look_of_an_answer_is_one(
     assert ENGLISH["nearest"] not in ran.answer
 
 
+AMOUNTS = {
+    "Chor": "# Chor\n\nJan Becker leitet den Chor. 212 Stimmen wurden gezählt.\n\n"
+    "Die Kammer brennt bei 900 °C. Der Schmied leiht uns einen Amboss.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "fact"),
+    [
+        ("Wer leitet den Chor?", "Jan Becker"),
+        ("Wie viele Stimmen wurden gezählt?", "212"),
+        ("Wie viel Grad hat die Kammer?", "900"),
+        ("Wer leiht uns einen Amboss?", "Der Schmied"),
+    ],
+)
+async def test_german_names_and_amounts_are_seen(
+    transactional_db: None, question: str, fact: str
+) -> None:
+    ran = await ask(question, runner=tools(await vault(**AMOUNTS)))
+    assert fact in ran.answer
+    assert GERMAN["nearest"] not in ran.answer
+
+
 def test_another_name_takes_the_place_of_the_one_before() -> None:
     before = Exchange("Who is the keeper in Orso?", "- Orso · keeper: Edda Holm [Sites.md:5]")
     assert analyse("And who is it in Quin?", [before]).context == ("keeper",)
     assert "Edda" in analyse("And who helps her?", [before]).context
+    before = Exchange("How many bowls did Ada sell in 2026?", "- Ada sold 40. [Sales.md:5]")
+    assert {"Ada", "bowls"} <= {*analyse("And in 2027?", [before]).context}
+    assert "2026" not in analyse("And in 2027?", [before]).context
 
 
 def test_signs_are_known_by_their_names() -> None:
@@ -209,7 +238,11 @@ async def test_a_note_without_sections_is_summed_up_by_its_paragraphs_before_its
     properties = "".join(
         f"{name}: some {name}\n" for name in ("kind", "maker", "shop", "size", "use")
     )
-    text = f"---\n{properties}---\n\nClay rests. It hates haste.\n\nWater leads.\n\nFire ends it.\n"
-    ran = await ask("Summarise the note Patience", runner=tools(await vault(Patience=text)))
+    text = "Clay rests. It hates haste.\n\nWater leads.\nIt\nruns.\n\nFire ends it.\n"
+    ran = await ask(
+        "Summarise the note Patience",
+        runner=tools(await vault(Patience=f"---\n{properties}---\n\n{text}")),
+    )
     told = [ran.answer.index(part) for part in ("Clay rests", "Water leads", "Fire ends", "maker")]
     assert told == sorted(told)
+    assert "runs" not in ran.answer

@@ -240,6 +240,23 @@ async def test_no_note_can_keep_it_busy(text: str) -> None:
     assert ran.seconds < 5
 
 
+@pytest.mark.parametrize("asked", ["big is", "heavy is", "high is", "long is", "many kites has"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1" * 20_000,
+        "1" * 9_000 + "!" * 9_000,
+        "two" + ".," * 9_000,
+        "5 a b c d " + "kite: " * 3_000,
+    ],
+    ids=lambda text: text[:4],
+)
+async def test_no_note_of_numbers_can_keep_it_busy(text: str, asked: str) -> None:
+    notes = await vault(kite=f"# Kite\n\n{text}\n")
+    ran = await ask(f"How {asked} the kite?", runner=tools(notes))
+    assert ran.seconds < 5
+
+
 @pytest.mark.parametrize(
     "question",
     [
