@@ -23,9 +23,7 @@ def insert_rows(
         return
     names, marks = ", ".join(columns), ", ".join(["%s"] * len(columns))
     table = model._meta.db_table
-    with connection.cursor() as cursor:
-        statement = f"INSERT INTO {table} ({names}) VALUES ({marks})"  # noqa: S608  # our own names
-        cursor.executemany(statement, many)
+    _execute_many(f"INSERT INTO {table} ({names}) VALUES ({marks})", many)  # noqa: S608  # our own names
 
 
 def upsert_rows(
@@ -64,15 +62,25 @@ def update_rows(
     """Update rows; the last value of each is its id."""
     changes = ", ".join(f"{name} = %s" for name in columns)
     table = model._meta.db_table
-    with connection.cursor() as cursor:
-        cursor.executemany(f"UPDATE {table} SET {changes} WHERE id = %s", list(rows))  # noqa: S608  # the same
+    _execute_many(f"UPDATE {table} SET {changes} WHERE id = %s", list(rows))  # noqa: S608  # the same
 
 
 def delete_rows(model: type[Model], column: str, ids: Sequence[int]) -> None:
     """Delete the rows that have one of these ids in a column; nothing may depend on them."""
     table = model._meta.db_table
+    _execute_many(f"DELETE FROM {table} WHERE {column} = %s", [(id,) for id in ids])  # noqa: S608  # the same
+
+
+def _execute_many(statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Run a statement for each row.
+
+    PostgreSQL counts a session as idle only from the next one on. It would not end one that stands
+    still right here, and its locks would stay.
+    """
     with connection.cursor() as cursor:
-        cursor.executemany(f"DELETE FROM {table} WHERE {column} = %s", [(id,) for id in ids])  # noqa: S608  # the same
+        cursor.executemany(statement, rows)
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT 1")
 
 
 def adapt_uuid(value: UUID | None) -> Any:
