@@ -47,6 +47,7 @@ REFERS = re.compile(
     r"(?:It|Its|This|They|Their|These|Those|That|He|She|His|Her|Such|Both|Therefore|However"
     r"|Es|Sie|Er|Dies\w*|Deshalb|Otherwise|Then|Also)\b"
 )
+_SHORT_LEAD = 3
 _TASK = re.compile(r"\[[ xX]\] ")
 _SILENT_KEYS = frozenset({"cover", "cssclasses", "icon", "color", "banner", "id", "uid"})
 
@@ -61,7 +62,7 @@ class Passage:
     headings: tuple[str, ...] = ()  # above it, without the title of the note
     block: int = 0  # of one paragraph, list or table; it counts up through the note
     mark: str = ""  # before a list item: a dash, or its number
-    lead: str = ""  # the last sentence before a list or a table, in the same section
+    lead: str = ""  # the last sentence before a list or a table, with the one before `For example:`
     labels: str = ""  # tags and aliases of the note
     before: "Passage | None" = field(default=None, repr=False, compare=False)  # in its paragraph
     read: bool = True  # from a note that was read, not from a search
@@ -262,8 +263,11 @@ class _NoteParser:
 
     def _get_lead(self) -> str:
         last = self.found[-1] if self.found else None
-        near = last and last.kind == "sentence" and last.block >= self.block - 2
-        return last.text if last and near else ""
+        if last is None or last.kind != "sentence" or last.block < self.block - 2:
+            return ""
+        if last.before and len(last.text.split()) <= _SHORT_LEAD:
+            return f"{last.before.text} {last.text}"
+        return last.text
 
     def _parse_paragraph(self, at: int) -> int:
         text, starts = "", []

@@ -47,7 +47,8 @@ _PATTERNS = (
     (Kind.WHY, r"\bwhy\b|\breasons?\b|how come|warum|weshalb|wieso|\bgrund"),
     (Kind.HOW, r"what happens|what (do|should) (i|we|you) do|was (passiert|tun)|what is done"
                r"|\b(steps|procedure|instructions|schritte)\b"),
-    (Kind.LIST, r"^(please )?(list|enumerate|name (all|the|every))\b|what are (all|the|our|my)\b"
+    (Kind.LIST, r"^(please )?(list|enumerate|name (all|the|every))\b"
+                r"|what are (all|some|the|our|my)\b"
                 r"|what (is|was)\b.* on (the|my|our) [\w-]+ list\b"
                 r"|^(which|what) (\w+ ){0,3}?\w+s (are|were|do|does|did|have|has|is|should|must"
                 r"|can|need|go|still|we)\b|^(which|what) .* are there\b"

@@ -246,3 +246,15 @@ async def test_a_note_without_sections_is_summed_up_by_its_paragraphs_before_its
     told = [ran.answer.index(part) for part in ("Clay rests", "Water leads", "Fire ends", "maker")]
     assert told == sorted(told)
     assert "runs" not in ran.answer
+
+
+async def test_the_list_behind_for_example_is_what_the_sentence_before_it_speaks_of(
+    transactional_db: None,
+) -> None:
+    text = "# Workshop\n\nOur glazes bear odd names. For example:\n\n- Wet slate\n- Old moss\n"
+    notes = await vault(Workshop=text)
+    for question in ("What are some examples of glaze names?", "Which names do our glazes bear?"):
+        ran = await ask(question, runner=tools(notes))
+        assert "- Wet slate" in ran.answer
+        assert "- Old moss" in ran.answer
+        assert ENGLISH["nearest"] not in ran.answer
