@@ -24,7 +24,7 @@ AGAIN = 4.0
 """Seconds until hints must work again after Redis is back."""
 QUICK = 0.3
 SHORT = Script(words=100, delay=PACE)
-LONG = Script(words=int((2 + AWAY + AGAIN + 2) / PACE), delay=PACE)
+LONG = Script(words=int((4 + AWAY + AGAIN + 2) / PACE), delay=PACE)
 TROUBLE = "the channel layer fails"
 
 
@@ -84,7 +84,7 @@ async def _restart(
     assert bench.redis is not None
     viewer = Viewer(await here.client.started(USERS[0], LONG))
     following = asyncio.create_task(viewer.follow(there.client))
-    await viewer.has(rng.randint(40, 60))
+    await viewer.has(rng.randint(30, 45))
     down = time.time()
     bench.redis.stop()
     await asyncio.sleep(AWAY)  # not to wait for something: this is how long it is away
