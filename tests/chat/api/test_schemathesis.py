@@ -36,6 +36,11 @@ def fetched(program: Program) -> Any:
     return json.loads(told, object_hook=stream_by_event)
 
 
+REFUSALS = """
+[checks.negative_data_rejection]
+expected-statuses = [400, 401, 403, 404, 405, 406, 409, 413, 415, 422, 428, 429]
+"""
+"""How what the document forbids may be refused: by default not as too large."""
 PHASES = {
     "single requests": ("--phases", "examples,coverage,fuzzing"),
     # It cannot know that what was deleted may be restored, and is there again.
@@ -61,6 +66,7 @@ def test_the_server_does_what_its_document_says(
     program.plays(then=say("It is so."))
     document = tmp_path / "openapi.json"
     document.write_text(json.dumps(fetched(program)))
+    (tmp_path / "schemathesis.toml").write_text(REFUSALS)
     command = shutil.which("schemathesis", path=str(Path(sys.executable).parent))
     assert command is not None
     done = subprocess.run(
