@@ -3,12 +3,16 @@
 The vault of one of them lies beside a developer's checkout; without it, its questions are left out.
 """
 
+import json
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import UUID
+
+from asgiref.sync import sync_to_async
 
 from agents.core.chunks import OracleStreamChunk
 from agents.core.messages import Message
@@ -16,16 +20,22 @@ from agents.core.stemming import fold
 from agents.llm.embedded import OfflineModel
 from agents.llm.embedded.phrases import ENGLISH, GERMAN
 from agents.llm.embedded.request import CITATION
+from agents.models import Project
+from agents.runtime.system_prompt import build_system_prompt
 from agents.tools.catalogue import TOOLS
 from agents.tools.executor import ToolExecutor
 from agents.vault.project_notes import ProjectNotes
+from agents.vault.project_threads import ProjectThreads
 from agents.vault.sample import SAMPLE_FOLDER
 from tests.support.retrieval import DJANGO, FOLDER, import_vault, unpack_vault
 from tests.support.runs import Ran, drive
 
 HERE = Path(__file__).resolve().parent.parent / "agents" / "llm" / "embedded"
 GARDEN = HERE / "vaults" / "garten"
-READING_TOOLS = ("vault_search", "vault_read", "vault_list", "calculate", "current_time")
+READING_TOOLS = (
+    "vault_search", "vault_read", "vault_list", "thread_seek", "thread_read",
+    "calculate", "current_time",
+)  # fmt: skip
 WITHIN = 900
 """The fact stands among so many characters at the beginning, unless the question says more."""
 _UNSURE = [said[key] for said in (ENGLISH, GERMAN) for key in ("nearest", "nothing")]
@@ -66,7 +76,22 @@ class Score:
 
 
 def read_questions(half: str = "") -> list[ReaderQuestion]:
+    """Return the first questions, which were written one after the other, or one half of all."""
     rows = tomllib.loads((HERE / "questions.toml").read_text(encoding="utf-8"))["question"]
+    return _parse_questions(rows, half) or _parse_questions(_read_sets(), half)
+
+
+def read_set_questions() -> list[ReaderQuestion]:
+    """Return the questions of 41 authors, sixty of each."""
+    return _parse_questions(_read_sets())
+
+
+def _read_sets() -> list[dict[str, Any]]:
+    lines = (HERE / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def _parse_questions(rows: Iterable[dict[str, Any]], half: str = "") -> list[ReaderQuestion]:
     lists = ("facts", "notes")
     found = (ReaderQuestion(**r | {k: tuple(r.get(k, ())) for k in lists}) for r in rows)
     return [question for question in found if half in ("", question.half)]
@@ -94,7 +119,12 @@ async def ask_reader(project_id: UUID, question: ReaderQuestion) -> str:
 
 
 async def _ask(project_id: UUID, text: str, history: Sequence[Message]) -> str:
-    return (await drive_reader(ProjectNotes(project_id), text, history)).answer
+    system = await sync_to_async(_build_prompt)(project_id)
+    return (await drive_reader(ProjectNotes(project_id), text, history, system=system)).answer
+
+
+def _build_prompt(project_id: UUID) -> str:
+    return build_system_prompt(Project.objects.get(pk=project_id), can_write=False)
 
 
 async def drive_reader(
@@ -102,10 +132,12 @@ async def drive_reader(
     text: str,
     history: Sequence[Message] = (),
     watch: Callable[[OracleStreamChunk], None] | None = None,
+    system: str = "",
 ) -> Ran:
-    tools = ToolExecutor([TOOLS.get(name) for name in READING_TOOLS], [notes])
+    services = [notes, ProjectThreads(notes.project_id)]
+    tools = ToolExecutor([TOOLS.get(name) for name in READING_TOOLS], services)
     model = OfflineModel(pace=0)
-    return await drive(model, tools, question=text, history=history, watch=watch)
+    return await drive(model, tools, question=text, system=system, history=history, watch=watch)
 
 
 def judge(question: ReaderQuestion, answer: str) -> str:
@@ -117,8 +149,14 @@ def judge(question: ReaderQuestion, answer: str) -> str:
         return "unsure"
     shown = fold(answer[: question.within])
     has = all(any(fold(f) in shown for f in fact.split("|")) for fact in question.facts)
-    cited = {match[1] for match in CITATION.finditer(answer)}
+    cited = {_get_file(match[1]) for match in CITATION.finditer(answer)}
     return "right" if has and (not question.notes or cited & {*question.notes}) else "wrong"
+
+
+def _get_file(source: str) -> str:
+    """Return where a source lies in its vault: a thread is a file among the others."""
+    thread = source.removeprefix("thread:")
+    return source if thread == source else f"threads/{thread.replace(' ', '-')}.md"
 
 
 def score(verdicts: Iterable[str]) -> Score:

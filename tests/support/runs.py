@@ -140,6 +140,7 @@ async def drive(
     config: dict[str, int] | AgentConfig | None = None,
     tree: DecisionTree | None = None,
     question: str = "What does the project say?",
+    system: str = "",
     history: Sequence[Message] = (),
     state: AgentState | None = None,
     cancellation: Cancellation | None = None,
@@ -154,7 +155,7 @@ async def drive(
     async for chunk in run(
         state,
         ConversationInput(
-            system=SYSTEM_PROMPT,
+            system=system or SYSTEM_PROMPT,
             question=question,
             history=history,
         ),

@@ -8,6 +8,8 @@ from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.vocabulary import SIGN_NAMES, STOP, compare_words, is_generic, is_german
 
+Shapes = tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
+
 _MONTH = (
     r"(?:jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|marz|apr(?:il)?|may|mai|june?|juni|july?|juli"
     r"|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|okt(?:ober)?|nov(?:ember)?|dec(?:ember)?"
@@ -33,18 +35,21 @@ _DAYS = (
 )
 _DAY = re.compile(_DAYS)
 _TIME = re.compile(rf"(?!jan$){_MONTH}|{_DAYS}")
+_DATE = (
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)?\.?\s+{_MONTH}|\b{_MONTH}\s+\d{{1,4}}|\b\d{{4}}-\d\d(?:-\d\d)?\b"
+    rf"|\b\d{{1,2}}\.\d{{1,2}}\.\d{{2,4}}\b|\b(?:in|by|until|since|im|ab|bis|seit)\s+{_MONTH}"
+    rf"|\b(?:1[5-9]|20)\d\d\b|\b{_DAYS}\b"
+)
 _SHAPES = {
     Kind.WHEN: (
-        rf"\b\d{{1,2}}(?:st|nd|rd|th)?\.?\s+{_MONTH}|\b{_MONTH}\s+\d{{1,4}}|\b\d{{4}}-\d\d(?:-\d\d)?\b"
-        rf"|\b\d{{1,2}}\.\d{{1,2}}\.\d{{2,4}}\b|\b(?:in|by|until|since|im|ab|bis|seit)\s+{_MONTH}"
-        rf"|\b\d{{1,2}}(?::\d\d| uhr| o'clock)\b|\b(?:1[5-9]|20)\d\d\b|\b{_DAYS}\b",
+        rf"{_DATE}|\b\d{{1,2}}(?::\d\d| uhr| o'clock)\b",
         rf"\b{_MONTH}|\b(?:spring|summer|autumn|winter"
-        r"|(?:week|year|month|day|hour)s?|every|fruhjahr|sommer|herbst|wochen?|jahre?n?|monate?n?"
-        r"|tage?n?|stunden?|any time|jederzeit|(?:morning|evening|night|morgen|abend|nacht)s?)\b"
-        r"|\bversion \d",
+        r"|(?<!an )(?<!a )(?<!per )(?:week|year|month|day|hour)s?|every|fruhjahr|sommer|herbst"
+        r"|(?<!im )(?<!pro )(?:wochen?|jahre?n?|monate?n?)|tage?n?|stunden?|any time|jederzeit"
+        r"|(?:morning|evening|night|morgen|abend|nacht)s?)\b|\bversion \d",
     ),
     Kind.WHERE: (
-        r"^(?:loc|place|ort|addr|adress|city|stadt|country|where|url)\w*:|\b(?:next to|neben)\b",
+        r"^(?:loc|place|ort|addr|adress|city|stadt|country|where)\w*:|\b(?:next to|neben)\b",
         r"\b(?:in|at|on|near|beside|under|above|below|behind|from|to|into|im|am|an|auf|bei|nach|aus"
         r"|hinter|links|rechts)\s+(?:the\s+|der\s+|dem\s+|den\s+|das\s+)?\w",
     ),
@@ -60,22 +65,31 @@ _COMPILED = {kind: [re.compile(each) for each in shapes] for kind, shapes in _SH
 _QUANTITIES = tuple(
     (re.compile(asked), re.compile(amount))
     for asked, amount in (
+        (r"how much (more|less)|um wie ?viel", rf"\btimes\b|\btwice\b|%|{_MONEY}|\b\w+mal\b"),
         (
             r"how (often|frequently)|wie oft",
-            r"\bevery\b|\beach\b|\b(?:once|twice|times) (?:an?|per|every|each)\b|\bper\b|\bpro\b"
-            r"|\ba (?:day|week|month|year)\b|(?:dai|week|month|year)ly\b|\bjede\w*|\balle \w+ \w+"
-            r"|\bmonatlich|\bjahrlich|\btaglich|\b\w+mal\b",
+            r"\bevery\b|\beach (?:day|week|month|year|time|hour|night|quarter|visit)"
+            r"|\b(?:once|twice|times) (?:an?|per|every|each)\b|\bper\b|\bpro\b"
+            r"|\ba (?:day|week|month|year)\b|(?:dai|week|month|year|fortnight)ly\b|\bjede\w*"
+            r"|\balle \w+ \w+|\bmonatlich|\bjahrlich|\btaglich|\b\w+mal\b",
         ),
         (
-            r"\bcost|\bprice|expensive|\bpaid\b|\bpay|\bearn|\bsalary|kost|preis|teuer|bezahl|\bzahl(?:en|t)\b"
-            r"|how much money|\bgeld\b|miete|verdien|gehalt\b",
+            r"^how much (?:is|are) (?:an?|the|one)\b|\bcost|\bprice|expensive|\bpaid\b|\bpay|\bearn"
+            r"|\bsalary|kost|preis|teuer|gunstig|bezahl|\bzahl(?:en|t)\b|how much money|\bgeld\b"
+            r"|miete|verdien|gehalt\b",
             _MONEY,
         ),
         (
-            r"phone.*number|number.*phone|(?:telefon|handy|ruf)nummer",
+            r"phone.*number|number.*phone|(?:telefon|handy|ruf|konto)nummer",
             r"\d[\d /()-]{4,}\d",
         ),
-        (r"how (hot|cold|warm)|wie (heiss|kalt|warm)", _DEGREES),
+        (r"\bdiameter|durchmesser", r"\bdiameter|durchmesser|[øØ]"),
+        (r"\bfrequency|\bfrequenz", r"\d ?[kmg]?hz\b"),
+        (r"\bvoltage|\bspannung|\bvolts?\b", r"\d ?v(?:olts?)?\b"),
+        (r"\btorque|\bdrehmoment", r"newton|\d ?nm\b"),
+        (r"how much current|wie ?viel strom", r"\d ?m?a\b|amper|watt"),
+        (r"\bwind\b", r"beaufort|knots?\b|knoten|km/h|m/s|mph"),
+        (r"how (hot|cold|warm)|wie (heiss|kalt|warm)|temperatur", _DEGREES),
         (
             r"how heavy|\bweigh|wie schwer|\bwieg",
             rf"{_AMOUNT}(?:[km]?g|t|lbs?|oz|tons?|tonnen?|\w{{0,6}}gramm?(?:e?s|en?)?|pounds?)\b",
@@ -95,6 +109,22 @@ _QUANTITIES = tuple(
     )
 )
 """What is asked for, and how the right amount looks."""
+_PAST = re.compile(_DATE)
+_CLOCK = re.compile(r"\d(?::\d\d| ?uhr| o'clock)\b")
+_TIMES = tuple(
+    (re.compile(asked), re.compile(time))
+    for asked, time in (
+        (
+            r"\b(what|which) time\b|uhrzeit|wie ?viel uhr",
+            r"\d ?(?::\d\d|uhr|o'clock|[ap]\.?m)\b|\b(noon|midnight)\b",
+        ),
+        (r"^\W*(when|wann) (did|was|were|wurde|war|hat)\b", _PAST),
+        (r"\b(what|which|welche) (\w+ )?version\b", r"\bversion\b.{0,40}\d|\b\d+\.\d"),
+        (r"\b(what|which|welche[mns]) (year|jahr)\b", r"\b(?:1[5-9]|20)\d\d\b"),
+    )
+)
+"""Which part of a date is asked for, and how it looks."""
+_LASTS = re.compile(_DURATION)
 _COUNTED = re.compile(r"\b(?:how|wie) ?(many|much|viele?) (\w+)")
 _COUNT_WORDS, _COUNT_CHARS = 4, 80
 _REASON_HEADING = re.compile(
@@ -117,7 +147,11 @@ _GERMAN_CAPITAL = re.compile(
     r"(?=[:,]| (?!(?:i[mn]|a[mn]|auf|aus|bei|bis|für|mit|nach|von|vor|zu[mr]?)\b)[a-zäöü])"
 )
 """One word that may be a name; German writes every noun large."""
-_ONE_OF = re.compile(r"(?:\w+ )?(?:which|welche[mnrs]?) (\w+)(?<!s) ")
+_OUTCOME = re.compile(
+    r"\b(?:if|unless|once|below|above|after|without|wenn|falls|sobald|unter|nach|ohne)\b"
+    r"|\b(?:no|not|never|nicht|keine?n?) "
+)
+_ONE_OF = re.compile(r"(?:\w+ )?(?:which|welche[mnrs]?) (?!kind|type|sort|art)(\w+)(?<!s) ")
 _GIVEN = re.compile(r"\d|[*_`\"“]|^\w+: ")
 
 
@@ -129,10 +163,15 @@ def rate_shape(passage: str, question: Question) -> float:
         return 0.5
     if kind is Kind.NUMBER:
         text = _COMPILED[Kind.WHEN][0].sub("", text)  # a date is no amount
-        if amount := _find_amount(question.folded):
+        if amount := _find_shape(_QUANTITIES, question.folded):
             return 1.0 if amount.search(text) else 0.3 if shapes[0].search(text) else 0.0
         if counted := _COUNTED.search(question.folded):
+            is_mass = counted[1] in ("much", "viel") and counted[2] not in ("time", "zeit")
+            text = _LASTS.sub("", text) if is_mass else text  # nor is how long something takes
             return _rate_count(text, stem(counted[2]), is_part=counted[1] not in ("much", "viel"))
+    if kind is Kind.WHEN and (time := _find_shape(_TIMES, question.folded)):
+        is_clock = time is _PAST and _CLOCK.search(text)  # of a day that is not told
+        return 1.0 if time.search(text) else 0.6 if is_clock else 0.3
     if shapes[0].search(text) or (kind is Kind.WHERE and _PLACE.search(passage)):
         return 1.0
     if kind is Kind.WHO:
@@ -141,9 +180,9 @@ def rate_shape(passage: str, question: Question) -> float:
 
 
 @lru_cache(maxsize=500)
-def _find_amount(folded: str) -> re.Pattern[str] | None:
-    """Return how an amount looks that a folded question asks for."""
-    return next((amount for asked, amount in _QUANTITIES if asked.search(folded)), None)
+def _find_shape(shapes: Shapes, folded: str) -> re.Pattern[str] | None:
+    """Return how an answer looks that a folded question asks for."""
+    return next((shape for asked, shape in shapes if asked.search(folded)), None)
 
 
 def _rate_count(text: str, counted: str, *, is_part: bool) -> float:
@@ -169,6 +208,11 @@ def names_one(question: Question, *texts: str) -> bool:
     if not asked or stem(asked[1]) not in stems(" ".join(texts)):
         return True
     return any(_GIVEN.search(text) or _rate_person(text, question) for text in texts)
+
+
+def tells_outcome(text: str, question: Question) -> bool:
+    """Return whether a text says what follows from something, where that is asked."""
+    return question.asks_outcome and bool(_OUTCOME.search(fold(text)))
 
 
 def gives_reasons(heading: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from agents.core.stemming import stems
-from agents.llm.embedded.answer_types import names_one
+from agents.llm.embedded.certainty import CERTAIN_FACT, is_sure
 from agents.llm.embedded.evidence import Answer, Evidence
 from agents.llm.embedded.finders import (
     FINDERS,
@@ -24,15 +24,13 @@ from agents.llm.embedded.scoring import (
     rate_title,
 )
 
-CERTAIN, CERTAIN_FACT, CERTAIN_ENTRY, CERTAIN_LACKING, NEAR = 0.75, 0.55, 0.6, 0.78, 0.25
-"""The share of a question that a passage covers: to be its answer, also where it lacks a word that
-tells what is asked, and to be worth showing."""
-_MARGIN_WORTH, _LEAST_OWN = 0.3, 0.2
-"""What it adds to that share when no other passage comes near; the share of its own words."""
+_CERTAIN_ENTRY, _CERTAIN_TO_ADD, _NEAR = 0.6, 0.85, 0.25
+"""The share of a question that an entry of a thread covers to be part of a list or of any other
+answer, and any passage to be worth showing."""
 _NEARLY = 0.8
 """The share of the best score that makes a passage as good; better, if it lacks nothing."""
-_CLOSE, _WORTH_BEFORE = 3, 0.15
-"""How many passages are shown; the share that makes the sentence before one worth it as well."""
+_CLOSE = 3
+"""How many passages are shown."""
 
 
 def find_answer(question: Question, evidence: Evidence) -> Answer:
@@ -55,9 +53,10 @@ def _find_answer(question: Question, evidence: Evidence) -> Answer:
     scorer = PassageScorer(question, passages)
     for find in (find_headed, *FINDERS.get(question.kind, ())):
         if found := find(scorer, evidence):
-            enough = CERTAIN_ENTRY if question.kind is Kind.LIST else 0.85
-            entries = [e for e in evidence.entries if scorer.rate(e).coverage >= enough]
-            return Answer([*found, *(e for e in entries if e not in found)], is_certain=True)
+            enough = _CERTAIN_ENTRY if question.kind is Kind.LIST else _CERTAIN_TO_ADD
+            shown = {passage.key for passage in found}
+            entries = [e for e in evidence.openings if scorer.rate(e).coverage >= enough]
+            return Answer([*found, *(e for e in entries if e.key not in shown)], is_certain=True)
     if question.kind is Kind.CODE:  # notes may speak of it, but they are not where it is
         return Answer(_list_closest(scorer.sort(passages)))
     return _find_passages(scorer, passages)
@@ -79,37 +78,41 @@ def _find_passages(scorer: PassageScorer, passages: Sequence[Passage]) -> Answer
     question, rated = scorer.question, scorer.sort(passages)
     near = (r for r in rated if r.score >= _NEARLY * rated[0].score)
     whole = [r for r in near if scorer.is_whole(r.passage)]
-    best = min(whole, key=lambda r: scorer.lacks_telling(r.passage), default=rated[0])
-    if not (whole and _is_sure(scorer, best, rated)):
+    best = min(whole, key=lambda r: _rank(scorer, r.passage), default=rated[0])
+    if not (whole and is_sure(scorer, best, rated)):
         return Answer(_list_closest(rated))
     share = 0.7 if question.kind is Kind.YES_NO else _NEARLY
     near = (r for r in rated if share * best.score <= r.score <= best.score)
     chosen = choose([best, *near], _CLOSE)
-    if not question.is_fact or best.passage.text.endswith(":"):
-        is_bare = question.kind is Kind.WHY and best.shape < 1.0  # the reason stands after it
-        told = [p for p in passages if continues(p, best.passage, anyway=is_bare)]
+    is_short = question.is_fact and best.coverage >= _NEARLY
+    if not is_short or best.passage.text.endswith(":"):
+        told = [p for p in passages if continues(p, best.passage)]
         told += _list_next_steps(best.passage, passages) if question.kind is Kind.HOW else []
-        told = [p for p in told if p not in chosen]
-        chosen[1:1] = told[:SECTION_LENGTH]
-    before = best.passage.before
-    if before and before not in chosen and not question.is_fact:
-        both = scorer.cover((before.stems, 1.0), (best.passage.stems, 1.0))
-        chosen[:0] = [before] if both >= best.own + _WORTH_BEFORE else []
-    return Answer(chosen, is_certain=True)
+        is_part = not question.is_fact or best.passage.kind == "sentence"
+        around = _list_paragraph(best.passage, passages) if is_part else [best.passage]
+        chosen = [*around, *(p for p in (*told[:SECTION_LENGTH], *chosen) if p not in around)]
+    return Answer(chosen, is_certain=True, lacks_word=any(_lacks(scorer, best.passage)))
 
 
-def _is_sure(scorer: PassageScorer, best: ScoredPassage, rated: Sequence[ScoredPassage]) -> bool:
-    """Return whether a passage has enough of a question, and more of it than others have."""
-    question, lacks_telling = scorer.question, scorer.lacks_telling(best.passage)
-    if question.is_fact and (lacks_telling or scorer.lacks_deed(best.passage)):
-        return False
-    others = [r.score for r in rated if r.passage.text != best.passage.text]
-    margin = max(0.0, 1 - max(others, default=0.0) / best.score) if best.score else 0.0
-    is_lenient = (question.is_fact or question.german) and scorer.telling
-    enough = CERTAIN_FACT if is_lenient else CERTAIN
-    enough = CERTAIN_LACKING if lacks_telling else enough
-    has_enough = best.coverage + _MARGIN_WORTH * margin >= enough
-    return has_enough and _fits(question, best, margin)
+def _list_paragraph(passage: Passage, passages: Sequence[Passage]) -> list[Passage]:
+    """Return the paragraph of a sentence or the list of an item, of a long one what stands beside
+    it."""
+    if passage.kind not in ("sentence", "item") or passage.is_step:
+        return [passage]
+    same = [p for p in passages if (p.path, p.block) == (passage.path, passage.block)]
+    at = same.index(passage)
+    beside = same[max(0, at - 2) : at + 3] if passage.kind == "sentence" else [passage]
+    return same if len(same) <= SECTION_LENGTH else beside
+
+
+def _lacks(scorer: PassageScorer, passage: Passage) -> tuple[bool, bool]:
+    """Return whether a passage lacks a word that tells what is asked, and the deed."""
+    return scorer.lacks_telling(passage), scorer.lacks_deed(passage)
+
+
+def _rank(scorer: PassageScorer, passage: Passage) -> tuple[bool, ...]:
+    is_told, strays = scorer.is_told(passage), scorer.strays(passage)
+    return not is_told, strays, *_lacks(scorer, passage)
 
 
 def _list_next_steps(step: Passage, passages: Sequence[Passage]) -> list[Passage]:
@@ -117,19 +120,8 @@ def _list_next_steps(step: Passage, passages: Sequence[Passage]) -> list[Passage
     return same[same.index(step) + 1 :][:_CLOSE] if step in same else []
 
 
-def _fits(question: Question, best: ScoredPassage, margin: float) -> bool:
-    """Return whether a passage says it itself, or below a heading that does, and looks like it."""
-    if not question.is_fact:
-        is_reason = question.kind is Kind.WHY and best.coverage >= CERTAIN
-        is_named = names_one(question, best.passage.text, best.passage.heading)
-        return best.own > 0 and (best.shape > 0 or is_reason) and is_named
-    name = best.passage.heading or best.passage.title
-    says = best.own >= _LEAST_OWN or rate_title(question, name) > 0.5
-    return says and (best.shape >= 0.7 or (best.shape >= 0.5 and margin >= 0.1))
-
-
 def _list_closest(rated: Sequence[ScoredPassage]) -> list[Passage]:
-    return choose([r for r in rated if r.own > 0 and r.coverage >= NEAR], _CLOSE)
+    return choose([r for r in rated if r.own > 0 and r.coverage >= _NEAR], _CLOSE)
 
 
 def _compare(question: Question, evidence: Evidence) -> Answer:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from agents.llm.embedded.answers import find_answer
@@ -92,7 +93,7 @@ def _render(answer: Answer, said: dict[str, str]) -> list[str]:
     by_note: dict[str, list[Passage]] = {}
     for passage in answer.passages:
         if passage.kind != "entry":
-            by_note.setdefault(passage.path, []).append(passage)
+            by_note.setdefault(passage.key, []).append(passage)
     return [*blocks, *map(_render_note, by_note.values())]
 
 
@@ -108,8 +109,22 @@ def _render_note(passages: Sequence[Passage]) -> str:
     for name, found in sections:
         if name and len(sections) > 1:
             lines += ["", f"**{escape(name)}**"]
-        lines += ["", *(_render_line(p, found) for p in found)]
+        lines += ["", *(_render_line(p, found) for p in _join_sentences(found))]
     return "\n".join(lines)
+
+
+def _join_sentences(passages: Sequence[Passage]) -> list[Passage]:
+    """Return passages with the sentences that follow each other in one line of a note as one."""
+    joined: list[Passage] = []
+    last: Passage | None = None
+    for passage in passages:
+        goes_on = last is not None and passage.before == last and passage.place == last.place
+        if goes_on and len(joined[-1].text) + len(passage.text) < _MAX_CHARS:
+            joined[-1] = replace(joined[-1], text=f"{joined[-1].text} {passage.text}")
+        else:
+            joined.append(passage)
+        last = passage if passage.kind == "sentence" else None
+    return joined
 
 
 def _render_line(passage: Passage, beside: Sequence[Passage]) -> str:

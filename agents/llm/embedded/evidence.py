@@ -16,6 +16,8 @@ _PLACE = re.compile(
     r" \((?:score (?P<score>[\d.]+)|\d+ lines?)\) ?(?P<within>.*)"
 )
 _LINE = re.compile(r"\s*(\d+)\| ?(.*)")
+_ENTRY = re.compile(r"^#(\d+) (\w+, \d{4}-\d\d-\d\d).*$", re.MULTILINE)
+"""How an entry of a thread begins: each line of its text stands behind a bar."""
 _LISTED = re.compile(r"- ([^:]+\.\w{1,8}) \((.*)\)$")
 _MAX_LINES = 8
 """What is shown of a place in the code."""
@@ -25,6 +27,8 @@ _MAX_LINES = 8
 class Answer:
     passages: Sequence[Passage] = ()
     is_certain: bool = False
+    lacks_word: bool = False
+    """Whether it lacks a word of the question: another note may say it better."""
     sides: Sequence[tuple[str, "Answer"]] = ()
     """What is compared, each with what there is about it."""
 
@@ -43,18 +47,31 @@ class Evidence:
 
     @cached_property
     def notes(self) -> dict[str, list[Passage]]:
-        """The notes that were read, as passages."""
+        """The notes and threads that were read, as passages."""
         titles = {hit.path: hit.headings[:1] for hit in self.hits if not hit.path.endswith("md")}
         notes: dict[str, list[Passage]] = {}
         for step in self.request.get_steps("vault_read"):
             path = str(step.arguments.get("path", ""))
             if found := parse_read(path, step.result, "".join(titles.get(path, ()))):
                 notes.setdefault(path, found)
+        for step in self.request.get_steps("thread_read"):
+            thread = str(step.arguments.get("thread", ""))
+            if found := parse_thread(thread, step.result):
+                notes.setdefault(found[0].key, found)
         return notes
 
     @cached_property
     def entries(self) -> list[Passage]:
-        return list(dict.fromkeys(self._find_places("thread_seek", "thread")))
+        """What a search found in threads, without those that were read."""
+        found = dict.fromkeys(self._find_places("thread_seek", "thread"))
+        return [entry for entry in found if entry.key not in self.notes]
+
+    @cached_property
+    def openings(self) -> list[Passage]:
+        """How each entry of a thread begins, of those that were found or read."""
+        read = (p for note in self.notes.values() for p in note if p.source == "thread")
+        first = {passage.place: replace(passage, score=1.0) for passage in reversed(list(read))}
+        return [*self.entries, *list(first.values())[::-1]]
 
     @cached_property
     def code(self) -> list[Passage]:
@@ -66,10 +83,9 @@ class Evidence:
     @cached_property
     def passages(self) -> list[Passage]:
         """All there is to quote; where no note was read, what searches showed."""
-        if self.notes:
-            found = [passage for note in self.notes.values() for passage in note]
-        else:
-            found = [
+        found = [passage for note in self.notes.values() for passage in note]
+        if not any(passage.source == "vault" for passage in found):
+            found += [
                 replace(passage, read=False, headings=hit.headings)
                 for hit in self.hits
                 for passage in parse_note(hit.path, [(hit.line, hit.text)], hit.title)
@@ -119,6 +135,7 @@ class Evidence:
         if question.kind not in (Kind.LIST, Kind.SUMMARY):
             return ""
         words = [fold(word) for word in question.words]
+        words = words[:1] if question.kind is Kind.LIST else words  # of what there is a list
         named = (
             f for f, name in self.folders.items() if any(_is_same_noun(name, w) for w in words)
         )
@@ -143,6 +160,26 @@ def parse_places(result: str, source: PassageSource) -> list[Passage]:
             numbered = _LINE.fullmatch(line) if source == "code" else None
             text = numbered[2] if numbered else line.strip()
             found[-1] = replace(found[-1], text=f"{found[-1].text}\n{text}".removeprefix("\n"))
+    return found
+
+
+@lru_cache(maxsize=32)
+def parse_thread(name: str, result: str) -> list[Passage]:
+    """Return the passages of a thread that was read: each entry is a section of it."""
+    found: list[Passage] = []
+    block = 0
+    parts = _ENTRY.split(result)[1:]
+    for number, head, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        lines = [line[4:] for line in body.split("\n") if line.startswith("  | ")]
+        moved: dict[int, Passage] = {}
+        for passage in parse_note(name, enumerate(lines, start=1), name):
+            cited = replace(passage, line=int(number), headings=(f"#{number} {head}",))
+            cited = replace(
+                cited, source="thread", title=name, labels="", block=block + cited.block
+            )
+            moved[id(passage)] = replace(cited, before=moved.get(id(passage.before)))
+        found += moved.values()
+        block = found[-1].block if found else 0
     return found
 
 

@@ -6,17 +6,21 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import PurePosixPath
 
-from agents.core.stemming import stems
+from agents.core.stemming import fold, stems
 from agents.llm.embedded.answer_types import gives_reasons
 from agents.llm.embedded.evidence import Evidence
-from agents.llm.embedded.passages import Passage
+from agents.llm.embedded.passages import Passage, stem_all
 from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.scoring import PassageScorer, rate_note, rate_title
+from agents.llm.embedded.vocabulary import LIGHT
 
 _MAX_ENTRIES, _MAX_LISTS, _MAX_MENTIONS, _MAX_SECTIONS = 20, 5, 12, 9
-_LITTLE = 2
+_ENOUGH, _ENOUGH_STEPS, _SAYS_WHY, _ELSEWHERE = 0.5, 0.3, 0.35, 0.4
+_FEW_SECTIONS, _LITTLE = 6, 2
 """So few sentences say little of a note with many properties."""
-SECTION_LENGTH = 5
+SECTION_LENGTH, _HEADED = 5, 0.6
+_TERMS = (Kind.ABOUT, Kind.HOW, Kind.WHAT)
+_CONDITION, _CONDITION_WORTH = re.compile(r"\b(?:if|when|wenn|falls)\b"), 0.75
 
 
 # -- whole notes ----------------------------------------------------------------------------------
@@ -24,13 +28,17 @@ SECTION_LENGTH = 5
 
 def _find_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the note that a question names by its title or its path; with no words, the first."""
-    best, found = 0.0, list[Passage]()
+    best, found, folder = 0.0, list[Passage](), evidence.find_folder(scorer.question)
     for path, note in evidence.notes.items():
+        if scorer.question.asks_thread and note[0].source != "thread":
+            continue
         if path in scorer.question.text or not scorer.weights:
             return note
         rate = rate_note(scorer.question, note[0])
         asked = scorer.cover((note[0].named, 1.0))
-        if rate >= 0.6 and asked >= 0.6 and rate + asked > best:
+        is_named = rate >= 0.6 and asked >= 0.6
+        is_named = is_named or (rate >= 0.5 and asked == 1.0 and not folder)
+        if is_named and rate + asked > best:
             best, found = rate + asked, note
     return found
 
@@ -43,7 +51,9 @@ def summarise_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     prose = list_prose(note)
     has_sections = len({p.headings for p in prose}) > 1
     parts = groupby(prose, lambda p: p.headings if has_sections else _find_paragraph(p))
-    kept = [list(part)[: 2 if number == 0 else 1] for number, (_, part) in enumerate(parts)]
+    whole = [list(part) for _, part in parts]
+    more = has_sections and len(whole) <= _FEW_SECTIONS
+    kept = [part[: 2 if number == 0 or more else 1] for number, part in enumerate(whole)]
     told = [p for part in kept[:_MAX_SECTIONS] for p in part]
     known = properties[:_MAX_SECTIONS] if len(properties) > 4 or not told else []
     return [*known, *told] if len(told) <= _LITTLE else [*told, *known]
@@ -56,7 +66,9 @@ def _find_paragraph(passage: Passage) -> tuple[int, int]:
 
 def _introduce_note(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     note = _find_note(scorer, evidence)
-    if note and not all(scorer.match(word, note[0].named) for word in scorer.weights):
+    asks_whole = scorer.question.kind is Kind.ABOUT
+    needed = [word for word in scorer.weights if not (asks_whole and word in LIGHT)]
+    if note and not all(scorer.match(word, note[0].named) for word in needed):
         return []
     return list_prose(note)[:3] or note[:_MAX_SECTIONS]
 
@@ -111,16 +123,26 @@ def _find_best_section(
     sections = [list(below) for note in grouped for _, below in note]
     rates = list(map(rate, sections))
     top = max(rates, default=0.0)
-    return sections[rates.index(top)][:SECTION_LENGTH] if top > least else []
+    best = sections[rates.index(top)] if top > least else []
+    return best[: _MAX_ENTRIES if any(p.kind == "item" for p in best) else SECTION_LENGTH]
 
 
 def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the section whose heading, with the name of its note, says what is asked."""
+    if scorer.question.asks_thread:
+        return []
 
     def rate(section: list[Passage]) -> float:
+        heading = fold(section[0].heading)
+        is_term = scorer.question.kind in _TERMS and heading in scorer.question.folded
+        if is_term and " " in heading and scorer.covers(section[0].around | section[0].named):
+            return 1.0
         whole = scorer.cover((section[0].around | section[0].named, 1.0))
         is_whole = whole >= 0.7 and scorer.covers(_know(section))
-        return whole * rate_title(scorer.question, section[0].heading) if is_whole else 0.0
+        title = rate_title(scorer.question, section[0].heading)
+        if _CONDITION.match(heading) and _CONDITION.search(scorer.question.folded):
+            title = max(title, _CONDITION_WORTH)
+        return whole * title if is_whole else 0.0
 
     return _find_best_section(evidence, rate, 0.5)
 
@@ -139,21 +161,27 @@ def find_headed(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return a section of reasons in the note asked about, unless one sentence says it all."""
     best = scorer.sort(evidence.passages)[0]
-    if best.own >= 0.5 and best.coverage >= 0.9 and best.shape == 1.0:
-        return []
+    said = best.coverage if best.shape == 1.0 and best.own >= _SAYS_WHY else 0.0
 
     def rate(section: list[Passage]) -> float:
-        told = scorer.cover((_know(section), 1.0)) + 0.5 * (
-            section[0].path in scorer.question.paths
-        )
-        return told if gives_reasons(section[0].heading) else 0.0
+        if not gives_reasons(section[0].heading):
+            return 0.0
+        known = _know(section)
+        names = scorer.question.names & scorer.weights.keys()
+        is_own = not scorer.question.paths  # a name may be of what was said before
+        if is_own and not all(scorer.match(name, known) for name in names):
+            return 0.0
+        note = _know(evidence.notes[section[0].key])
+        told = scorer.cover((known, 1.0), (note, _ELSEWHERE))
+        return told + 0.5 * (section[0].path in scorer.question.paths)
 
-    return _find_best_section(evidence, rate, 0.6)
+    return _find_best_section(evidence, rate, max(0.5, said))
 
 
 def _find_lists(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the lists and tables that answer, or the entries of them that fit."""
-    blocks = _find_best_blocks(scorer, evidence.blocks, 0.8)
+    lists = [block for block in evidence.blocks if not all(p.is_pointer for p in block)]
+    blocks = _find_best_blocks(scorer, lists)
     return [entry for block in blocks for entry in _list_entries(scorer, block)][:_MAX_ENTRIES]
 
 
@@ -167,28 +195,45 @@ def _find_way(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 
 def _find_steps(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the numbered steps that answer: all lists of them in one note."""
-    if "what happens" in scorer.question.folded:
-        return []
     steps = [block for block in evidence.blocks if len(block) > 1 and block[0].is_step]
-    blocks = _find_best_blocks(scorer, steps, 0.6)
-    told = [scorer.count_words(step) for block in blocks for step in block]
-    if told and max(told) > 1 and sum(map(bool, told)) < len(told) / 2:  # one step is asked for
+    asks_way = re.search(r"\b(?:how|wie|steps?)\b(?! did)|schritt", scorer.question.folded)
+    blocks = _find_best_blocks(scorer, steps, evidence if asks_way else None)
+    told = [scorer.count_telling(step) for block in blocks for step in block]
+    is_headed = any(scorer.match(w, stem_all(b[0].heading)) for b in blocks for w in scorer.weights)
+    asks_one = not is_headed and not re.search(r"\bstep|schritt", scorer.question.folded)
+    if asks_one and told and max(told) > 1 and sum(map(bool, told)) < len(told) / 2:
         return []
-    return [step for block in blocks if block[0].path == blocks[0][0].path for step in block]
+    same = {(block[0].path, block[0].headings) for block in blocks[:1]}
+    return [step for block in steps if (block[0].path, block[0].headings) in same for step in block]
 
 
 def _find_best_blocks(
-    scorer: PassageScorer, blocks: Sequence[list[Passage]], inside: float
+    scorer: PassageScorer,
+    blocks: Sequence[list[Passage]],
+    evidence: Evidence | None = None,
 ) -> list[list[Passage]]:
-    """Return the blocks that say what is asked, or nearly as much of it as the best one does."""
+    """Return the blocks that say what is asked, or nearly as much of it as the best one does.
+
+    Of steps it is enough that their note says it, but for one word: they tell what to do.
+    """
+    enough = _ENOUGH_STEPS if evidence else _ENOUGH
 
     def rate(block: list[Passage]) -> float:
         first, known = block[0], _know(block)
-        places = (first.around, 1.0), (first.named, 0.9), (known, inside)
-        return scorer.cover(*places) if scorer.covers(known) else 0.0
+        rate = scorer.cover((first.around, 1.0), (first.named, 0.9), (known, 0.8))
+        if evidence is None:
+            is_headed = rate >= _HEADED and any(
+                scorer.match(word, stem_all(first.heading)) for word in scorer.weights
+            )
+            return rate if scorer.covers(known, lacking=is_headed) else 0.0
+        is_headed = any(scorer.match(word, first.around) for word in scorer.weights)
+        is_headed = is_headed or any(scorer.match(word, first.named) for word in scorer.telling)
+        if not is_headed:
+            return rate if rate >= _ENOUGH and scorer.covers(known) else 0.0
+        return rate if scorer.covers(known | _know(evidence.notes[first.key]), lacking=1) else 0.0
 
     rated = [(rate(block), block) for block in blocks]
-    least = max(0.6, 0.9 * max((rate for rate, _ in rated), default=0.0))
+    least = max(enough, 0.9 * max((rate for rate, _ in rated), default=0.0))
     return [block for rate, block in rated if rate >= least][:_MAX_LISTS]
 
 

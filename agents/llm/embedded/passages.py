@@ -17,16 +17,16 @@ from typing import Any, Literal
 from agents.core.frontmatter import Property, read_frontmatter
 from agents.core.headings import Heading, find_headings
 from agents.core.stemming import stems
-from agents.llm.embedded.vocabulary import name_signs
+from agents.llm.embedded.vocabulary import REFERS, REFERS_BACK, name_signs
 
 PassageKind = Literal["sentence", "item", "row", "code", "property", "entry"]
 PassageSource = Literal["vault", "thread", "code"]
 Lines = list[tuple[int, str]]
 
-_BOLD_LINE = re.compile(r"(?:\*\*|__)[^*_]{3,}(?:\*\*|__):?\s*")
-"""What stands alone in bold is a heading below all others."""
+_BOLD_LINE = re.compile(r"(?:\*\*|__)[^*_]{3,}(?:\*\*|__):?\s*")  # a heading below all others
 _QUOTED = re.compile(r"\s*(?:>\s?)+(\[!\w+\][+-]?\s*)?")
 _ITEM = re.compile(r"\s*([-*+]|(?:\d{1,3}|#)[.)])\s+(\S.*)$")
+_POINTER = re.compile(r"[^:]+: \[\[[^\[\]]+\]\]")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _LINK = re.compile(r"!?\[\[([^\[\]|#\n]*)(?:#[^\[\]|\n]*)?(?:\|([^\[\]\n]*))?\]\]")
 _ROLE = re.compile(r":[\w:+-]+:`~?([^`<\n]+?)\s*(?:<[^`>\n]*>)?`")
@@ -38,16 +38,9 @@ _NO_END = re.compile(
     r"(?:\b(?:[A-Za-z]|e\.g|i\.e|z\.\s?B|d\.\s?h|u\.\s?a|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|approx|ca|etc|vs"
     r"|bzw|usw|Fig|Abb|Jan|Feb|Aug|Sept|Oct|Nov|Dec)|(?:^|\s)\d{1,2})\.$"
 )
-_NO_END_CHARS = 12
-_NEAR_SENTENCES = 3
-_MAX_CODE_CHARS = 700
-"""Longer code is not quoted."""
-_DATE_GOES_ON = re.compile(r"\s+\d{0,2}\s*(?:[A-Z][a-zäöü]+\b)")
-REFERS = re.compile(
-    r"(?:It|Its|This|They|Their|These|Those|That|He|She|His|Her|Such|Both|Therefore|However"
-    r"|Es|Sie|Er|Dies\w*|Deshalb|Otherwise|Then|Also)\b"
-)
-_SHORT_LEAD = 3
+_NO_END_CHARS, _NEAR_SENTENCES, _SHORT_LEAD = 12, 3, 3
+_MAX_CODE_CHARS = 700  # longer code is not quoted
+_DATE_GOES_ON = re.compile(r"\s{1,5}(?:\d{1,2}\s{0,5})?[A-Z][a-zäöü]+\b")
 _TASK = re.compile(r"\[[ xX]\] ")
 _SILENT_KEYS = frozenset({"cover", "cssclasses", "icon", "color", "banner", "id", "uid"})
 
@@ -64,10 +57,11 @@ class Passage:
     mark: str = ""  # before a list item: a dash, or its number
     lead: str = ""  # the last sentence before a list or a table, with the one before `For example:`
     labels: str = ""  # tags and aliases of the note
-    before: "Passage | None" = field(default=None, repr=False, compare=False)  # in its paragraph
+    before: "Passage | None" = field(default=None, repr=False, compare=False)  # what it refers to
     read: bool = True  # from a note that was read, not from a search
     source: PassageSource = "vault"
     score: float = field(default=0.0, compare=False)  # of a search
+    is_pointer: bool = False  # an item that only says in which note something is
 
     @cached_property
     def stems(self) -> frozenset[str]:
@@ -84,7 +78,7 @@ class Passage:
 
     @cached_property
     def near(self) -> frozenset[str]:
-        """The stems of the sentences just before it in its paragraph."""
+        """The stems of what stands just before it, in its paragraph or its list."""
         found, before = frozenset[str](), self.before
         for _ in range(_NEAR_SENTENCES):
             found |= before.stems if before else frozenset()
@@ -110,7 +104,12 @@ class Passage:
 
     @property
     def place(self) -> tuple[str, int]:
-        return self.path, self.line
+        return self.key, self.line
+
+    @property
+    def key(self) -> str:
+        """What tells its note or thread from all others."""
+        return f"thread:{self.path}" if self.source == "thread" else self.path
 
 
 @lru_cache(maxsize=500)
@@ -249,13 +248,15 @@ class _NoteParser:
         return end
 
     def _parse_list(self, at: int) -> int:
-        lead = self._get_lead()
+        lead, last = self._get_lead(), None
         while at < len(self.texts) and (item := _ITEM.match(self.texts[at])):
             end = self._skip(at + 1, lambda text: text[:1].isspace() and _is_plain(text))
             text = " ".join([item[2].rstrip(), *map(str.strip, self.texts[at + 1 : end])])
             self.number = self.number + 1 if item[1][0] == "#" else 0
             mark = item[1].replace("#", str(self.number))
-            self._add(self.numbers[at], text, "item", mark=mark, lead=lead)
+            told: dict[str, Any] = {"before": last} if REFERS_BACK.search(text) else {}
+            told |= {"mark": mark, "lead": lead, "is_pointer": bool(_POINTER.fullmatch(text))}
+            last = self._add(self.numbers[at], text, "item", **told)
             after = self._skip(end, lambda text: not text.strip())
             is_apart = after == end + 1 and after < len(self.texts)
             at = after if is_apart and _ITEM.match(self.texts[after]) else end

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from agents.llm.embedded.answers import find_answer
-from agents.llm.embedded.evidence import Evidence
+from agents.llm.embedded.evidence import Answer, Evidence
 from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.request import Call
 from agents.llm.embedded.scoring import rate_title
-from agents.llm.embedded.vocabulary import list_content_words, list_synonyms
+from agents.llm.embedded.vocabulary import list_content_words, list_synonyms, translate
 
-_READS, _FOLDER_READS, _MAX_READS, _CALLS = 3, 5, 6, 5
-"""Notes that are read at once, of a folder that is asked for, in all; calls of one turn."""
+_READS, _FOLDER_READS, _MAX_READS, _THREADS, _CALLS = 3, 5, 6, 1, 5
+"""Notes that are read at once, of a folder that is asked for, in all; threads; calls of a turn."""
 _HITS = 8
 _QUERY_WORDS, _QUERY_CHARS, _SYNONYMS = 12, 400, 4
 _NOTE_PATH = re.compile(r"[\w./-]+\.(?:md|txt|rst)\b")
@@ -81,10 +81,10 @@ def _plan_again(question: Question, evidence: Evidence) -> list[Call]:
 
 
 def _list_phrasings(question: Question) -> list[list[str]]:
-    """Return what to look for: the words, and the same in other words."""
+    """Return what to look for: the words, the same in other words, and in the other language."""
     others = list_synonyms(question.words)[:: -1 if question.german else 1]  # English comes first
     several = [[*question.words[:6], *others[:_SYNONYMS]]] if others else []
-    return [[*question.words, *question.context], *several]
+    return [[*question.words, *question.context], *several, translate(question.words)]
 
 
 def _search(tool: str, phrasings: Sequence[Sequence[str]]) -> Call:
@@ -110,17 +110,25 @@ def _plan_listings(question: Question, evidence: Evidence) -> list[Call]:
 def _plan_reads(question: Question, evidence: Evidence) -> list[Call]:
     """Return the notes most worth reading; once more, if the first ones do not answer."""
     request, reads = evidence.request, evidence.request.get_steps("vault_read")
+    threads = request.get_steps("thread_read")
     has_enough = len(reads) >= _MAX_READS or request.warned or not evidence.notes
     if question.stands_alone:
         return []
-    if reads and (has_enough or find_answer(question, evidence).is_certain):
+    if (reads or threads) and (has_enough or _is_settled(find_answer(question, evidence))):
         return []
     tried = {str(step.arguments.get("path")) for step in reads}
     hits = [hit for hit in evidence.hits if hit.path not in tried]
     paths = _list_folder_notes(question, evidence)[:_FOLDER_READS]
     paths += [hit.path for hit in _sort_hits(question, hits)[:_READS]]
     lines = {} if question.kind in _WHOLE else {hit.path: hit.line for hit in hits}
-    return [_read(path, lines.get(path, 0)) for path in paths if path not in tried]
+    names = dict.fromkeys(entry.path for entry in evidence.entries)
+    found: list[Call] = [("thread_read", {"thread": name}) for name in names if not threads]
+    found = found[:_THREADS]
+    return [*found, *(_read(path, lines.get(path, 0)) for path in paths if path not in tried)]
+
+
+def _is_settled(answer: Answer) -> bool:
+    return answer.is_certain and not answer.lacks_word
 
 
 def _list_folder_notes(question: Question, evidence: Evidence) -> list[str]:

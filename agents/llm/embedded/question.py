@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import dropwhile, takewhile
 
 from agents.core.stemming import WORD_PATTERN, fold, stem
 from agents.llm.embedded.question_kinds import (
@@ -12,10 +13,12 @@ from agents.llm.embedded.question_kinds import (
     drop_containers,
     find_kind,
     find_sum,
+    list_sorts,
+    names_folder,
     strip_manner,
 )
 from agents.llm.embedded.request import Exchange, list_cited, list_quotes
-from agents.llm.embedded.vocabulary import STOP, is_generic, is_german, list_content_words
+from agents.llm.embedded.vocabulary import LIGHT, STOP, is_generic, is_german, list_content_words
 
 _BACK = re.compile(
     r"\b(it|its|they|them|their|that|those|this|these|he|him|his|she|her|there|one|ones|same"
@@ -23,16 +26,22 @@ _BACK = re.compile(
 )
 _PERSON = re.compile(r"\b(he|him|his|she|her|they|them|their)\b")
 _OPENS_BACK = re.compile(r"^\W*(and|but|or|so|then|also|und|aber|oder|what about|how about)\b")
-_WHAT_ABOUT = re.compile(r"^\W*(?:(?:and|und|but)\s+)?(?:what about|how about|was ist mit|und)\b")
+_WHAT_ABOUT = re.compile(
+    r"^\W*(?:(?:and|und|but)\s+)?(?:what about|how about|was ist mit|und(?! (?:w[aeio]\w+)))\b"
+    r"|^\W*(?:and|but) (?:the|an?|in|on|at|for|from|of|with) \w+(?:\W+\w+){0,2}\W*$"
+)
 _ORDINALS = {
     "first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "erste": 0,
     "zweite": 1, "dritte": 2, "vierte": 3, "letzte": -1, "1st": 0, "2nd": 1, "3rd": 2,
 }  # fmt: skip
+_THE = r"(?:the|that|d(?:er|ie|as|em|en))"
 _BETWEEN = re.compile(
     r"\b(?:compare|contrast|between|vergleiche|zwischen|distinguish(?:es)?"
     r"|unterscheide[nt]+(?: sich)?|how (?:do|does|is|are))\s+(\S.*?)\s"
     r"(?:and|with|to|und|mit|von|(?:differs? |different )?from)\s(.+?)(?:\s(?:differ|compare)\w*)?$"
-    r"|^[^,]*, (.+)\s(?:or|oder)\s(.+)|^(.+)\s(?:vs\.?|versus)\s(.+)",
+    r"|^[^,]*, (.+)\s(?:or|oder)\s(.+)"
+    r"|^(.+)\s(?:and|or|und|oder)\s(.+?)[:,] (?:how|what|which|wie|was|worin)\b.*"
+    r"|^(.+)\s(?:vs\.?|versus)\s(.+)",
     re.IGNORECASE,
 )
 _ASKS = r"(?:who|when|where|how|what|why|which|wer|wann|wo|wie|was|warum|welche[rs]?)\b"
@@ -41,11 +50,30 @@ _PARTS = re.compile(rf"(?<=\?)\s+(?=\S)|[,;]?\s+(?:and|und)\s+(?={_IN}{_ASKS})",
 _OR = re.compile(r"\b(\w+),? (?:or|oder) (?:(?:an?|the|other|andere[nrs]?|eine?n?) )?(\w+)")
 _EVERYTHING = ("project", "projekt", "vault")
 """Words that ask about all notes, where no other word is."""
+_OF_AMOUNT = re.compile(
+    r"^how (?:long|often|much|many|big|large|high|heavy|old|deep|tall|far)"
+    r" (?:is|are|was|were|does|do|did|can|has|have) (.*)"
+)
 _MAX_PARTS = 3
 _MAX_CHARS = 2_000
 _CONTEXT_WEIGHT, _SOFT_WEIGHT = 0.35, 0.4
 _DO, _BE, _AFTER = {"do", "does", "did"}, {"is", "are", "was", "were", "be"}, STOP | {""}
 _MODAL = {"can", "could", "should", "must", "may", "will"}
+_CONTRACTED = re.compile(r"\b(who|what|when|where|why|how)['\u2019]s\b", re.IGNORECASE)
+_OUTCOME_ASKED = re.compile(
+    r"\bwhat (?:happens|if)\b|\bwhat\b.{0,80} do(?:es)?\b.{0,80} (?:if|when)\b|was passiert"
+    r"|was .{0,80} wenn\b"
+)
+_THREAD_ASKED = re.compile(
+    r"\bthread (?:on|about|of|called|named|zu|uber)\b|\bthread\W*(?:about\W*)?$"
+)
+_REQUEST = re.compile(
+    r"(?:and |und |also )?(?:wh\w+|how|list|name|summ?\w*|compare|explain|describe|tell|give|show"
+    r"|find|w[aeio]\w+|nenne|liste|fass\w*|vergleich\w*|erklar\w*)\b",
+    re.IGNORECASE,
+)
+_VERBAL = re.compile(r"(?:t|en)$")  # how German verbs end, where nothing is written large
+_NEGATION = re.compile(r"^(?:not|never)$|n['\u2019]t$")
 _AUXILIARY = _DO | _BE | _MODAL | {"has", "have", "had"}
 _FACTS = (Kind.WHO, Kind.WHEN, Kind.NUMBER, Kind.WHERE)
 _ALONE = (Kind.TALK, Kind.CALCULATE, Kind.TIME, Kind.NOTES, Kind.RECENT)
@@ -56,7 +84,7 @@ class Question:
     text: str
     kind: Kind
     german: bool = False
-    words: tuple[str, ...] = ()  # to look for, as they were written
+    words: tuple[str, ...] = ()  # to look for, as they were written, but for some phrases
     context: tuple[str, ...] = ()  # words of what was said before, that it refers to
     paths: tuple[str, ...] = ()  # notes that the answer before it cited
     sides: tuple[str, ...] = ()  # what is compared
@@ -86,6 +114,10 @@ class Question:
         found = _OR.findall(self.folded) if self.kind is Kind.YES_NO else ()
         return tuple((stem(one), stem(other)) for one, other in found)
 
+    @cached_property
+    def _sorts(self) -> frozenset[str]:
+        return list_sorts(self.kind, self.folded)
+
     def _is_compared(self, word: str) -> bool:
         """Return whether a number is held against another one, as in `May she spend 800 euros?`."""
         return self.kind is Kind.YES_NO and word[0].isdigit()
@@ -93,10 +125,12 @@ class Question:
     def _weigh(self, word: str) -> float:
         """Weigh a word: answers put verbs in other words, and German writes only nouns large."""
         is_noun = self.german and word[0].isupper() and not self.text.startswith(word)
+        is_noun = is_noun or (self.german and self.text.islower() and not _VERBAL.search(word))
         is_measure = re.search(rf"\b(how|wie) {re.escape(fold(word))}\b", self.folded)
         is_soft = self.german or is_measure or self._is_verb(word) or is_generic(stem(fold(word)))
-        is_soft = is_soft or self._is_compared(word)
-        return _SOFT_WEIGHT if is_soft and not is_noun else 1.0
+        is_soft = is_soft or self._is_compared(word) or fold(word) in self._sorts
+        is_light = stem(fold(word)) in LIGHT
+        return _SOFT_WEIGHT if is_light or (is_soft and not is_noun) else 1.0
 
     def _is_verb(self, word: str) -> bool:
         """Return whether an English word is a verb, by where it stands: `who lends`, `did it open`,
@@ -106,11 +140,42 @@ class Question:
             return False
         at = said.index(word)
         is_asked = said[at - 1] == "who" or (said[at - 1] == "what" and _AUXILIARY.isdisjoint(said))
-        if is_asked or (word[-2:] == "ed" and not _BE.isdisjoint(said)):
+        is_asked = is_asked or (said[at - 1] == "to" and not self.is_fact)
+        is_asked = is_asked or bool(_NEGATION.search(said[at - 1]))
+        is_done = word[-2:] == "ed" and (self.kind is Kind.LIST or not _BE.isdisjoint(said))
+        if is_asked or is_done:
             return True
         done = (n for n, each in enumerate(said) if each in _DO or (n > 1 and each in _MODAL))
         rest = range(next(done, len(said)) + 2, len(said) - 1)
         return at == next((n for n in rest if said[n - 1] not in STOP and said[n + 1] in _AFTER), 0)
+
+    @cached_property
+    def asks_outcome(self) -> bool:
+        """Whether it asks what follows from something."""
+        return bool(_OUTCOME_ASKED.search(self.folded[:KIND_CHARS]))
+
+    @cached_property
+    def asks_thread(self) -> bool:
+        """Whether it asks for a thread as such: `the thread on false alarms`."""
+        return bool(_THREAD_ASKED.search(self.folded[:KIND_CHARS]))
+
+    @property
+    def asks_saying(self) -> bool:
+        """Whether it asks what somebody says or thinks: no property of a note tells it."""
+        return bool(re.match(r"(?:and |und )?what (?:does|do|did)\b", self.folded))
+
+    @cached_property
+    def subject(self) -> tuple[str, ...]:
+        """The stems of what an amount is asked of: the first words behind `how long is`."""
+        asked = _OF_AMOUNT.search(self.folded)
+        stems = map(stem, WORD_PATTERN.findall(asked[1]) if asked else ())
+        rest = dropwhile(lambda each: self.weights.get(each) != 1.0, stems)
+        return tuple(takewhile(lambda each: self.weights.get(each) == 1.0, rest))
+
+    @cached_property
+    def verbs(self) -> frozenset[str]:
+        """Stems of the words that say what somebody does."""
+        return frozenset(stem(fold(word)) for word in self.words if self._is_verb(word))
 
     @property
     def call(self) -> tuple[str, dict[str, str]] | None:
@@ -139,6 +204,9 @@ class Question:
 def analyse_all(text: str, earlier: Sequence[Exchange] = ()) -> list[Question]:
     """Return the questions in a message, at most three; a later one may lean on an earlier."""
     parts = [part.strip(" ,;") for part in _PARTS.split(" ".join(text.split())[:_MAX_CHARS])]
+    is_asked = any(part.endswith("?") for part in parts)  # what is said behind it, is not
+    if is_asked and not parts[-1].endswith("?") and not _REQUEST.match(parts[-1]):
+        parts.pop()
     parts = [part for part in parts if part][:_MAX_PARTS] or [text]
     found: list[Question] = []
     for part in parts:
@@ -151,11 +219,15 @@ def analyse_all(text: str, earlier: Sequence[Exchange] = ()) -> list[Question]:
 def analyse(text: str, earlier: Sequence[Exchange] = (), *, leans: bool = False) -> Question:
     """Understand a question, with the exchanges before it if it leans on them."""
     text = " ".join(text.split())[:_MAX_CHARS]
-    text = strip_manner(text)
+    text = _CONTRACTED.sub(r"\1 is", strip_manner(text))
     folded = fold(text)
     german = is_german(folded)
     kind = find_kind(folded, german)
     words = drop_containers(kind, list_content_words(text))
+    if _THREAD_ASKED.search(folded[:KIND_CHARS]):
+        words = [word for word in words if fold(word) != "thread"] or words
+    if kind is Kind.NOTES and words and not names_folder(folded):
+        kind = Kind.LIST
     if all(fold(word) in _EVERYTHING for word in words):
         words = []
     question = Question(
@@ -193,7 +265,7 @@ def _resolve(question: Question, earlier: Sequence[Exchange]) -> Question:
     if _WHAT_ABOUT.search(question.folded) and kind in (Kind.WHAT, Kind.YES_NO, Kind.ABOUT):
         kind = before.kind
     pointed = next(
-        (n for w, n in _ORDINALS.items() if re.search(rf"\b{w}\b", question.folded)), None
+        (n for w, n in _ORDINALS.items() if re.search(rf"\b{_THE} {w}\b", question.folded)), None
     )
     words, context = question.words, (*before.words, *before.context)
     if replaced := _list_replaced(question, before):  # another one is named instead

@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from operator import mul
 from pathlib import PurePosixPath
 
-from agents.core.stemming import WORD_PATTERN, stem, stems
-from agents.llm.embedded.answer_types import rate_shape
+from agents.core.stemming import WORD_PATTERN, fold, stem, stems
+from agents.llm.embedded.answer_types import rate_shape, tells_outcome
 from agents.llm.embedded.passages import Passage, stem_all
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
-from agents.llm.embedded.vocabulary import LIGHT, STOP, compare_words
+from agents.llm.embedded.vocabulary import LIGHT, REFERS_BACK, STOP, compare_words
 
 AROUND, NAMED, WHOLLY_NAMED, REFERRED, NEAR = 0.8, 0.65, 0.9, 0.8, 0.5
-"""What a word is worth in the headings above, in the name of the note, and in the sentence before
-one that refers to it."""
+"""What a word is worth in the headings above, in the name of the note, in a name that is asked for
+whole, in the sentence before one that refers to it, and in those just before."""
 
 
+_OUTCOME_WORTH, _OTHER_SUBJECT = 1.15, 0.6
 _UNKNOWN = 1.0
 """What a word weighs that was said before and that no passage has: it tells nothing apart."""
 
@@ -103,17 +104,22 @@ class PassageScorer:
         covered: float = sum(map(mul, best, self.weights.values()))
         return covered / self.total
 
-    def count_words(self, passage: Passage) -> int:
-        """Return how many words of the question a passage has itself."""
-        return sum(self.match(word, passage.stems) > 0 for word in self.weights)
+    def count_telling(self, passage: Passage) -> int:
+        """Return how many words that tell what is asked a passage has itself."""
+        return sum(self.match(word, passage.stems) > 0 for word in self.telling)
 
-    def covers(self, *places: frozenset[str]) -> bool:
-        """Return whether stems have every word of the question that tells what it is about."""
-        known = frozenset[str]().union(*places)
-        return all(self.match(word, known) for word in self.telling)
+    def covers(self, known: frozenset[str], *, lacking: int = 0) -> bool:
+        """Return whether stems have every word of the question that tells what it is about, but
+        for as many as may be lacking of several; never a name."""
+        missing = [word for word in self.telling if not self.match(word, known)]
+        may_lack = (
+            min(lacking, len(self.telling) - 1) if self.question.names.isdisjoint(missing) else 0
+        )
+        return len(missing) <= max(0, may_lack)
 
     def rate(self, passage: Passage) -> ScoredPassage:
-        is_named = passage.path in self.named_paths or passage.source == "thread"
+        is_entry = passage.source == "thread" and passage.score > 0  # found, not read
+        is_named = passage.path in self.named_paths or is_entry
         inside = [(passage.stems, 1.0)]
         if passage.before and passage.refers:
             inside.append((passage.before.stems, REFERRED))
@@ -123,11 +129,17 @@ class PassageScorer:
         outside = (passage.around, AROUND), (passage.named, worth)
         own, coverage = self.cover(*inside), self.cover(*inside, *outside, (passage.near, NEAR))
         shape = self._rate_shape(passage, own) if coverage else 0.0
-        has_shape = self.question.is_fact or self.question.kind is Kind.WHY
         score = 0.55 * coverage + 0.35 * own + 0.1 * self.cover(*outside)
-        score *= 0.4 + 0.6 * shape if has_shape else 1.0
+        if self.question.is_fact:
+            score *= 0.4 + 0.6 * shape
+        elif self.question.kind is Kind.WHY:
+            score *= 0.7 + 0.3 * shape
+        if self.question.subject and not self.has_subject(passage):
+            score *= _OTHER_SUBJECT
         if passage.kind == "property" and not self.is_asked(passage):
             score *= 0.6
+        if tells_outcome(passage.text, self.question):
+            score *= _OUTCOME_WORTH
         score *= 1.1 if passage.path in self.question.paths else 1.05 if is_named else 1.0
         return ScoredPassage(passage, coverage, own, shape, score)
 
@@ -137,6 +149,10 @@ class PassageScorer:
         first = passage.text.partition(" · ")[0]
         text = " · ".join([first, *cells]) if cells else passage.text
         shape = rate_shape(text, self.question)
+        if cells and not shape and kind is Kind.WHEN:
+            rest = [c for c in passage.text.split(" · ")[1:] if c not in cells]
+            fits = [c for c in rest if rate_shape(c, self.question) == 1.0]
+            return 0.7 if len(fits) == 1 else 0.0
         if kind is Kind.WHERE and any(self._is_named(cell.partition(": ")[0]) for cell in cells):
             return max(shape, 0.7)
         if own < 0.9 or passage.kind == "property" or kind is Kind.NUMBER:
@@ -165,6 +181,41 @@ class PassageScorer:
         title = frozenset(stems(passage.title))
         return any(self.match(w, passage.stems) and not self.match(w, title) for w in self.weights)
 
+    def is_called(self, passage: Passage) -> bool:
+        """Return whether a question has the name of a property."""
+        name, title = stem_all(passage.text.partition(": ")[0]), frozenset(stems(passage.title))
+        return any(self.match(w, name) and not self.match(w, title) for w in self.weights)
+
+    def is_told(self, passage: Passage) -> bool:
+        """Return whether a passage is the very property asked for of a note that is named."""
+        if passage.kind != "property" or passage.path not in self.named_paths:
+            return False
+        by_name = self.is_called(passage)
+        is_place = self.question.kind is Kind.WHERE and rate_shape(passage.text, self.question) == 1
+        fits = not self.question.is_fact or rate_shape(passage.text, self.question) >= 0.5
+        return is_place or (by_name and fits)
+
+    def has_subject(self, passage: Passage) -> bool:
+        """Return whether a passage has what an amount is asked of."""
+        known = passage.stems | passage.around | passage.named
+        return any(self.match(word, known) for word in self.question.subject)
+
+    def strays(self, passage: Passage) -> bool:
+        """Return whether a passage has nothing of what a question leans on."""
+        known = passage.stems | passage.around | passage.named
+        leaned_on = self.question.leaned_on
+        return bool(leaned_on) and not any(self.match(word, known) for word in leaned_on)
+
+    def has_own(self, passage: Passage) -> bool:
+        """Return whether a passage has a word of the question itself, not of what was before."""
+        own = self.weights.keys() - {*self.question.leaned_on}
+        return any(self.match(word, passage.stems | passage.around) for word in own)
+
+    def has_all_own(self, passage: Passage) -> bool:
+        """Return whether a question leans on what was said, and a passage has its own words."""
+        own = self.weights.keys() - {*self.question.leaned_on}
+        return len(own) < len(self.weights) and all(self.match(w, passage.stems) for w in own)
+
     def list_lacking(self, passage: Passage) -> list[str]:
         """Return the words of the question that a passage has neither itself nor around it."""
         known = passage.stems | passage.around | passage.named | passage.near
@@ -177,14 +228,35 @@ class PassageScorer:
         """Return whether a passage lacks what somebody did, or when: in English verbs tell it."""
         asks_deed = self.question.kind in (Kind.WHO, Kind.WHEN) and not self.question.german
         lacking = {*self.list_lacking(passage)}.difference(self.question.leaned_on)
+        if self.question.verbs and not self.question.verbs <= lacking:
+            return False
         return asks_deed and passage.kind != "property" and not lacking <= LIGHT
 
     def is_whole(self, passage: Passage) -> bool:
         """Return whether a passage lacks no name that is asked for, and its note was read."""
-        is_told = self.question.names.isdisjoint(self.list_lacking(passage))
-        # A question in a note tells nothing.
-        is_said = not passage.text.endswith("?") or passage.kind == "row"
-        return passage.read and is_told and is_said and self.is_asked(passage)
+        known = passage.stems | passage.around | passage.named
+        known |= passage.before.stems if passage.before else frozenset()
+        names = self.question.names & self.weights.keys()
+        has_names = all(self.match(name, known) for name in names)
+        return passage.read and has_names and self._may_tell(passage) and self.is_asked(passage)
+
+    def _may_tell(self, passage: Passage) -> bool:
+        """Return whether a passage of this sort can answer such a question at all."""
+        kind = self.question.kind
+        if passage.kind == "property" and not self.is_called(passage):
+            return not (kind in (Kind.HOW, Kind.WHY) or self.question.asks_saying)
+        if passage.kind == "row":
+            return kind is not Kind.WHY
+        if passage.is_pointer and self.question.is_fact:
+            return kind is Kind.WHERE
+        return self._is_said(passage.text)
+
+    def _is_said(self, text: str) -> bool:
+        """Return whether a text tells something: a question in a note does not, unless what stands
+        behind it has to do with what is asked."""
+        asked = _QUESTION.match(text)
+        rest = frozenset(stems(text[asked.end() :])) if asked else frozenset()
+        return not (asked or text.endswith("?")) or any(self.match(w, rest) for w in self.weights)
 
     def sort(self, passages: Iterable[Passage]) -> list[ScoredPassage]:
         rated = [self.rate(passage) for passage in passages]
@@ -199,7 +271,7 @@ def rate_note(question: Question, passage: Passage) -> float:
 
 def rate_title(question: Question, title: str) -> float:
     """Say how much of a title a question names, from 0 to 1; numbers alone name nothing."""
-    words = [stem(w) for w in WORD_PATTERN.findall(title.casefold()) if w not in STOP]
+    words = [stem(w) for w in WORD_PATTERN.findall(fold(title)) if w not in STOP]
     telling = [word for word in words if not word[0].isdigit()] or words
     asked = question.weights.keys()
     named = sum(any(compare_words(a, word) >= 0.8 for a in asked) for word in telling)
@@ -208,20 +280,23 @@ def rate_title(question: Question, title: str) -> float:
 
 _KEPT = re.compile(r"(?:created|updated|modified|added|erstellt|geändert)\b", re.IGNORECASE)
 """Properties that tell of the note, not of what it is about."""
-_REFERS_BACK = re.compile(r"\b(?:it|them|they|he|she|her|him|es|sie|er|ihn|ihm)\b", re.IGNORECASE)
+_QUESTION = re.compile(
+    r"(?:Do|Does|Did|Is|Are|Was|Were|Can|Could|Should|Must|May|Will|Wh\w+|How|W[aeio]\w+|Hat|Darf"
+    r"|Kann|Soll|Muss|Gibt|Brauch\w+|Ist|Sind)\b[^.!?]*\?(?:\s|$)"
+)
 
 
 def needs_sentence_before(passage: Passage) -> bool:
     """Return whether a passage cannot be understood without the sentence before it."""
-    short = len(passage.text) < 60 and _REFERS_BACK.search(passage.text)
+    short = len(passage.text) < 60 and REFERS_BACK.search(passage.text)
     return bool(passage.refers or (passage.before is not None and short))
 
 
-def continues(passage: Passage, first: Passage, *, anyway: bool) -> bool:
+def continues(passage: Passage, first: Passage) -> bool:
     """Return whether a passage goes on about what another says, or is what that leads to."""
     if first.text.endswith(":"):
         return passage.lead == first.text and passage.path == first.path
-    return passage.before == first and bool(anyway or _REFERS_BACK.search(passage.text))
+    return passage.before == first and bool(REFERS_BACK.search(passage.text))
 
 
 def choose(rated: Iterable[ScoredPassage], limit: int) -> list[Passage]:

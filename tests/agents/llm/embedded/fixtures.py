@@ -34,7 +34,7 @@ NAMES = (
 
 _FIXED = sorted([*ENGLISH.values(), *GERMAN.values()], key=len, reverse=True)
 _PHRASE = re.compile("|".join(re.escape(text).replace(r"\{\}", ".*?") for text in _FIXED))
-_NUMBERED = re.compile(r"^\d+\| ?", re.MULTILINE)
+_NUMBERED = re.compile(r"^(?:\d+|  )\| ?", re.MULTILINE)
 
 
 _sample: list[Notes] = []

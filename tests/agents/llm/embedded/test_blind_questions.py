@@ -7,7 +7,14 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 
-from tests.support.reader_questions import ask_reader, judge, open_vaults, read_questions, score
+from tests.support.reader_questions import (
+    ask_reader,
+    judge,
+    open_vaults,
+    read_questions,
+    read_set_questions,
+    score,
+)
 
 REPORTED = (
     "newcomer", "third", "fourth", "fourth-django", "fifth", "sixth",
@@ -30,6 +37,26 @@ async def test_the_reader_answers_well_and_invents_little(tmp_path: Path) -> Non
     assert found.right >= 0.85
     assert found.wrong <= 0.05
     assert found.recognised >= 0.95
+
+
+@pytest.mark.long
+@pytest.mark.django_db(transaction=True)
+async def test_the_reader_keeps_what_it_learned_of_many_authors(tmp_path: Path) -> None:
+    projects = await make_projects(tmp_path)
+    asked = [q for q in read_set_questions() if q.vault in projects]
+    found = score([judge(q, await ask_reader(projects[q.vault], q)) for q in asked])
+    print(f"{len(asked)} questions: {found.right:.3f} {found.wrong:.3f} {found.recognised:.3f}")
+    assert found.right >= 0.8
+    assert found.wrong <= 0.05
+    assert found.recognised >= 0.94
+
+
+def test_each_author_asked_sixty_questions_of_which_twelve_have_no_answer() -> None:
+    sets: dict[str, list[bool]] = {}
+    for question in read_set_questions():
+        sets.setdefault(question.half, []).append(question.absent)
+    assert {(len(absent), sum(absent)) for absent in sets.values()} == {(60, 12)}
+    assert len(sets) == 41
 
 
 def test_the_questions_are_enough_of_each_sort() -> None:

@@ -24,7 +24,7 @@ from tests.agents.llm.embedded.fixtures import ask, tools, vault
         ("Could you please tell me who owns the radar?", Kind.WHO, ("owns", "radar")),
         ("Kannst du mir sagen, wer die Kasse führt?", Kind.WHO, ("Kasse", "führt")),
         ("Wie viele Beete sind gerade frei?", Kind.NUMBER, ("Beete", "frei")),
-        ("What was on the to-do list of the theme?", Kind.LIST, ("to", "do", "theme")),
+        ("What was on the to-do list of the theme?", Kind.LIST, ("todos", "theme")),
         ("Which books do I have notes about?", Kind.LIST, ("books",)),
         ("Who is the leader, Anna or Ben?", Kind.WHO, ("leader", "Anna", "Ben")),
         ("Was the order sent by Paul, or Mary?", Kind.YES_NO, ("order", "sent", "Paul", "Mary")),

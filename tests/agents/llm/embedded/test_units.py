@@ -202,7 +202,7 @@ def test_a_word_is_found_in_what_is_made_of_it(asked: str, other: str, is_one: b
 @pytest.mark.parametrize(
     ("question", "telling"),
     [
-        ("In which year did the novel appear?", {"year", "novel"}),
+        ("In which year did the novel appear?", {"novel"}),  # the sort of answer tells nothing
         ("Which album did Paul record?", {"album", "paul"}),
         ("Why did we choose Kubernetes?", {"kubernet"}),  # a name is no verb
         ("How long does it run without sun?", {"sun"}),  # nor is what a small word leads to
