@@ -103,13 +103,9 @@ async def test_a_paragraph_is_quoted_as_one_with_one_citation() -> None:
 
 
 @sync_to_async
-def make_thread() -> ToolExecutor:
+def make_thread(name: str, *entries: NewEntry) -> ToolExecutor:
     project = Project.objects.create(name="boat")
-    entries = [
-        NewEntry("The hull leaks at the stern. Bo saw it in March.", "research"),
-        NewEntry("We weld a plate over it. A new hull costs 900 euros.", "decision"),
-    ]
-    push_entries(project.pk, "leaking hull", entries, Author.importer())
+    push_entries(project.pk, name, entries, Author.importer())
     names = (*NAMES, "thread_seek", "thread_read")
     services = [ProjectNotes(project.pk), ProjectThreads(project.pk)]
     return ToolExecutor([TOOLS.get(name) for name in names], services)
@@ -129,7 +125,12 @@ async def test_a_thread_is_read_as_a_note_is(
 ) -> None:
     prompt = "You are Oracle. Threads, cited as [thread:name#number]:\n- leaking hull (2 entries)"
     monkeypatch.setattr("tests.support.runs.SYSTEM_PROMPT", prompt)
-    ran = await ask(question, runner=await make_thread())
+    runner = await make_thread(
+        "leaking hull",
+        NewEntry("The hull leaks at the stern. Bo saw it in March.", "research"),
+        NewEntry("We weld a plate over it. A new hull costs 900 euros.", "decision"),
+    )
+    ran = await ask(question, runner=runner)
     assert not ran.answer.startswith(UNSURE)
     assert [part for part in told if part not in ran.answer] == []
 
@@ -141,25 +142,16 @@ def test_no_text_of_an_entry_can_pass_for_another_entry() -> None:
     assert "It is green." in read[-1].text
 
 
-@sync_to_async
-def make_entries(*texts: str) -> ToolExecutor:
-    project = Project.objects.create(name="boat")
-    entries = [NewEntry(text, "decision") for text in texts]
-    push_entries(project.pk, "hull", entries, Author.importer())
-    names = (*NAMES, "thread_seek", "thread_read")
-    services = [ProjectNotes(project.pk), ProjectThreads(project.pk)]
-    return ToolExecutor([TOOLS.get(name) for name in names], services)
-
-
 @pytest.mark.usefixtures("transactional_db")
 async def test_entries_of_one_day_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     prompt = "You are Oracle. Threads, cited as [thread:name#number]:\n- hull (3 entries)"
     monkeypatch.setattr("tests.support.runs.SYSTEM_PROMPT", prompt)
-    runner = await make_entries(
+    texts = (
         "---\ntitle: Signed by the board\n---\nThe leak at the stern is welded.",
         "Ada likes pizza.",
         "Bo paints the mast.",
     )
+    runner = await make_thread("hull", *(NewEntry(text, "decision") for text in texts))
     summary = await ask("Summarise the thread on the hull", runner=runner)
     assert [n for n in (1, 2, 3) if f"[thread:hull#{n}]" not in summary.answer] == []
     assert summary.answer.startswith("### hull")
