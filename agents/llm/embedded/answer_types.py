@@ -25,7 +25,7 @@ _MONEY = r"\beuros?\b|\beur\b|€|\$|£|\bdollars?\b|\bcents?\b|\busd\b|\bgbp\b"
 _DEGREES = r"°|\bdegrees?\b|\bgrad\b|\d ?[cf]\b"
 _DURATION = (
     rf"(?:{_NUMBER}|\b(?:an?|one|each|eine[rmn]?|several|few)\b)\W+(?:\w+\W+)?"
-    r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|years?|sekunden?|minuten?|stunden?"
+    r"(?:seconds|minutes?|hours?|days?|nights?|weeks?|months?|years?|sekunden?|minuten?|stunden?"
     r"|tagen?|tage?|wochen?|monate?n?|jahre?n?|\w*(?:tagen|days)|knots?|knoten)\b"
     r"|\b[km]?m/[hs]\b|\bmph\b"
 )
@@ -55,7 +55,7 @@ _SHAPES = {
     ),
     Kind.WHY: (
         r"\bbecause\b|\bso that\b|\bdue to\b|\btherefore\b|\breason|\bin order to\b|\bruled out\b"
-        r"|\bsince\b|\bto avoid\b|\bcause|\bweil\b|\bdenn\b|\bdamit\b|\bwegen\b|\bdeshalb\b",
+        r"|\bsince\b|\bto avoid\b|\bcause|\bweil\b|\bdenn\b|, damit\b|\bwegen\b|\bdeshalb\b",
     ),
     Kind.WHO: (r"(?:^|· )(?:who|wer)\b[^·]*:",),
     Kind.NUMBER: (_NUMBER,),
@@ -126,6 +126,7 @@ _TIMES = tuple(
 """Which part of a date is asked for, and how it looks."""
 _LASTS = re.compile(_DURATION)
 _COUNTED = re.compile(r"\b(?:how|wie) ?(many|much|viele?) (\w+)")
+_NAME_WORDS = 3
 _COUNT_WORDS, _COUNT_CHARS = 4, 80
 _REASON_HEADING = re.compile(
     r"\bwhy\b|\breason|\bbackground|\bmotivation|\brationale|\bwarum\b|\bgrund|\bcontext\b"
@@ -135,7 +136,7 @@ _PLACE = re.compile(
     r"(?!Regel)[A-ZÄÖÜ]\w+"
 )
 _LARGE = r"([A-ZÄÖÜ][a-zà-ÿ]{2,}|[A-Z]\. [A-Z]\S*)\b"
-_NAME = re.compile(r"(?<!\d )\b([A-ZÄÖÜ][a-zà-ÿ]+)\s+(?:[A-Z]\.\s+)?[A-ZÄÖÜ][a-zà-ÿ]+\b")
+_NAME = re.compile(r"(?<!\d )\b([A-ZÄÖÜ][a-zà-ÿ]+)\s+(?:[A-Z]\.\s+)?([A-ZÄÖÜ][a-zà-ÿ]+)\b")
 _CAPITAL = re.compile(
     rf"[a-z,;:|)·]\s+{_LARGE}(?! (?:the|an?|to|with|of|for|from|der|die|das)\b)"
     rf"|^{_LARGE}(?=[:,]| ·|'s| (?:and|can|may|will|\w+(?:s|ed))\b)"
@@ -149,7 +150,7 @@ _GERMAN_CAPITAL = re.compile(
 """One word that may be a name; German writes every noun large."""
 _OUTCOME = re.compile(
     r"\b(?:if|unless|once|below|above|after|without|wenn|falls|sobald|unter|nach|ohne)\b"
-    r"|\b(?:no|not|never|nicht|keine?n?) "
+    r"|\b(?:no|not|never|nicht|keine?n?) |\b(?:destroy|damag|break|ruin|zerstor|beschadig)"
 )
 _ONE_OF = re.compile(r"(?:\w+ )?(?:which|welche[mnrs]?) (?!kind|type|sort|art)(\w+)(?<!s) ")
 _GIVEN = re.compile(r"\d|[*_`\"“]|^\w+: ")
@@ -175,7 +176,8 @@ def rate_shape(passage: str, question: Question) -> float:
     if shapes[0].search(text) or (kind is Kind.WHERE and _PLACE.search(passage)):
         return 1.0
     if kind is Kind.WHO:
-        return _rate_person(passage, question)
+        named = question.named_thing
+        return _rate_name(passage, named) if named else _rate_person(passage, question)
     return 0.5 if shapes[1:] and shapes[1].search(text) else 0.0
 
 
@@ -219,6 +221,17 @@ def gives_reasons(heading: str) -> bool:
     return bool(_REASON_HEADING.search(fold(heading)))
 
 
+def _rate_name(text: str, thing: str) -> float:
+    """Rate a name by whether it stands beside the thing that is called so: `the ferry Aurora`."""
+    words = WORD_PATTERN.findall(text)
+    for at, word in enumerate(words):
+        near = (*words[at - 1 : at], *words[at + 1 : at + 1 + _NAME_WORDS])
+        is_named = any(each[0].isupper() and not _TIME.fullmatch(fold(each)) for each in near)
+        if is_named and compare_words(thing, stem(fold(word))):
+            return 1.0
+    return 0.0
+
+
 def _rate_person(text: str, question: Question) -> float:
     """Rate a name that the question does not have: two words that are written large, or one."""
 
@@ -227,6 +240,7 @@ def _rate_person(text: str, question: Question) -> float:
         return not (word in STOP or stem(word) in said)
 
     names = [name for name in _NAME.finditer(text) if fold(name[1]) not in STOP]
+    names = [name for name in names if name.start() or is_new(name[2])]  # `Open Obsidian and …`
     if any(is_new(name[1]) and not _DAY.fullmatch(fold(name[1])) for name in names):
         return 1.0
     single = _GERMAN_CAPITAL if is_german(fold(text)) else _CAPITAL

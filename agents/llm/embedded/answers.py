@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from agents.core.stemming import stems
+from agents.llm.embedded.analysis import analyse
 from agents.llm.embedded.certainty import CERTAIN_FACT, is_sure
 from agents.llm.embedded.evidence import Answer, Evidence
 from agents.llm.embedded.finders import (
@@ -13,15 +14,15 @@ from agents.llm.embedded.finders import (
     list_prose,
     summarise_note,
 )
+from agents.llm.embedded.note_names import rate_title
 from agents.llm.embedded.passages import Passage
-from agents.llm.embedded.question import Question, analyse
+from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.scoring import (
     PassageScorer,
     ScoredPassage,
     choose,
     continues,
-    rate_title,
 )
 
 _CERTAIN_ENTRY, _CERTAIN_TO_ADD, _NEAR = 0.6, 0.85, 0.25

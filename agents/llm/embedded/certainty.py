@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from agents.core.stemming import stem
 from agents.llm.embedded.answer_types import names_one, tells_outcome
+from agents.llm.embedded.note_names import rate_title
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
-from agents.llm.embedded.scoring import PassageScorer, ScoredPassage, rate_title
+from agents.llm.embedded.scoring import PassageScorer, ScoredPassage
 
 CERTAIN_FACT, _CERTAIN, _CERTAIN_LACKING = 0.55, 0.75, 0.78
 _CERTAIN_ANYHOW, _CERTAIN_WHY = 0.45, 0.3
@@ -37,9 +38,13 @@ _OFFICE = re.compile(r"(?:who|wer)(?: is| are| was| were|'s| ist| sind| war)\b")
 def is_sure(scorer: PassageScorer, best: ScoredPassage, rated: Sequence[ScoredPassage]) -> bool:
     """Return whether a passage has enough of a question, and more of it than others have."""
     question, lacks_telling = scorer.question, scorer.lacks_telling(best.passage)
-    others = [r.score for r in rated if r.passage.text != best.passage.text]
+    others = [
+        r.score for r in rated if r.passage.text != best.passage.text and scorer.may_tell(r.passage)
+    ]
     margin = max(0.0, 1 - max(others, default=0.0) / best.score) if best.score else 0.0
     if scorer.is_told(best.passage) or _stands_alone(scorer, best, margin):
+        return True
+    if _is_only_amount(scorer, best, rated):
         return True
     is_property = best.passage.kind == "property"
     if question.kind is Kind.WHO and is_property and not scorer.is_called(best.passage):
@@ -82,13 +87,26 @@ def _stands_alone(scorer: PassageScorer, best: ScoredPassage, margin: float) -> 
     if not question.is_fact or _OFFICE.match(question.folded) or passage.kind == "property":
         return False
     known = passage.stems | passage.around | passage.named
+    known |= passage.before.stems if passage.before and passage.refers else frozenset()
     has_names = all(scorer.match(name, known) for name in question.names & scorer.weights.keys())
     is_done = question.kind is Kind.WHO and not scorer.lacks_deed(passage)
     is_far = margin >= (_ALONE_MARGIN if is_done else _FAR_MARGIN)
+    if question.kind is Kind.WHO and question.verbs and scorer.lacks_deed(passage):
+        return False
     looks_so = best.shape >= (0.5 if margin >= _WIDE_MARGIN else 0.7)
     has_enough = best.coverage >= _CERTAIN_ANYHOW and best.own >= _LEAST_OWN_ALONE
     is_near = has_names and has_enough and scorer.has_own(passage)
     return is_far and looks_so and is_near and _lacks_little(scorer, best, margin)
+
+
+def _is_only_amount(
+    scorer: PassageScorer, best: ScoredPassage, rated: Sequence[ScoredPassage]
+) -> bool:
+    """Return whether no other passage says such an amount of what one is asked of."""
+    if not scorer.question.subject or not scorer.has_subject(best.passage, own=True):
+        return False
+    fits = (r for r in rated if r.shape >= 0.7 and scorer.has_subject(r.passage, own=True))
+    return best.shape == 1.0 and {r.passage.text for r in fits} == {best.passage.text}
 
 
 def _lacks_little(scorer: PassageScorer, best: ScoredPassage, margin: float) -> bool:

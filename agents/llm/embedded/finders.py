@@ -3,22 +3,25 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
+from operator import itemgetter
 from pathlib import PurePosixPath
 
 from agents.core.stemming import fold, stems
 from agents.llm.embedded.answer_types import gives_reasons
 from agents.llm.embedded.evidence import Evidence
+from agents.llm.embedded.note_names import rate_note, rate_title
 from agents.llm.embedded.passages import Passage, stem_all
 from agents.llm.embedded.question_kinds import Kind
-from agents.llm.embedded.scoring import PassageScorer, rate_note, rate_title
+from agents.llm.embedded.scoring import PassageScorer
 from agents.llm.embedded.vocabulary import LIGHT
 
 _MAX_ENTRIES, _MAX_LISTS, _MAX_MENTIONS, _MAX_SECTIONS = 20, 5, 12, 9
-_ENOUGH, _ENOUGH_STEPS, _SAYS_WHY, _ELSEWHERE = 0.5, 0.3, 0.35, 0.4
+_ENOUGH, _ENOUGH_STEPS, _SAYS_WHY, _ELSEWHERE, _ITSELF = 0.5, 0.3, 0.35, 0.4, 0.2
 _FEW_SECTIONS, _LITTLE = 6, 2
 """So few sentences say little of a note with many properties."""
-SECTION_LENGTH, _HEADED = 5, 0.6
+SECTION_LENGTH, _HEADED, _IN_NOTE = 5, 0.6, 0.5
 _TERMS = (Kind.ABOUT, Kind.HOW, Kind.WHAT)
 _CONDITION, _CONDITION_WORTH = re.compile(r"\b(?:if|when|wenn|falls)\b"), 0.75
 
@@ -134,6 +137,8 @@ def _find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 
     def rate(section: list[Passage]) -> float:
         heading = fold(section[0].heading)
+        if all(p.is_pointer for p in section):
+            return 0.0
         is_term = scorer.question.kind in _TERMS and heading in scorer.question.folded
         if is_term and " " in heading and scorer.covers(section[0].around | section[0].named):
             return 1.0
@@ -162,6 +167,7 @@ def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return a section of reasons in the note asked about, unless one sentence says it all."""
     best = scorer.sort(evidence.passages)[0]
     said = best.coverage if best.shape == 1.0 and best.own >= _SAYS_WHY else 0.0
+    said += _ITSELF if said and best.own >= _ENOUGH else 0.0
 
     def rate(section: list[Passage]) -> float:
         if not gives_reasons(section[0].heading):
@@ -181,23 +187,64 @@ def _find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 def _find_lists(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the lists and tables that answer, or the entries of them that fit."""
     lists = [block for block in evidence.blocks if not all(p.is_pointer for p in block)]
-    blocks = _find_best_blocks(scorer, lists)
+    blocks = _find_best_blocks(scorer, lists, evidence)
     return [entry for block in blocks for entry in _list_entries(scorer, block)][:_MAX_ENTRIES]
+
+
+def _find_subsections(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
+    """Return how the sections below a heading begin that names what is listed."""
+    found: dict[tuple[str, ...], list[Passage]] = {}
+    for passage in (p for note in evidence.notes.values() for p in list_prose(note)):
+        below = found.setdefault((passage.path, *passage.headings[:-1]), [])
+        if len(passage.headings) > 1 and all(p.headings != passage.headings for p in below):
+            below.append(passage)
+    several = [below for below in found.values() if len(below) > 1]
+    notes = [_know(evidence.notes[below[0].key]) for below in several]
+    rates = list(map(partial(_rate_parent, scorer), several, notes))
+    best, sections = max(zip(rates, several, strict=True), key=itemgetter(0), default=(0.0, []))
+    return sections if best >= _HEADED else []
+
+
+def _rate_parent(scorer: PassageScorer, below: Sequence[Passage], note: frozenset[str]) -> float:
+    parent, known = below[0].headings[-2], _know(below).union(*(p.around for p in below))
+    asked = [_rate_heading(scorer, [p]) > 0 for p in below]
+    if any(asked) and not all(asked):  # one of them is asked for
+        return 0.0
+    enough = _ENOUGH if scorer.question.asks_others else 1.0
+    is_named = rate_title(scorer.question, parent) >= enough
+    return scorer.cover((known, 1.0), (note, _IN_NOTE)) if is_named else 0.0
 
 
 def _find_way(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the steps for who asks how, and the section that says it for who asks what to do."""
-    finders = [_find_section, _find_steps]
     asks_how = re.search(r"\b(?:how|wie)\b", scorer.question.folded)
-    found = (find(scorer, evidence) for find in (finders[::-1] if asks_how else finders))
-    return next(filter(None, found), [])
+    section, steps = _find_section(scorer, evidence), _find_steps(scorer, evidence)
+    if scorer.question.asks_outcome and steps and not _rate_heading(scorer, steps):
+        steps = []
+    is_list = any(p.kind == "item" and not p.is_step for p in section)
+    if asks_how and is_list and not steps:  # of what it takes, not how it is done
+        steps = _find_steps_beside(scorer, evidence, section[0])
+    if not (asks_how and section and steps) or is_list:
+        return (steps or section) if asks_how else (section or steps)
+    is_named = _rate_heading(scorer, section) > _rate_heading(scorer, steps)
+    return section if is_named else steps
+
+
+def _find_steps_beside(scorer: PassageScorer, evidence: Evidence, first: Passage) -> list[Passage]:
+    """Return the steps in the same note that have most of what is asked."""
+    blocks = [b for b in evidence.blocks if b[0].key == first.key and b[0].is_step and len(b) > 1]
+    return max(blocks, key=lambda b: sum(map(scorer.count_telling, b)) / len(b), default=[])
+
+
+def _rate_heading(scorer: PassageScorer, passages: Sequence[Passage]) -> float:
+    return scorer.cover((stem_all(passages[0].heading), 1.0))
 
 
 def _find_steps(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     """Return the numbered steps that answer: all lists of them in one note."""
     steps = [block for block in evidence.blocks if len(block) > 1 and block[0].is_step]
     asks_way = re.search(r"\b(?:how|wie|steps?)\b(?! did)|schritt", scorer.question.folded)
-    blocks = _find_best_blocks(scorer, steps, evidence if asks_way else None)
+    blocks = _find_best_blocks(scorer, steps, evidence, are_steps=bool(asks_way))
     told = [scorer.count_telling(step) for block in blocks for step in block]
     is_headed = any(scorer.match(w, stem_all(b[0].heading)) for b in blocks for w in scorer.weights)
     asks_one = not is_headed and not re.search(r"\bstep|schritt", scorer.question.folded)
@@ -210,27 +257,31 @@ def _find_steps(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 def _find_best_blocks(
     scorer: PassageScorer,
     blocks: Sequence[list[Passage]],
-    evidence: Evidence | None = None,
+    evidence: Evidence,
+    *,
+    are_steps: bool = False,
 ) -> list[list[Passage]]:
     """Return the blocks that say what is asked, or nearly as much of it as the best one does.
 
     Of steps it is enough that their note says it, but for one word: they tell what to do.
     """
-    enough = _ENOUGH_STEPS if evidence else _ENOUGH
+    enough = _ENOUGH_STEPS if are_steps else _ENOUGH
 
     def rate(block: list[Passage]) -> float:
         first, known = block[0], _know(block)
         rate = scorer.cover((first.around, 1.0), (first.named, 0.9), (known, 0.8))
-        if evidence is None:
-            is_headed = rate >= _HEADED and any(
-                scorer.match(word, stem_all(first.heading)) for word in scorer.weights
-            )
-            return rate if scorer.covers(known, lacking=is_headed) else 0.0
+        note = _know(evidence.notes[first.key])
+        if not are_steps:
+            headed = _rate_heading(scorer, block)
+            if scorer.covers(known, lacking=rate >= _HEADED and headed > 0):
+                return rate
+            is_told = headed and scorer.covers(known | note)
+            return scorer.cover((known, 1.0), (note, _IN_NOTE)) if is_told else 0.0
         is_headed = any(scorer.match(word, first.around) for word in scorer.weights)
         is_headed = is_headed or any(scorer.match(word, first.named) for word in scorer.telling)
         if not is_headed:
             return rate if rate >= _ENOUGH and scorer.covers(known) else 0.0
-        return rate if scorer.covers(known | _know(evidence.notes[first.key]), lacking=1) else 0.0
+        return rate if scorer.covers(known | note, lacking=1) else 0.0
 
     rated = [(rate(block), block) for block in blocks]
     least = max(enough, 0.9 * max((rate for rate, _ in rated), default=0.0))
@@ -259,11 +310,11 @@ FINDERS = {
     Kind.MENTION: (_find_mentions,),
     Kind.SUMMARY: (summarise_note, _summarise_folder),
     Kind.ABOUT: (_find_section, _introduce_note),
-    Kind.LIST: (_summarise_folder, _find_lists, _find_section),
+    Kind.LIST: (_summarise_folder, _find_subsections, _find_lists, _find_section),
     Kind.HOW: (_find_way,),
     Kind.WHO: (_introduce_note,),
     Kind.WHY: (_find_reasons,),
-    Kind.WHAT: (_find_section,),
+    Kind.WHAT: (_find_subsections, _find_section),
     Kind.RECENT: (_list_recent,),
 }
 """What is tried in turn for each kind of question."""

@@ -10,11 +10,11 @@ import re
 from collections.abc import AsyncIterator, Sequence
 
 from agents.core.messages import Finished, ModelEvent, ModelRequest, RawCall, TextDelta
+from agents.llm.embedded.analysis import analyse_all
 from agents.llm.embedded.compose import compose
 from agents.llm.embedded.delegation import get_report, plan_delegation
 from agents.llm.embedded.evidence import Evidence
 from agents.llm.embedded.planner import plan_calls
-from agents.llm.embedded.question import analyse_all
 from agents.llm.embedded.request import Call, parse_request, recall
 
 PACE = 0.03

@@ -87,7 +87,7 @@ class Passage:
 
     @property
     def refers(self) -> bool:
-        return self.before is not None and bool(REFERS.match(self.text))
+        return self.before is not None and bool(REFERS.search(self.text))
 
     @property
     def heading(self) -> str:

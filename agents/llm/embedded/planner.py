@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 
+from agents.core.stemming import fold, stem
 from agents.llm.embedded.answers import find_answer
 from agents.llm.embedded.evidence import Answer, Evidence
+from agents.llm.embedded.note_names import is_entrance, rate_title, split_pointer
 from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.request import Call
-from agents.llm.embedded.scoring import rate_title
 from agents.llm.embedded.vocabulary import list_content_words, list_synonyms, translate
 
 _READS, _FOLDER_READS, _MAX_READS, _THREADS, _CALLS = 3, 5, 6, 1, 5
@@ -25,8 +25,6 @@ _LONG, _LINES_BEFORE, _LINES_AFTER = 200, 100, 200
 _FOLDER = re.compile(
     r"(?i)\b(?:in|under|below|from|unter) (?:the |dem ordner )?([\w/-]+?)/?(?: folder| ordner)?\W*$"
 )
-_ENTRANCES = ("index", "readme", "overview", "home", "start", "about", "ubersicht", "übersicht")
-"""Names of notes that say what the others are about."""
 _WHOLE = (Kind.ABOUT, Kind.SUMMARY, Kind.COMPARE)
 """What is asked of a note as a whole, from its beginning."""
 
@@ -34,7 +32,7 @@ _WHOLE = (Kind.ABOUT, Kind.SUMMARY, Kind.COMPARE)
 def plan_calls(questions: Sequence[Question], evidence: Evidence) -> list[Call]:
     """Return the calls of the next turn, none made before; empty when it is time to answer."""
     request = evidence.request
-    for plan in (_plan_searches, _plan_again, _plan_listings, _plan_reads):
+    for plan in (_plan_searches, _plan_again, _plan_listings, _plan_pointed, _plan_reads):
         calls: list[Call] = []
         for call in (call for question in questions for call in plan(question, evidence)):
             if (
@@ -107,6 +105,17 @@ def _plan_listings(question: Question, evidence: Evidence) -> list[Call]:
     return [("vault_list", {"folder": folder})] if folder else []
 
 
+def _plan_pointed(question: Question, evidence: Evidence) -> list[Call]:
+    """Return a search in the words of a line that points from what is asked to a note."""
+    if question.stands_alone:
+        return []
+    found = (split_pointer(question, p) for p in evidence.passages if p.is_pointer)
+    for words, target in filter(None, found):
+        rest = [word for word in question.words if stem(fold(word)) not in words]
+        return [_search("vault_search", [[*list_content_words(target), *rest]])]
+    return []
+
+
 def _plan_reads(question: Question, evidence: Evidence) -> list[Call]:
     """Return the notes most worth reading; once more, if the first ones do not answer."""
     request, reads = evidence.request, evidence.request.get_steps("vault_read")
@@ -135,8 +144,7 @@ def _list_folder_notes(question: Question, evidence: Evidence) -> list[str]:
     """Return the notes of the folder that is asked for, or those that lead into a project."""
     paths = [path for path, _ in evidence.listing]
     if question.is_general:
-        names = {path: PurePosixPath(path).stem.casefold() for path in paths if "/" not in path}
-        first = sorted((p for p in names if names[p] in _ENTRANCES), key=lambda p: names[p])
+        first = sorted(filter(is_entrance, paths), key=str.casefold)
         return (first or evidence.request.newest or paths)[:_READS]
     folder = evidence.find_folder(question)
     return [path for path in paths if folder and path.startswith(f"{folder}/")]

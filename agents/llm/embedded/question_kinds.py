@@ -62,14 +62,17 @@ _PATTERNS = (
     (Kind.LIST, r"^(please )?(list|enumerate|name (all|the|every))\b"
                 r"|what are (all|some|the|our|my|\w+'s?)\b"
                 r"|what (is|was)\b.* on (the|my|our)( [\w-]+)? list\b"
-                r"|^(which|what) (\w+ ){0,3}?(\w+s|people) (are|was|were|do|does|did|have|has|had"
+                r"|^(which|what) (?!do |does |did )(\w+ ){0,3}?(\w+s|people)"
+                r" (are|was|were|do|does|did|have|has|had"
                 r"|is|should|must|can|will|help|need|go|still|we)\b|^(which|what) .* are there\b"
-                r"|^which \w+s (to|of|for|in|on|from|with) .* (are|were|do|does|did|have|has)\b"
+                r"|^(which|what) (alternative )?\w+s (to|of|for|in|on|from|with) .*"
+                r" (are|were|do|does|did|have|has)\b"
                 r"|^(welche|nenne|liste|zahle)\b"
                 r"|what (else )?(parts|tasks|questions|risks|steps|rules|things)\b"
                 r"|what (should|must|do|does|can|to) (.* )?(bring|take|pack|include|contain)\b"
                 r"|^what\b.* (bring|pack)\b"
                 r"|\b(ungeklart|unklar|noch offen)\b|\bstill (open|unclear|unknown|undecided)\b"
+                r"|^what is (open|unclear|unknown|undecided)\b"
                 r"|\bwho (are|is (all )?(on|in|part of))\b|\bwer (sind|ist alles|gehort)\b"),
     (Kind.WHO, r"\b(who|whom|whose|wer|wem|wen|wessen)\b|which person|\bname of\b"
                r"|^\W*what .* called\W*$|\bwie heiss"),
@@ -113,6 +116,14 @@ _PHRASES = (
     (re.compile(r"\bco-?sign", re.IGNORECASE), "countersign"),
     (re.compile(r"^what (?:exactly )?counts as\b", re.IGNORECASE), "what is"),
     (re.compile(r"\bto-dos?\b", re.IGNORECASE), "todos"),
+    (re.compile(r" as well\b", re.IGNORECASE), ""),
+    (re.compile(r"\b(?:looks? after|takes? care of|is in charge of)\b", re.IGNORECASE), "owns"),
+    (re.compile(r"\b(is|are) part of\b", re.IGNORECASE), r"\1 in"),
+    (re.compile(r"\b(whom? (?:do|can) i) (?:ring|phone)\b", re.IGNORECASE), r"\1 call"),
+    (re.compile(r"\bneeds? an? new\b", re.IGNORECASE), "replace the"),
+    (re.compile(r" on (?:my|our|a) (?:own )?(?:computer|machine|laptop|pc)\b", re.IGNORECASE), ""),
+    (re.compile(r"\b(which|what) other\b", re.IGNORECASE), r"\1 alternative"),
+    (re.compile(r"\bgives? (?:us )?the money\b", re.IGNORECASE), "pays"),
 )
 """What people say, as a word that notes use too."""
 _PREAMBLE = re.compile(
@@ -149,6 +160,7 @@ _SORT = re.compile(
     r"|\b((?:tele)?phone) (number)\b|\b(\w+nummer)\b|\b(deadline|datum|frist)\b"
     rf"|^\W*(?:\w+ )?({_QUANTITY}) (?:of|for)\b"
 )
+_GERMAN_ASKS = re.compile(r"\bw(?:as|e\w{1,5}|ie\w*|o\w*|ann|arum)\b")
 _INSIDE = (Kind.WHO, Kind.WHEN, Kind.WHERE, Kind.NUMBER)
 """What a question word asks for, unless another verb opens the question."""
 _WITH_SORT = (Kind.WHEN, Kind.WHERE, Kind.NUMBER)
@@ -165,6 +177,8 @@ def find_kind(folded: str, german: bool) -> Kind:
     found = next((kind for kind, pattern in _COMPILED if pattern.search(folded)), Kind.WHAT)
     if german and folded.startswith("was "):
         return Kind.WHAT if found is Kind.YES_NO else found
+    if german and found is Kind.WHAT and folded.endswith("?") and not _GERMAN_ASKS.search(folded):
+        return Kind.YES_NO
     opens = found in _INSIDE and _COMPILED[-1][1].search(folded)  # `Does it track who visits it?`
     return Kind.YES_NO if opens else found
 
@@ -198,5 +212,5 @@ def names_folder(folded: str) -> bool:
 
 def list_sorts(kind: Kind, folded: str) -> frozenset[str]:
     """Return the words that only say which sort of answer is wanted: `in which city`."""
-    found = _SORT.search(folded) if kind in _WITH_SORT else None
-    return frozenset(filter(None, found.groups())) if found else frozenset()
+    found = _SORT.finditer(folded) if kind in _WITH_SORT else ()
+    return frozenset(word for one in found for word in one.groups() if word)

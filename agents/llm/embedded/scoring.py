@@ -5,21 +5,29 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import mul
-from pathlib import PurePosixPath
 
-from agents.core.stemming import WORD_PATTERN, fold, stem, stems
+from agents.core.stemming import stems
 from agents.llm.embedded.answer_types import rate_shape, tells_outcome
+from agents.llm.embedded.note_names import is_entrance, list_pointed, rate_note, rate_title
 from agents.llm.embedded.passages import Passage, stem_all
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
-from agents.llm.embedded.vocabulary import LIGHT, REFERS_BACK, STOP, compare_words
+from agents.llm.embedded.vocabulary import (
+    IN_CHARGE,
+    LIGHT,
+    REFERS_BACK,
+    compare_words,
+)
 
 AROUND, NAMED, WHOLLY_NAMED, REFERRED, NEAR = 0.8, 0.65, 0.9, 0.8, 0.5
 """What a word is worth in the headings above, in the name of the note, in a name that is asked for
 whole, in the sentence before one that refers to it, and in those just before."""
 
 
-_OUTCOME_WORTH, _OTHER_SUBJECT = 1.15, 0.6
+_POINTED, _OF_ALL, _LISTED_OF_ALL = 0.9, 0.4, 0.15
+"""What a word is worth that a line of the notes points from, and one that all of them are about, in
+any question and where a list is asked for."""
+_OUTCOME_WORTH, _OTHER_SUBJECT, _HEADED_SUBJECT = 1.15, 0.6, 0.9
 _UNKNOWN = 1.0
 """What a word weighs that was said before and that no passage has: it tells nothing apart."""
 
@@ -47,7 +55,10 @@ class PassageScorer:
             word: {s: rate for s in vocabulary if (rate := compare_words(word, s))}
             for word in question.weights
         }
+        for word, target in list_pointed(question, passages):
+            self.matches[word] |= dict.fromkeys(target & vocabulary, _POINTED)
         self._forms = frozenset(form for forms in self.matches.values() for form in forms)
+        self._entrances = {n.title for n in notes if is_entrance(n.path)}
         self._rates: dict[frozenset[str], tuple[float, ...]] = {}
         asked = self._list_asked()
         self.weights = {
@@ -66,13 +77,19 @@ class PassageScorer:
         return " " in value and rate_title(self.question, value) == 1.0
 
     def _list_asked(self) -> dict[str, float]:
-        """Return what the words of a question weigh; of two of which one is enough, none if no
-        passage has it and one has the other."""
+        """Return what the words of a question weigh: of two of which one is enough, none if no
+        passage has it and one has the other; little, if all notes are about it."""
         pairs = (pair[::step] for pair in self.question.choices for step in (1, -1))
         gone = {
             one for one, other in pairs if not self.matches.get(one) and self.matches.get(other)
         }
-        return {w: weight for w, weight in self.question.weights.items() if w not in gone}
+        weights = {w: weight for w, weight in self.question.weights.items() if w not in gone}
+        partly = [t for t in self._entrances if rate_title(self.question, t) < 1]  # `the garden`
+        whole = {w for w in weights if any(self.match(w, stem_all(title)) for title in partly)}
+        if whole < weights.keys():
+            worth = _LISTED_OF_ALL if self.question.kind is Kind.LIST else _OF_ALL
+            weights |= {word: min(weights[word], worth) for word in whole}
+        return weights
 
     def _weigh(self, word: str, passages: Sequence[Passage]) -> float:
         forms = self.matches[word].keys()
@@ -134,8 +151,8 @@ class PassageScorer:
             score *= 0.4 + 0.6 * shape
         elif self.question.kind is Kind.WHY:
             score *= 0.7 + 0.3 * shape
-        if self.question.subject and not self.has_subject(passage):
-            score *= _OTHER_SUBJECT
+        if self.question.subject and not self.has_subject(passage, own=True):
+            score *= _HEADED_SUBJECT if self.has_subject(passage) else _OTHER_SUBJECT
         if passage.kind == "property" and not self.is_asked(passage):
             score *= 0.6
         if tells_outcome(passage.text, self.question):
@@ -152,10 +169,14 @@ class PassageScorer:
         if cells and not shape and kind is Kind.WHEN:
             rest = [c for c in passage.text.split(" · ")[1:] if c not in cells]
             fits = [c for c in rest if rate_shape(c, self.question) == 1.0]
-            return 0.7 if len(fits) == 1 else 0.0
+            named = [c for c in cells if self._is_named(c.partition(": ")[0])]
+            is_told = any(not re.search(r"\d", cell) for cell in named)  # `reachable: on demand`
+            return 0.7 if len(fits) == 1 or is_told else 0.0
         if kind is Kind.WHERE and any(self._is_named(cell.partition(": ")[0]) for cell in cells):
             return max(shape, 0.7)
         if own < 0.9 or passage.kind == "property" or kind is Kind.NUMBER:
+            return shape
+        if self.question.named_thing:
             return shape
         is_told = kind is not Kind.WHO or not (passage.refers or self.list_lacking(passage))
         return max(shape, 0.5) if is_told else shape
@@ -195,9 +216,9 @@ class PassageScorer:
         fits = not self.question.is_fact or rate_shape(passage.text, self.question) >= 0.5
         return is_place or (by_name and fits)
 
-    def has_subject(self, passage: Passage) -> bool:
-        """Return whether a passage has what an amount is asked of."""
-        known = passage.stems | passage.around | passage.named
+    def has_subject(self, passage: Passage, *, own: bool = False) -> bool:
+        """Return whether a passage has what an amount is asked of, itself or around it."""
+        known = passage.stems if own else passage.stems | passage.around | passage.named
         return any(self.match(word, known) for word in self.question.subject)
 
     def strays(self, passage: Passage) -> bool:
@@ -228,6 +249,8 @@ class PassageScorer:
         """Return whether a passage lacks what somebody did, or when: in English verbs tell it."""
         asks_deed = self.question.kind in (Kind.WHO, Kind.WHEN) and not self.question.german
         lacking = {*self.list_lacking(passage)}.difference(self.question.leaned_on)
+        if passage.kind == "row":  # what stands in the row of a person, is theirs
+            lacking -= IN_CHARGE
         if self.question.verbs and not self.question.verbs <= lacking:
             return False
         return asks_deed and passage.kind != "property" and not lacking <= LIGHT
@@ -238,16 +261,16 @@ class PassageScorer:
         known |= passage.before.stems if passage.before else frozenset()
         names = self.question.names & self.weights.keys()
         has_names = all(self.match(name, known) for name in names)
-        return passage.read and has_names and self._may_tell(passage) and self.is_asked(passage)
+        return passage.read and has_names and self.may_tell(passage) and self.is_asked(passage)
 
-    def _may_tell(self, passage: Passage) -> bool:
+    def may_tell(self, passage: Passage) -> bool:
         """Return whether a passage of this sort can answer such a question at all."""
         kind = self.question.kind
         if passage.kind == "property" and not self.is_called(passage):
             return not (kind in (Kind.HOW, Kind.WHY) or self.question.asks_saying)
         if passage.kind == "row":
             return kind is not Kind.WHY
-        if passage.is_pointer and self.question.is_fact:
+        if passage.is_pointer:
             return kind is Kind.WHERE
         return self._is_said(passage.text)
 
@@ -261,21 +284,6 @@ class PassageScorer:
     def sort(self, passages: Iterable[Passage]) -> list[ScoredPassage]:
         rated = [self.rate(passage) for passage in passages]
         return sorted(rated, key=lambda r: (-r.score, r.passage.place, r.passage.text))
-
-
-def rate_note(question: Question, passage: Passage) -> float:
-    """Say how much of the name of a passage's note a question has."""
-    names = (passage.title, PurePosixPath(passage.path).stem)
-    return max(rate_title(question, name) for name in names)
-
-
-def rate_title(question: Question, title: str) -> float:
-    """Say how much of a title a question names, from 0 to 1; numbers alone name nothing."""
-    words = [stem(w) for w in WORD_PATTERN.findall(fold(title)) if w not in STOP]
-    telling = [word for word in words if not word[0].isdigit()] or words
-    asked = question.weights.keys()
-    named = sum(any(compare_words(a, word) >= 0.8 for a in asked) for word in telling)
-    return named / len(telling) if telling else 0.0
 
 
 _KEPT = re.compile(r"(?:created|updated|modified|added|erstellt|geändert)\b", re.IGNORECASE)

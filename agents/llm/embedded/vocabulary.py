@@ -16,7 +16,7 @@ without yes yet summarise summarize summary overview compare explain describe de
 implemented implementation declared mention mentioned note notes mean means meant call called want
 happen happens happened long often far high old big large instead rather currently today usually
 really anybody anyone nobody everybody everyone anywhere lately latest recent recently until during
-within since via onto according
+within since via onto according wants wanted once nearly ways besides
 """
 _GERMAN_ASKING = """
 allem allen aller alles also beim bitte da dann darf dein denn dessen diesem diesen dieser dieses
@@ -26,7 +26,8 @@ nun nur ob oft ohne sagt schon sein seine soll sollen unsere viel viele vom war 
 welchen wem wen werden weshalb wieviel wir woher wohin worum wozu wurde wurden bekommt braucht seit
 definiert implementiert danke hallo moin tun tut passiert zeige zwischen fasse zusammen erwahnt
 steht notiz notizen handelt mal eigentlich gerade richtig genau derzeit etwa ums ans aufs furs ins
-damals laut wofur wogegen ende einmal
+damals laut wofur wogegen ende einmal jemand lasst lassen
+eigene eigenen eigener eigenes gibts
 """
 _ENGLISH_STOP = ENGLISH_STOP_WORDS | frozenset(_ASKING.split())
 _GERMAN_STOP = GERMAN_STOP_WORDS | frozenset(_GERMAN_ASKING.split())
@@ -37,18 +38,20 @@ _SOFT_TEXT = """
 pick work com cam set dauert kommt mach exist project projekt new current locat lie liegt type sort
 put ask due talk discuss record anfang ende sprach spricht ahead time zeit step schritt plac statt
 find findet whoev wait peopl person leut day date nam lady man woman guy frau mann nochmal try tried
-allow erlaubt option options technology technologies ways method methods
+allow erlaubt help helps option options technology technologies method methods
 about above across after again against along already although always among apart around away back
 before behind below beside between beyond both down each either enough every few near never
 per several soon though through together toward towards under upon whether
 take took taken make made go went gone give gave given get got keep kept hold held run ran last
 """
+_CHARGE = "own owner owns responsible"
 _SAME = (
     "cost costs price prices pay pays paid euro euros zahlen bezahlt kosten kostet preis preise"
     " teuer teurer",
-    "own owner responsible lead leader runs verantwortlich zustandig leitet leitung kummert",
+    f"{_CHARGE} lead leader runs verantwortlich zustandig leitet leitung kummert",
     "kummert pflegt gepflegt versorgt betreut",
     "replace replaces cover covers fill fills stand stands substitute vertritt vertretung",
+    "replace replaced exchange exchanged swap swapped",
     "decide decided decision decisions chose choose chosen entschieden entscheidung beschluss"
     " beschlossen beschlusse",
     "write wrote written author autor schrieb geschrieben verfasser",
@@ -65,6 +68,7 @@ _SAME = (
     "meet met", "buy bought", "run ran", "speak spoke spoken",
 )  # fmt: skip
 """Words of any subject that questions and notes put in different forms."""
+IN_CHARGE = frozenset(map(stem, _CHARGE.split()))
 LIGHT = frozenset(map(stem, _SOFT_TEXT.split()))
 _SOFT = LIGHT | frozenset(map(stem, " ".join(_SAME).split()))
 """Stems that many questions have and few answers repeat, those first that tell nothing."""
@@ -79,10 +83,16 @@ _PROPERTIES = (
 """Names of properties, with what questions call them."""
 _ALIKE = (
     "task tasks job jobs todo todos aufgabe aufgaben", "problem problems wrong trouble fault",
-    "open offen offene ungeklart unresolved unanswered", "quiet silent stumm", "low below",
+    "open offen offene ungeklart unresolved unanswered unclear undecided unknown unsettled",
+    "quiet silent stumm", "low below",
     "sign countersign cosign signature unterschrift",
     "rehearsal practice practise drill exercise ubung probe", "fall fell fallen",
-    "gemeinsam gemeinschaft", "thousand tausend 1,000 1.000 1000",
+    "gemeinsam gemeinschaft", "install setup started running", "before first",
+    "buy bought purchase purchases spend spent",
+    "holiday holidays vacation away leave urlaub", "missing absent ill sick krank fehlte",
+    "judge assess evaluate beurteilen", "durable durability last lasts lasting",
+    "reply answer react respond antwort reagiert", "tool tools gear equipment kit",
+    "sorry apologize apologise apology", "thousand tausend 1,000 1.000 1000",
 )  # fmt: skip
 """Words for one thing, that tell what is asked."""
 _TRANSLATED = """
@@ -103,8 +113,9 @@ third = dritte; fourth = vierte
 """
 """Everyday words that questions and notes may have in the other language."""
 REFERS = re.compile(
-    r"(?:It|Its|This|They|Their|These|Those|That|He|She|His|Her|Such|Both|Therefore|However"
+    r"^(?:It|Its|This|They|Their|These|Those|That|He|She|His|Her|Such|Both|Therefore|However"
     r"|Es|Sie|Er|Dies\w*|Deshalb|Otherwise|Then|Also)\b"
+    r"|\b(?:above|below|after|before|beyond|over) that\b"
 )
 REFERS_BACK = re.compile(r"\b(?:it|them|they|he|she|her|him|es|sie|er|ihn|ihm)\b", re.IGNORECASE)
 """Words that stand for what was said before, at the beginning of a sentence and anywhere."""
@@ -120,8 +131,12 @@ SIGN_NAMES = frozenset(stem(name) for sign in "°%€$" for name in _SIGNS[sign]
 _MIN_SHARED, _SHARED_SHARE, _DERIVED_SHARE = 5, 0.6, 0.8
 _CONTRACTION = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$")
 _PREFIXES = ("ge", "an", "auf", "aus", "ein", "ab", "zu", "um", "vor", "mit", "nach", "her", "hin")
-_MIN_BASE, _LONG_BASE = 4, 8
+_MIN_BASE, _LONG_BASE, _MIN_HEAD, _MIN_REST = 4, 8, 5, 4
 _DERIVED = frozenset(("atur", "ment", "ation", "or", "ung", "lich", "ness", "ship", "schaft"))
+_SUFFIXES = (
+    "ation", "ition", "ment", "ness", "ship", "ology", "able", "ical", "ung", "keit", "heit",
+    "chaft", "lich", "isch",
+)  # fmt: skip
 _ENDINGS = frozenset(("en", "e", "er", "es", "em", "n", "s", "t", "te", "ten", "et"))
 
 
@@ -200,6 +215,8 @@ def compare_words(asked: str, other: str) -> float:
     if short in _strip_marks(long):
         return 0.9
     if short not in long:
+        if _share_head(asked, other):
+            return 0.5
         head = max(_MIN_SHARED, math.ceil(_DERIVED_SHARE * len(short)))  # `silence`, `silent`
         return 0.6 if len(short) >= head and long.startswith(short[:head]) else 0.0
     rest = len(long) - len(short)
@@ -213,6 +230,13 @@ def compare_words(asked: str, other: str) -> float:
     if is_base or (long.startswith(short) and len(short) >= _MIN_SHARED):
         return 0.8 if len(short) >= _SHARED_SHARE * len(long) else 0.6
     return 0.0
+
+
+def _share_head(one: str, other: str) -> bool:
+    """Return whether two compounds end with the same noun: `orangenschalen`, `zitrusschalen`."""
+    head = one[-_MIN_HEAD:]
+    is_same = other.endswith(head) and not head.endswith(_SUFFIXES)
+    return is_same and min(len(one), len(other)) >= _MIN_HEAD + _MIN_REST
 
 
 @lru_cache(maxsize=20_000)

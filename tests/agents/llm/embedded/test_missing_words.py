@@ -9,10 +9,10 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agents.core.messages import Message
+from agents.llm.embedded.analysis import analyse
 from agents.llm.embedded.evidence import parse_thread
 from agents.llm.embedded.passages import parse_note
 from agents.llm.embedded.phrases import ENGLISH
-from agents.llm.embedded.question import analyse
 from agents.llm.embedded.request import Exchange
 from agents.llm.embedded.scoring import PassageScorer
 from agents.models import Project

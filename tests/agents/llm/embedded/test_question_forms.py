@@ -5,9 +5,9 @@ import re
 import pytest
 
 from agents.core.stemming import stem
+from agents.llm.embedded.analysis import analyse, analyse_all
 from agents.llm.embedded.passages import parse_note
 from agents.llm.embedded.phrases import ENGLISH, GERMAN
-from agents.llm.embedded.question import analyse, analyse_all
 from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.request import Exchange
 from agents.llm.embedded.scoring import PassageScorer

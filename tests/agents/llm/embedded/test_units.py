@@ -7,10 +7,10 @@ import pytest
 
 from agents.core.messages import ModelRequest
 from agents.core.stemming import stem
+from agents.llm.embedded.analysis import analyse, analyse_all
 from agents.llm.embedded.compose import escape
 from agents.llm.embedded.evidence import Evidence, parse_places
 from agents.llm.embedded.passages import Passage, parse_note, split_sentences
-from agents.llm.embedded.question import analyse, analyse_all
 from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.request import Exchange, ParsedRequest, Step, list_quotes, parse_request
 from agents.llm.embedded.vocabulary import compare_words, list_content_words

@@ -1,0 +1,53 @@
+"""How a question names notes: by their titles, or by a line in them that points to one."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
+
+from agents.core.stemming import WORD_PATTERN, fold, stem
+from agents.llm.embedded.passages import Passage, stem_all
+from agents.llm.embedded.question import Question
+from agents.llm.embedded.vocabulary import LIGHT, STOP, compare_words, list_content_words
+
+_ENTRANCES = ("index", "readme", "overview", "home", "start", "about", "ubersicht", "übersicht")
+"""Names of notes that say what the others are about."""
+
+
+def list_pointed(
+    question: Question, passages: Iterable[Passage]
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield words that the notes themselves put in other ones: a line that points from them to the
+    note about it, with the stems of its name."""
+    for passage in passages:
+        if passage.is_pointer and (found := split_pointer(question, passage)):
+            yield from ((word, stem_all(found[1])) for word in found[0])
+
+
+def split_pointer(question: Question, pointer: Passage) -> tuple[list[str], str] | None:
+    """Return the words of a question that a pointer is about, and where it points; None if it is
+    about others."""
+    label, _, target = pointer.text.rpartition(": ")
+    told = [stem(fold(word)) for word in list_content_words(label)]
+    own = question.weights.keys() - {*question.leaned_on} - LIGHT
+    asked = [w for w in own if any(compare_words(w, each) >= 0.8 for each in told)]
+    is_new = stem_all(target).isdisjoint(told)
+    return (asked, target) if is_new and told and len(asked) >= len(told) else None
+
+
+def is_entrance(path: str) -> bool:
+    """Return whether a note leads into all others."""
+    return "/" not in path and PurePosixPath(path).stem.casefold() in _ENTRANCES
+
+
+def rate_note(question: Question, passage: Passage) -> float:
+    """Say how much of the name of a passage's note a question has."""
+    names = (passage.title, PurePosixPath(passage.path).stem)
+    return max(rate_title(question, name) for name in names)
+
+
+def rate_title(question: Question, title: str) -> float:
+    """Say how much of a title a question names, from 0 to 1; numbers alone name nothing."""
+    words = [stem(w) for w in WORD_PATTERN.findall(fold(title)) if w not in STOP]
+    telling = [word for word in words if not word[0].isdigit()] or words
+    asked = question.weights.keys()
+    named = sum(any(compare_words(a, word) >= 0.8 for a in asked) for word in telling)
+    return named / len(telling) if telling else 0.0
