@@ -1,20 +1,27 @@
 """The answer to a question: the passages that give it, and whether they are sure to."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agents.core.stemming import stems
 from agents.llm.embedded.analysis import analyse
 from agents.llm.embedded.certainty import CERTAIN_FACT, is_sure
 from agents.llm.embedded.evidence import Answer, Evidence
 from agents.llm.embedded.finders import (
-    FINDERS,
     SECTION_LENGTH,
     find_headed,
+    find_mentions,
+    find_reasons,
+    find_section,
+    introduce_note,
     list_notes,
     list_prose,
+    list_recent,
+    summarise_folder,
     summarise_note,
 )
-from agents.llm.embedded.note_names import rate_title
+from agents.llm.embedded.list_finders import find_lists, find_subsections, find_way
+from agents.llm.embedded.note_names import rate_note, rate_title
 from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
@@ -28,17 +35,47 @@ from agents.llm.embedded.scoring import (
 _CERTAIN_ENTRY, _CERTAIN_TO_ADD, _NEAR = 0.6, 0.85, 0.25
 """The share of a question that an entry of a thread covers to be part of a list or of any other
 answer, and any passage to be worth showing."""
-_NEARLY = 0.8
+_NEARLY, _SAYS_ALL = 0.8, 0.85
 """The share of the best score that makes a passage as good; better, if it lacks nothing."""
 _CLOSE = 3
 """How many passages are shown."""
+
+_FINDERS = {
+    Kind.MENTION: (find_mentions,),
+    Kind.SUMMARY: (summarise_note, summarise_folder),
+    Kind.ABOUT: (find_section, introduce_note),
+    Kind.LIST: (summarise_folder, find_subsections, find_lists, find_section),
+    Kind.HOW: (find_way,),
+    Kind.WHO: (introduce_note,),
+    Kind.WHY: (find_reasons,),
+    Kind.WHAT: (find_subsections, find_section),
+    Kind.RECENT: (list_recent,),
+}
+"""What is tried in turn for each kind of question."""
 
 
 def find_answer(question: Question, evidence: Evidence) -> Answer:
     """Return what answers a question, else what comes closest to it."""
     if question not in evidence.answers:
-        evidence.answers[question] = _find_answer(question, evidence)
+        found = _find_answer(question, evidence)
+        if found.is_certain and not _stands_out(question, found, evidence):
+            found = replace(found, is_certain=False, passages=found.passages[:_CLOSE])
+        evidence.answers[question] = found
     return evidence.answers[question]
+
+
+def _stands_out(question: Question, answer: Answer, evidence: Evidence) -> bool:
+    """Return whether an answer is from a note that stands out in the search, or that the question
+    names or the answer before has cited, or says all of it."""
+    if question.kind is Kind.SUMMARY or not answer.passages:
+        return True
+    first = answer.passages[0]
+    is_known = first.path in question.paths or first.kind == "entry" or first.source != "vault"
+    if is_known or not evidence.is_even(first.path):
+        return True
+    scorer = PassageScorer(question, evidence.passages)
+    rated = map(scorer.rate, answer.passages[:_CLOSE])
+    return any(rate_note(question, r.passage) == 1.0 or r.own >= _SAYS_ALL for r in rated)
 
 
 def _find_answer(question: Question, evidence: Evidence) -> Answer:
@@ -52,7 +89,7 @@ def _find_answer(question: Question, evidence: Evidence) -> Answer:
     if question.kind is Kind.COMPARE and len(question.sides) == 2:
         return _compare(question, evidence)
     scorer = PassageScorer(question, passages)
-    for find in (find_headed, *FINDERS.get(question.kind, ())):
+    for find in (find_headed, *_FINDERS.get(question.kind, ())):
         if found := find(scorer, evidence):
             enough = _CERTAIN_ENTRY if question.kind is Kind.LIST else _CERTAIN_TO_ADD
             shown = {passage.key for passage in found}

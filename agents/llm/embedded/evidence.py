@@ -19,6 +19,9 @@ _LINE = re.compile(r"\s*(\d+)\| ?(.*)")
 _ENTRY = re.compile(r"^#(\d+) (\w+, \d{4}-\d\d-\d\d).*$", re.MULTILINE)
 """How an entry of a thread begins: each line of its text stands behind a bar."""
 _LISTED = re.compile(r"- ([^:]+\.\w{1,8}) \((.*)\)$")
+_MANY, _FIRST, _EVEN, _EVEN_BEHIND = 4, 2, 0.75, 0.6
+"""So many notes make a search even that have this share of the first one's score, or this where an
+answer is from none of the first."""
 _MAX_LINES = 8
 """What is shown of a place in the code."""
 
@@ -44,6 +47,14 @@ class Evidence:
         """What searches found, best first, each note once."""
         found = sorted(self._find_places("vault_search"), key=lambda hit: (-hit.score, hit.path))
         return list({hit.path: hit for hit in reversed(found)}.values())[::-1]
+
+    def is_even(self, path: str) -> bool:
+        """Return whether a search found many notes that are nearly as near as the first: none
+        stands out, least of all one that is not among the first."""
+        scores = [hit.score for hit in self.hits]
+        is_first = path in [hit.path for hit in self.hits[:_FIRST]]
+        share = _EVEN if is_first else _EVEN_BEHIND
+        return len(scores) > _MANY and scores[_MANY] >= share * scores[0]
 
     @cached_property
     def notes(self) -> dict[str, list[Passage]]:

@@ -1,5 +1,6 @@
 """How a question names notes: by their titles, or by a line in them that points to one."""
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
@@ -8,6 +9,10 @@ from agents.llm.embedded.passages import Passage, stem_all
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.vocabulary import LIGHT, STOP, compare_words, list_content_words
 
+_HISTORY = re.compile(r"\brelease notes\b|\bchange ?log\b|\bversionshinweise\b")
+_HISTORY_ASKED = re.compile(
+    r"\b(?:releases?d?|versions?|chang\w+|new|when|since|wann|seit|neu)\b|\d\.\d"
+)
 _ENTRANCES = ("index", "readme", "overview", "home", "start", "about", "ubersicht", "übersicht")
 """Names of notes that say what the others are about."""
 
@@ -36,6 +41,11 @@ def split_pointer(question: Question, pointer: Passage) -> tuple[list[str], str]
 def is_entrance(path: str) -> bool:
     """Return whether a note leads into all others."""
     return "/" not in path and PurePosixPath(path).stem.casefold() in _ENTRANCES
+
+
+def is_history(question: Question, note: Passage) -> bool:
+    """Return whether a note only tells what has changed, and nobody asks for that."""
+    return bool(_HISTORY.search(fold(note.title))) and not _HISTORY_ASKED.search(question.folded)
 
 
 def rate_note(question: Question, passage: Passage) -> float:

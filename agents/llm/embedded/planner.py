@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from agents.core.stemming import fold, stem
 from agents.llm.embedded.answers import find_answer
 from agents.llm.embedded.evidence import Answer, Evidence
-from agents.llm.embedded.note_names import is_entrance, rate_title, split_pointer
+from agents.llm.embedded.note_names import is_entrance, is_history, rate_title, split_pointer
 from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
@@ -153,4 +153,8 @@ def _list_folder_notes(question: Question, evidence: Evidence) -> list[str]:
 def _sort_hits(question: Question, hits: Sequence[Passage]) -> list[Passage]:
     """Sort hits by what the search says of them and by what their titles say."""
     top = max((hit.score for hit in hits), default=0.0) or 1.0
-    return sorted(hits, key=lambda h: (-h.score / top - rate_title(question, h.title), h.path))
+
+    def rate(hit: Passage) -> float:
+        return hit.score / top + rate_title(question, hit.title) - is_history(question, hit)
+
+    return sorted(hits, key=lambda hit: (-rate(hit), hit.path))

@@ -8,16 +8,16 @@ from operator import mul
 
 from agents.core.stemming import stems
 from agents.llm.embedded.answer_types import rate_shape, tells_outcome
-from agents.llm.embedded.note_names import is_entrance, list_pointed, rate_note, rate_title
+from agents.llm.embedded.note_names import (
+    is_entrance,
+    list_pointed,
+    rate_note,
+    rate_title,
+)
 from agents.llm.embedded.passages import Passage, stem_all
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
-from agents.llm.embedded.vocabulary import (
-    IN_CHARGE,
-    LIGHT,
-    REFERS_BACK,
-    compare_words,
-)
+from agents.llm.embedded.vocabulary import IN_CHARGE, LIGHT, REFERS_BACK, compare_words
 
 AROUND, NAMED, WHOLLY_NAMED, REFERRED, NEAR = 0.8, 0.65, 0.9, 0.8, 0.5
 """What a word is worth in the headings above, in the name of the note, in a name that is asked for
@@ -28,6 +28,8 @@ _POINTED, _OF_ALL, _LISTED_OF_ALL = 0.9, 0.4, 0.15
 """What a word is worth that a line of the notes points from, and one that all of them are about, in
 any question and where a list is asked for."""
 _OUTCOME_WORTH, _OTHER_SUBJECT, _HEADED_SUBJECT = 1.15, 0.6, 0.9
+"""What a passage gains that tells an outcome that is asked for, and loses that has not what an
+amount is asked of, or has it only in its heading."""
 _UNKNOWN = 1.0
 """What a word weighs that was said before and that no passage has: it tells nothing apart."""
 

@@ -121,3 +121,32 @@ def test_what_is_compared_is_seen(text: str, sides: tuple[str, ...]) -> None:
 )
 def test_the_kind_is_seen_from_how_it_begins(text: str, kind: Kind) -> None:
     assert analyse(text).kind is kind
+
+
+NAMES = ("Anna", "Berta", "Clara", "Dora", "Emma", "Frieda", "Gerda", "Hanna")
+
+
+@pytest.mark.usefixtures("transactional_db")
+@pytest.mark.parametrize(
+    ("question", "is_sure"),
+    [
+        ("Why does a boat carry so many green ropes?", False),  # all notes are as near as the first
+        ("Why does the Clara carry so many green ropes?", True),
+    ],
+)
+async def test_of_many_notes_that_are_equally_near_none_answers_unless_named(
+    question: str, is_sure: bool
+) -> None:
+    text = "This boat carries anchors and ropes, because the harbour is narrow.\n"
+    ran = await ask(question, runner=tools(await vault(**dict.fromkeys(NAMES, text))))
+    assert ran.answer.startswith(UNSURE) is not is_sure
+
+
+@pytest.mark.usefixtures("transactional_db")
+async def test_what_changed_once_is_read_after_what_is_so_now() -> None:
+    line = "The winch of the crane lifts more."
+    notes = {f"Changes {n}": f"# {n}.0 release notes\n\n{line}\n" for n in range(7)}
+    notes["Yard"] = f"# Yard\n\n{'It is wide and windy. ' * 20}\n\nThe winch lifts 9 tons.\n"
+    runner = tools(await vault(**notes))
+    ran = await ask("How much does the winch of the crane lift?", runner=runner)
+    assert "9 tons. [Yard.md:5]" in ran.answer
