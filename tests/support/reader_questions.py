@@ -82,7 +82,7 @@ def read_questions(half: str = "") -> list[ReaderQuestion]:
 
 
 def read_set_questions() -> list[ReaderQuestion]:
-    """Return the questions of 41 authors, sixty of each."""
+    """Return the questions of 53 authors, sixty of each."""
     return _parse_questions(_read_sets())
 
 

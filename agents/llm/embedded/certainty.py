@@ -38,10 +38,9 @@ _OFFICE = re.compile(r"(?:who|wer)(?: is| are| was| were|'s| ist| sind| war)\b")
 def is_sure(scorer: PassageScorer, best: ScoredPassage, rated: Sequence[ScoredPassage]) -> bool:
     """Return whether a passage has enough of a question, and more of it than others have."""
     question, lacks_telling = scorer.question, scorer.lacks_telling(best.passage)
-    others = [
-        r.score for r in rated if r.passage.text != best.passage.text and scorer.may_tell(r.passage)
-    ]
-    margin = max(0.0, 1 - max(others, default=0.0) / best.score) if best.score else 0.0
+    others = (r for r in rated if r.passage.text != best.passage.text)
+    second = next((r.score for r in others if scorer.may_tell(r.passage)), 0.0)
+    margin = max(0.0, 1 - second / best.score) if best.score else 0.0
     if scorer.is_told(best.passage) or _stands_alone(scorer, best, margin):
         return True
     if _is_only_amount(scorer, best, rated):

@@ -35,10 +35,10 @@ def find_lists(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 def _rate_list(scorer: PassageScorer, block: Block, evidence: Evidence) -> float:
     """Rate a list by what it says of a question, itself and around it; below a heading that has a
     word of it, the rest may stand in its note."""
-    known, note = know(block), know(evidence.notes[block[0].key])
-    rate, headed = _rate_around(scorer, block), _rate_heading(scorer, block)
+    known, rate, headed = know(block), _rate_around(scorer, block), _rate_heading(scorer, block)
     if scorer.covers(known, lacking=rate >= _HEADED and headed > 0):
         return rate
+    note = know(evidence.notes[block[0].key]) if headed else frozenset[str]()
     is_told = headed and scorer.covers(known | note)
     return scorer.cover((known, 1.0), (note, _IN_NOTE)) if is_told else 0.0
 
@@ -70,7 +70,8 @@ def find_subsections(scorer: PassageScorer, evidence: Evidence) -> list[Passage]
     found: dict[tuple[str, ...], list[Passage]] = {}
     for passage in (p for note in evidence.notes.values() for p in list_prose(note)):
         below = found.setdefault((passage.path, *passage.headings[:-1]), [])
-        if len(passage.headings) > 1 and all(p.headings != passage.headings for p in below):
+        is_new = not below or below[-1].headings != passage.headings
+        if len(passage.headings) > 1 and is_new:
             below.append(passage)
     several = [below for below in found.values() if len(below) > 1]
     rates = [_rate_parent(scorer, below, evidence) for below in several]

@@ -109,7 +109,8 @@ def _plan_pointed(question: Question, evidence: Evidence) -> list[Call]:
     """Return a search in the words of a line that points from what is asked to a note."""
     if question.stands_alone:
         return []
-    found = (split_pointer(question, p) for p in evidence.passages if p.is_pointer)
+    read = (passage for note in evidence.notes.values() for passage in note)
+    found = (split_pointer(question, passage) for passage in read if passage.is_pointer)
     for words, target in filter(None, found):
         rest = [word for word in question.words if stem(fold(word)) not in words]
         return [_search("vault_search", [[*list_content_words(target), *rest]])]

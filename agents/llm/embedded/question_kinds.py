@@ -192,6 +192,7 @@ def find_sum(text: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=100)
 def strip_manner(text: str) -> str:
     """Return a question without how somebody asks it: `Can you …`, `…, in short?`."""
     text = _MANNER.sub("", _POLITE.sub("", _PREAMBLE.sub("", text))) or text

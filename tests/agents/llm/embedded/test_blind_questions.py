@@ -19,6 +19,7 @@ from tests.support.reader_questions import (
 REPORTED = (
     "newcomer", "third", "fourth", "fourth-django", "fifth", "sixth",
     "author-1", "author-2", "author-3", "seventh", "eighth", "ninth", "tenth", "eleventh",
+    "django-a", "django-b", "django-c",
 )  # fmt: skip
 """Questions asked once and reported as they came out: no bound holds for them."""
 
@@ -46,9 +47,9 @@ async def test_the_reader_keeps_what_it_learned_of_many_authors(tmp_path: Path) 
     asked = [q for q in read_set_questions() if q.vault in projects]
     found = score([judge(q, await ask_reader(projects[q.vault], q)) for q in asked])
     print(f"{len(asked)} questions: {found.right:.3f} {found.wrong:.3f} {found.recognised:.3f}")
-    assert found.right >= 0.8
-    assert found.wrong <= 0.05
-    assert found.recognised >= 0.94
+    assert found.right >= 0.86
+    assert found.wrong <= 0.04
+    assert found.recognised >= 0.95
 
 
 def test_each_author_asked_sixty_questions_of_which_twelve_have_no_answer() -> None:
@@ -56,7 +57,7 @@ def test_each_author_asked_sixty_questions_of_which_twelve_have_no_answer() -> N
     for question in read_set_questions():
         sets.setdefault(question.half, []).append(question.absent)
     assert {(len(absent), sum(absent)) for absent in sets.values()} == {(60, 12)}
-    assert len(sets) == 41
+    assert len(sets) == 53
 
 
 def test_the_questions_are_enough_of_each_sort() -> None:
