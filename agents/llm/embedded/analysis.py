@@ -49,7 +49,7 @@ _IN = r"(?:(?:in|on|at|by|for|from|since|until|im|am|bis|seit|von) )?"
 _PARTS = re.compile(rf"(?<=\?)\s+(?=\S)|[,;]?\s+(?:and|und)\s+(?={_IN}{_ASKS})", re.IGNORECASE)
 _EVERYTHING = ("project", "projekt", "vault")
 """Words that ask about all notes, where no other word is."""
-_MAX_PARTS = 3
+_MAX_PARTS, _MAX_WORDS = 3, 40
 _MAX_CHARS = 2_000
 _CONTRACTED = re.compile(r"\b(who|what|when|where|why|how)['\u2019]s\b", re.IGNORECASE)
 _REQUEST = re.compile(
@@ -92,7 +92,7 @@ def analyse(text: str, earlier: Sequence[Exchange] = (), *, leans: bool = False)
         text=text,
         kind=kind,
         german=german,
-        words=tuple(words),
+        words=tuple(words[:_MAX_WORDS]),
         sides=_find_sides(text),
         folded=folded,
     )
@@ -101,7 +101,7 @@ def analyse(text: str, earlier: Sequence[Exchange] = (), *, leans: bool = False)
 
 def _find_sides(text: str) -> tuple[str, ...]:
     match = _BETWEEN.search(text[:KIND_CHARS].rstrip("?.! "))
-    found = (side.strip() for side in match.groups() if side) if match else ()
+    found = (side.partition(":")[0].strip() for side in match.groups() if side) if match else ()
     return tuple(_COMPARED.sub("", side) for side in found)
 
 

@@ -27,7 +27,7 @@ _DURATION = (
     rf"(?:{_NUMBER}|\b(?:an?|one|each|eine[rmn]?|several|few)\b)\W+(?:\w+\W+)?"
     r"(?:seconds|minutes?|hours?|days?|nights?|weeks?|months?|years?|sekunden?|minuten?|stunden?"
     r"|tagen?|tage?|wochen?|monate?n?|jahre?n?|\w*(?:tagen|days)|knots?|knoten)\b"
-    r"|\b[km]?m/[hs]\b|\bmph\b"
+    r"|\b(?:one|1|half a) (?:second|sekunde)\b|\b[km]?m/[hs]\b|\bmph\b"
 )
 _DAYS = (
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|diens|donners|frei|sams|sonn)tag"
@@ -126,7 +126,8 @@ _TIMES = tuple(
 """Which part of a date is asked for, and how it looks."""
 _LASTS = re.compile(_DURATION)
 _COUNTED = re.compile(r"\b(?:how|wie) ?(many|much|viele?) (\w+)")
-_NAME_WORDS = 3
+_NAME_WORDS, _IS = 4, {"is", "was", "called", "named", "ist", "war", "heißt"}
+"""So far from a thing its name may stand, with such a word between them."""
 _COUNT_WORDS, _COUNT_CHARS = 4, 80
 _REASON_HEADING = re.compile(
     r"\bwhy\b|\breason|\bbackground|\bmotivation|\brationale|\bwarum\b|\bgrund|\bcontext\b"
@@ -150,7 +151,7 @@ _GERMAN_CAPITAL = re.compile(
 """One word that may be a name; German writes every noun large."""
 _OUTCOME = re.compile(
     r"\b(?:if|unless|once|below|above|after|without|wenn|falls|sobald|unter|nach|ohne)\b"
-    r"|\b(?:no|not|never|nicht|keine?n?) |\b(?:destroy|damag|break|ruin|zerstor|beschadig)"
+    r"|\b(?:no|not|never|nicht|keine?n?) |\b(?:destroy|damag|breaks?\b|ruin|zerstor|beschadig)"
 )
 _ONE_OF = re.compile(r"(?:\w+ )?(?:which|welche[mnrs]?) (?!kind|type|sort|art)(\w+)(?<!s) ")
 _GIVEN = re.compile(r"\d|[*_`\"“]|^\w+: ")
@@ -225,11 +226,19 @@ def _rate_name(text: str, thing: str) -> float:
     """Rate a name by whether it stands beside the thing that is called so: `the ferry Aurora`."""
     words = WORD_PATTERN.findall(text)
     for at, word in enumerate(words):
-        near = (*words[at - 1 : at], *words[at + 1 : at + 1 + _NAME_WORDS])
-        is_named = any(each[0].isupper() and not _TIME.fullmatch(fold(each)) for each in near)
+        before, after = words[max(0, at - _NAME_WORDS) : at], words[at + 1 : at + 1 + _NAME_WORDS]
+        near = (
+            before if _IS.intersection(before) else before[-1:],
+            after if _IS.intersection(after[:1]) else after[:1],
+        )
+        is_named = any(_is_name(each) for side in near for each in side)
         if is_named and compare_words(thing, stem(fold(word))):
             return 1.0
     return 0.0
+
+
+def _is_name(word: str) -> bool:
+    return word[0].isupper() and fold(word) not in STOP and not _TIME.fullmatch(fold(word))
 
 
 def _rate_person(text: str, question: Question) -> float:

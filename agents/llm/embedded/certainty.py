@@ -101,11 +101,14 @@ def _stands_alone(scorer: PassageScorer, best: ScoredPassage, margin: float) -> 
 def _is_only_amount(
     scorer: PassageScorer, best: ScoredPassage, rated: Sequence[ScoredPassage]
 ) -> bool:
-    """Return whether no other passage says such an amount of what one is asked of."""
+    """Return whether no other passage says such an amount of what one is asked of, in a note that
+    has the rest of the question."""
     if not scorer.question.subject or not scorer.has_subject(best.passage, own=True):
         return False
     fits = (r for r in rated if r.shape >= 0.7 and scorer.has_subject(r.passage, own=True))
-    return best.shape == 1.0 and {r.passage.text for r in fits} == {best.passage.text}
+    is_only = best.shape == 1.0 and {r.passage.text for r in fits} == {best.passage.text}
+    beside = (r.passage.stems for r in rated if r.passage.key == best.passage.key)
+    return is_only and scorer.covers(best.passage.named.union(*beside))
 
 
 def _lacks_little(scorer: PassageScorer, best: ScoredPassage, margin: float) -> bool:

@@ -12,7 +12,7 @@ from agents.llm.embedded.phrases import ENGLISH, GERMAN
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.request import CITATION
-from agents.llm.embedded.scoring import needs_sentence_before
+from agents.llm.embedded.vocabulary import REFERS_BACK
 
 _MAX_LISTED = 60
 _LABEL_CHARS = 80
@@ -133,7 +133,7 @@ def _render_line(passage: Passage, beside: Sequence[Passage]) -> str:
         return f"- {passage.citation}\n\n{code}\n"
     text = " ".join(passage.text.split())
     before = passage.before
-    if before is not None and before not in beside and needs_sentence_before(passage):
+    if before is not None and before not in beside and _needs_sentence_before(passage):
         text = f"{before.text} {text}"
     mark = passage.mark if passage.is_step else "-"
     return f"{mark} {escape(text)} {passage.citation}"
@@ -146,3 +146,9 @@ def escape(text: str) -> str:
         text = f"{head.rpartition(' ')[0] or head} …"
     parts = _CODE_SPAN.split(text)
     return "".join(p if p.startswith("`") else _ACTIVE.sub(r"\\\g<0>", p) for p in parts)
+
+
+def _needs_sentence_before(passage: Passage) -> bool:
+    """Return whether a passage cannot be understood without the sentence before it."""
+    short = len(passage.text) < 60 and REFERS_BACK.search(passage.text)
+    return bool(passage.refers or (passage.before is not None and short))

@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from agents.core.stemming import fold
-from agents.llm.embedded.passages import Passage, PassageKind, PassageSource, parse_note
+from agents.llm.embedded.passages import (
+    Passage,
+    PassageKind,
+    PassageSource,
+    parse_note,
+)
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
 from agents.llm.embedded.request import ParsedRequest
@@ -20,8 +25,8 @@ _ENTRY = re.compile(r"^#(\d+) (\w+, \d{4}-\d\d-\d\d).*$", re.MULTILINE)
 """How an entry of a thread begins: each line of its text stands behind a bar."""
 _LISTED = re.compile(r"- ([^:]+\.\w{1,8}) \((.*)\)$")
 _MANY, _FIRST, _EVEN, _EVEN_BEHIND = 4, 2, 0.75, 0.6
-"""So many notes make a search even that have this share of the first one's score, or this where an
-answer is from none of the first."""
+"""A search is even where the one behind so many hits has this share of the first one's score, or
+this for a note that is none of the first two."""
 _MAX_LINES = 8
 """What is shown of a place in the code."""
 
@@ -45,16 +50,15 @@ class Evidence:
     @cached_property
     def hits(self) -> list[Passage]:
         """What searches found, best first, each note once."""
-        found = sorted(self._find_places("vault_search"), key=lambda hit: (-hit.score, hit.path))
-        return list({hit.path: hit for hit in reversed(found)}.values())[::-1]
+        return _sort_notes(self._find_places("vault_search"))
 
     def is_even(self, path: str) -> bool:
         """Return whether a search found many notes that are nearly as near as the first: none
         stands out, least of all one that is not among the first."""
-        scores = [hit.score for hit in self.hits]
-        is_first = path in [hit.path for hit in self.hits[:_FIRST]]
-        share = _EVEN if is_first else _EVEN_BEHIND
-        return len(scores) > _MANY and scores[_MANY] >= share * scores[0]
+        results = [step.result for step in self.request.get_steps("vault_search")]
+        searches = [_sort_notes(parse_places(result, "vault")) for result in results]
+        found = [hits for hits in searches if path in [hit.path for hit in hits]]
+        return bool(found) and all(_is_even(hits, path) for hits in found)
 
     @cached_property
     def notes(self) -> dict[str, list[Passage]]:
@@ -70,6 +74,11 @@ class Evidence:
             if found := parse_thread(thread, step.result):
                 notes.setdefault(found[0].key, found)
         return notes
+
+    @cached_property
+    def known(self) -> dict[str, frozenset[str]]:
+        """The stems of each note that was read."""
+        return {key: collect_stems(note) for key, note in self.notes.items()}
 
     @cached_property
     def entries(self) -> list[Passage]:
@@ -192,6 +201,22 @@ def parse_thread(name: str, result: str) -> list[Passage]:
         found += moved.values()
         block = found[-1].block if found else 0
     return found
+
+
+def _sort_notes(places: Sequence[Passage]) -> list[Passage]:
+    """Return places best first, each note once."""
+    found = sorted(places, key=lambda hit: (-hit.score, hit.path))
+    return list({hit.path: hit for hit in reversed(found)}.values())[::-1]
+
+
+def _is_even(hits: Sequence[Passage], path: str) -> bool:
+    share = _EVEN if path in [hit.path for hit in hits[:_FIRST]] else _EVEN_BEHIND
+    return len(hits) > _MANY and hits[_MANY].score >= share * hits[0].score
+
+
+def collect_stems(passages: Sequence[Passage]) -> frozenset[str]:
+    """Return the stems of passages of one note, and of what stands around the first."""
+    return passages[0].named.union(passages[0].around, *(p.stems for p in passages))
 
 
 def _is_same_noun(name: str, word: str) -> bool:

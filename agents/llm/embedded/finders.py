@@ -1,14 +1,14 @@
 """What answers a kind of question as a whole: a note, a folder, a section, mentions."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import groupby
 from pathlib import PurePosixPath
 
 from agents.core.stemming import fold, stems
 from agents.llm.embedded.answer_types import gives_reasons
-from agents.llm.embedded.evidence import Evidence
+from agents.llm.embedded.evidence import Evidence, collect_stems
 from agents.llm.embedded.note_names import rate_note, rate_title
 from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question_kinds import Kind
@@ -95,7 +95,7 @@ def summarise_folder(scorer: PassageScorer, evidence: Evidence) -> list[Passage]
     rest = [word for word in telling if not scorer.match(word, asked)]
     lines = []
     for note in inside.values():
-        if all(scorer.match(word, know(note)) for word in rest):
+        if all(scorer.match(word, collect_stems(note)) for word in rest):
             prose = list_prose(note) or note
             gist = next((p for p in prose if asked & {*stems(p.heading)}), prose[0])
             lines.append(replace(gist, kind="entry", text=f"{gist.title}: {gist.text}"))
@@ -106,11 +106,6 @@ def summarise_folder(scorer: PassageScorer, evidence: Evidence) -> list[Passage]
 def list_notes(evidence: Evidence, folder: str = "") -> list[Passage]:
     listed = (entry for entry in evidence.listing if entry[0].startswith(folder))
     return [Passage(path, 1, title, "entry", title) for path, title in listed]
-
-
-def know(passages: Sequence[Passage]) -> frozenset[str]:
-    """Return the stems of passages, and of what stands around the first."""
-    return passages[0].named.union(passages[0].around, *(p.stems for p in passages))
 
 
 # -- sections -------------------------------------------------------------------------------------
@@ -141,7 +136,7 @@ def find_section(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
         if is_term and " " in heading and scorer.covers(section[0].around | section[0].named):
             return 1.0
         whole = scorer.cover((section[0].around | section[0].named, 1.0))
-        is_whole = whole >= 0.7 and scorer.covers(know(section))
+        is_whole = whole >= 0.7 and scorer.covers(collect_stems(section))
         title = rate_title(scorer.question, section[0].heading)
         if _CONDITION.match(heading) and _CONDITION.search(scorer.question.folded):
             title = max(title, _CONDITION_WORTH)
@@ -170,12 +165,12 @@ def find_reasons(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
     def rate(section: list[Passage]) -> float:
         if not gives_reasons(section[0].heading):
             return 0.0
-        known = know(section)
+        known = collect_stems(section)
         names = scorer.question.names & scorer.weights.keys()
         is_own = not scorer.question.paths  # a name may be of what was said before
         if is_own and not all(scorer.match(name, known) for name in names):
             return 0.0
-        note = know(evidence.notes[section[0].key])
+        note = evidence.known[section[0].key]
         told = scorer.cover((known, 1.0), (note, _ELSEWHERE))
         return told + 0.5 * (section[0].path in scorer.question.paths)
 

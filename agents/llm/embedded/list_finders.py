@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from agents.llm.embedded.evidence import Evidence
-from agents.llm.embedded.finders import MAX_ENTRIES, find_section, know, list_prose
+from agents.llm.embedded.evidence import Evidence, collect_stems
+from agents.llm.embedded.finders import MAX_ENTRIES, find_section, list_prose
 from agents.llm.embedded.note_names import rate_title
 from agents.llm.embedded.passages import Passage, stem_all
 from agents.llm.embedded.scoring import PassageScorer
@@ -17,6 +17,7 @@ _ENOUGH, _ENOUGH_STEPS, _HEADED, _WHOLLY = 0.5, 0.3, 0.6, 0.75
 a word of it, and the heading above sections."""
 _IN_NOTE = 0.5
 """What a word is worth that stands elsewhere in the note of a list."""
+_OTHER = re.compile(r"other|alternative|further|weitere|andere", re.IGNORECASE)
 _ASKS_HOW, _ASKS_STEPS = re.compile(r"\b(?:how|wie)\b"), re.compile(r"\bstep|schritt")
 _ASKS_WAY = re.compile(r"\b(?:how|wie|steps?)\b(?! did)|schritt")
 
@@ -35,16 +36,20 @@ def find_lists(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 def _rate_list(scorer: PassageScorer, block: Block, evidence: Evidence) -> float:
     """Rate a list by what it says of a question, itself and around it; below a heading that has a
     word of it, the rest may stand in its note."""
-    known, rate, headed = know(block), _rate_around(scorer, block), _rate_heading(scorer, block)
+    known, rate, headed = (
+        collect_stems(block),
+        _rate_around(scorer, block),
+        _rate_heading(scorer, block),
+    )
     if scorer.covers(known, lacking=rate >= _HEADED and headed > 0):
         return rate
-    note = know(evidence.notes[block[0].key]) if headed else frozenset[str]()
+    note = evidence.known[block[0].key] if headed else frozenset[str]()
     is_told = headed and scorer.covers(known | note)
     return scorer.cover((known, 1.0), (note, _IN_NOTE)) if is_told else 0.0
 
 
 def _rate_around(scorer: PassageScorer, block: Block) -> float:
-    return scorer.cover((block[0].around, 1.0), (block[0].named, 0.9), (know(block), 0.8))
+    return scorer.cover((block[0].around, 1.0), (block[0].named, 0.9), (collect_stems(block), 0.8))
 
 
 def _rate_heading(scorer: PassageScorer, block: Block) -> float:
@@ -75,7 +80,8 @@ def find_subsections(scorer: PassageScorer, evidence: Evidence) -> list[Passage]
             below.append(passage)
     several = [below for below in found.values() if len(below) > 1]
     rates = [_rate_parent(scorer, below, evidence) for below in several]
-    return several[rates.index(max(rates))] if max(rates, default=0.0) >= _HEADED else []
+    best = several[rates.index(max(rates))] if max(rates, default=0.0) >= _HEADED else []
+    return best[:MAX_ENTRIES]
 
 
 def _rate_parent(scorer: PassageScorer, below: Block, evidence: Evidence) -> float:
@@ -86,10 +92,11 @@ def _rate_parent(scorer: PassageScorer, below: Block, evidence: Evidence) -> flo
         return 0.0
     title, asks_others = rate_title(scorer.question, parent), scorer.question.asks_others
     said = scorer.cover((stem_all(parent), 1.0), (named, 1.0))
-    if not (title >= _ENOUGH if asks_others else title == 1.0 and said >= _WHOLLY):
+    is_other = asks_others and (title >= _ENOUGH or _OTHER.match(parent))
+    if not (is_other or (title == 1.0 and said >= _WHOLLY)):
         return 0.0
-    known = know(below).union(*(passage.around for passage in below))
-    return scorer.cover((known, 1.0), (know(evidence.notes[below[0].key]), _IN_NOTE))
+    known = collect_stems(below).union(*(passage.around for passage in below))
+    return scorer.cover((known, 1.0), (evidence.known[below[0].key], _IN_NOTE))
 
 
 # -- steps -----------------------------------------------------------------------------------------
@@ -129,13 +136,13 @@ def _find_steps(scorer: PassageScorer, evidence: Evidence) -> list[Passage]:
 
 def _rate_steps(scorer: PassageScorer, block: Block, evidence: Evidence) -> float:
     """Rate steps: it is enough that their note says what is asked, but for one word."""
-    first, known = block[0], know(block)
+    first, known = block[0], collect_stems(block)
     rate = _rate_around(scorer, block)
     is_headed = any(scorer.match(word, first.around) for word in scorer.weights)
     is_headed = is_headed or any(scorer.match(word, first.named) for word in scorer.telling)
     if not is_headed:
         return rate if rate >= _ENOUGH and scorer.covers(known) else 0.0
-    return rate if scorer.covers(known | know(evidence.notes[first.key]), lacking=1) else 0.0
+    return rate if scorer.covers(known | evidence.known[first.key], lacking=1) else 0.0
 
 
 def _find_steps_beside(scorer: PassageScorer, evidence: Evidence, first: Passage) -> list[Passage]:

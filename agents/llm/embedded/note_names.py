@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 
 from agents.core.stemming import WORD_PATTERN, fold, stem
-from agents.llm.embedded.passages import Passage, stem_all
+from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.vocabulary import LIGHT, STOP, compare_words, list_content_words
 
@@ -13,29 +13,27 @@ _HISTORY = re.compile(r"\brelease notes\b|\bchange ?log\b|\bversionshinweise\b")
 _HISTORY_ASKED = re.compile(
     r"\b(?:releases?d?|versions?|chang\w+|new|when|since|wann|seit|neu)\b|\d\.\d"
 )
+_MAX_NAME = 4
 _ENTRANCES = ("index", "readme", "overview", "home", "start", "about", "ubersicht", "übersicht")
 """Names of notes that say what the others are about."""
 
 
 def list_pointed(
     question: Question, passages: Iterable[Passage]
-) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield words that the notes themselves put in other ones: a line that points from them to the
-    note about it, with the stems of its name."""
-    for passage in passages:
-        if passage.is_pointer and (found := split_pointer(question, passage)):
-            yield from ((word, stem_all(found[1])) for word in found[0])
-
-
-def split_pointer(question: Question, pointer: Passage) -> tuple[list[str], str] | None:
-    """Return the words of a question that a pointer is about, and where it points; None if it is
-    about others."""
-    label, _, target = pointer.text.rpartition(": ")
-    told = [stem(fold(word)) for word in list_content_words(label)]
+) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield words of a question that the notes put in other words, with these: a line in a note
+    that leads into all others points from them to the note about it."""
     own = question.weights.keys() - {*question.leaned_on} - LIGHT
-    asked = [w for w in own if any(compare_words(w, each) >= 0.8 for each in told)]
-    is_new = stem_all(target).isdisjoint(told)
-    return (asked, target) if is_new and told and len(asked) >= len(told) else None
+    for passage in passages:
+        if not (passage.is_pointer and is_entrance(passage.key)):
+            continue
+        label, _, target = passage.text.rpartition(": ")
+        told = [stem(fold(word)) for word in list_content_words(label)]
+        named = [w for w in list_content_words(target) if stem(fold(w)) not in LIGHT]
+        asked = [w for w in own if any(compare_words(w, each) >= 0.8 for each in told)]
+        is_new = {stem(fold(word)) for word in named}.isdisjoint(told)
+        if is_new and told and len(asked) >= len(told):
+            yield asked, named[:_MAX_NAME]
 
 
 def is_entrance(path: str) -> bool:

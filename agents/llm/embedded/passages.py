@@ -38,10 +38,9 @@ _NO_END = re.compile(
     r"(?:\b(?:[A-Za-z]|e\.g|i\.e|z\.\s?B|d\.\s?h|u\.\s?a|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|approx|ca|etc|vs"
     r"|bzw|usw|Fig|Abb|Jan|Feb|Aug|Sept|Oct|Nov|Dec)|(?:^|\s)\d{1,2})\.$"
 )
-_NO_END_CHARS, _NEAR_SENTENCES, _SHORT_LEAD = 12, 3, 3
-_MAX_CODE_CHARS = 700  # longer code is not quoted
+_NO_END_CHARS, _NEAR_SENTENCES, _SHORT_LEAD, _MAX_CODE_CHARS = 12, 3, 3, 700
 _DATE_GOES_ON = re.compile(r"\s{1,5}(?:\d{1,2}\s{0,5})?[A-Z][a-zäöü]+\b")
-_TASK = re.compile(r"\[[ xX]\] ")
+_TASK, _STARTED = re.compile(r"\[[ xX]\] "), re.compile(r"(?i)(?:get(?:ting)?|quick) ?start")
 _SILENT_KEYS = frozenset({"cover", "cssclasses", "icon", "color", "banner", "id", "uid"})
 
 
@@ -70,7 +69,8 @@ class Passage:
     @cached_property
     def around(self) -> frozenset[str]:
         task = "task tasks todo aufgabe aufgaben" if _TASK.match(self.text) else ""
-        return stem_all(f"{' '.join(self.headings)} {self.lead} {task}")
+        start = "install setup running" if _STARTED.match(self.heading) else ""
+        return stem_all(f"{' '.join(self.headings)} {self.lead} {task} {start}")
 
     @cached_property
     def named(self) -> frozenset[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from agents.core.stemming import fold, stem
 from agents.llm.embedded.answers import find_answer
 from agents.llm.embedded.evidence import Answer, Evidence
-from agents.llm.embedded.note_names import is_entrance, is_history, rate_title, split_pointer
+from agents.llm.embedded.note_names import is_entrance, is_history, list_pointed, rate_title
 from agents.llm.embedded.passages import Passage
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
@@ -16,7 +16,7 @@ from agents.llm.embedded.vocabulary import list_content_words, list_synonyms, tr
 _READS, _FOLDER_READS, _MAX_READS, _THREADS, _CALLS = 3, 5, 6, 1, 5
 """Notes that are read at once, of a folder that is asked for, in all; threads; calls of a turn."""
 _HITS = 8
-_QUERY_WORDS, _QUERY_CHARS, _SYNONYMS = 12, 400, 4
+_QUERY_WORDS, _QUERY_CHARS, _SYNONYMS, _POINTED = 12, 400, 4, 2
 _NOTE_PATH = re.compile(r"[\w./-]+\.(?:md|txt|rst)\b")
 _SYMBOL = re.compile(r"\b[A-Za-z_]\w*(?:\.\w+)+\b|\b\w+_\w+\b|\b[A-Z]?[a-z]+[A-Z]\w*\b")
 """Words that look like names in code: with dots or underscores, or capitals inside."""
@@ -107,14 +107,14 @@ def _plan_listings(question: Question, evidence: Evidence) -> list[Call]:
 
 def _plan_pointed(question: Question, evidence: Evidence) -> list[Call]:
     """Return a search in the words of a line that points from what is asked to a note."""
-    if question.stands_alone:
+    if question.stands_alone or evidence.request.warned:
         return []
     read = (passage for note in evidence.notes.values() for passage in note)
-    found = (split_pointer(question, passage) for passage in read if passage.is_pointer)
-    for words, target in filter(None, found):
+    found: list[Call] = []
+    for words, names in list_pointed(question, read):
         rest = [word for word in question.words if stem(fold(word)) not in words]
-        return [_search("vault_search", [[*list_content_words(target), *rest]])]
-    return []
+        found.append(_search("vault_search", [[*names, *rest]]))
+    return found[:_POINTED]
 
 
 def _plan_reads(question: Question, evidence: Evidence) -> list[Call]:

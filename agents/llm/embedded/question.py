@@ -15,6 +15,7 @@ from agents.llm.embedded.question_kinds import (
 from agents.llm.embedded.vocabulary import LIGHT, STOP, is_generic
 
 _OR = re.compile(r"\b(\w+),? (?:or|oder) (?:(?:an?|the|other|andere[nrs]?|eine?n?) )?(\w+)")
+_OTHERS = re.compile(r"\b(?:which|what) (?:other|alternative)\b")
 _OF_AMOUNT = re.compile(
     r"^how (?:long|often|much|many|big|large|high|heavy|old|deep|tall|far)"
     r" (?:is|are|was|were|does|do|did|can|has|have) (.*)"
@@ -93,18 +94,21 @@ class Question:
         """Weigh a word: answers put verbs in other words, and German writes only nouns large."""
         is_noun = self.german and word[0].isupper() and not self.text.startswith(word)
         is_noun = is_noun or (self.german and self.text.islower() and not _VERBAL.search(word))
-        is_measure = re.search(rf"\b(how|wie) {re.escape(fold(word))}\b", self.folded)
+        is_measure = self._is_after(r"(?:how|wie)", word)
         is_soft = self.german or is_measure or self._is_verb(word) or is_generic(stem(fold(word)))
         is_soft = is_soft or self._is_compared(word) or fold(word) in self._sorts
-        is_soft = is_soft or (self.asks_others and f"alternative {fold(word)} " in self.folded)
+        is_soft = is_soft or (self.asks_others and self._is_after(r"other", word))
         is_light = stem(fold(word)) in LIGHT or self._is_later(word)
         return _SOFT_WEIGHT if is_light or (is_soft and not is_noun) else 1.0
+
+    def _is_after(self, before: str, word: str) -> bool:
+        return bool(re.search(rf"\b{before} {re.escape(fold(word))}\b", self.folded))
 
     def _is_later(self, word: str) -> bool:
         """Return whether a word is of what something is done before, where its outcome is asked:
         `What happens if the panel is connected before the battery?`."""
         rest = self.folded.rpartition(" before ")[2] if self.asks_outcome else self.folded
-        return rest != self.folded and fold(word) in rest
+        return rest != self.folded and fold(word) in WORD_PATTERN.findall(rest)
 
     def _is_verb(self, word: str) -> bool:
         """Return whether an English word is a verb, by where it stands: `who lends`, `did it open`,
@@ -134,7 +138,7 @@ class Question:
     @property
     def asks_others(self) -> bool:
         """Whether it asks for what there is besides: `which other ways`."""
-        return bool(re.search(r"\b(?:which|what) alternative\b", self.folded))
+        return bool(_OTHERS.search(self.folded))
 
     @cached_property
     def asks_thread(self) -> bool:

@@ -65,7 +65,7 @@ _PATTERNS = (
                 r"|^(which|what) (?!do |does |did )(\w+ ){0,3}?(\w+s|people)"
                 r" (are|was|were|do|does|did|have|has|had"
                 r"|is|should|must|can|will|help|need|go|still|we)\b|^(which|what) .* are there\b"
-                r"|^(which|what) (alternative )?\w+s (to|of|for|in|on|from|with) .*"
+                r"|^(which|what) (other )?\w+s (to|of|for|in|on|from|with) .*"
                 r" (are|were|do|does|did|have|has)\b"
                 r"|^(welche|nenne|liste|zahle)\b"
                 r"|what (else )?(parts|tasks|questions|risks|steps|rules|things)\b"
@@ -116,14 +116,12 @@ _PHRASES = (
     (re.compile(r"\bco-?sign", re.IGNORECASE), "countersign"),
     (re.compile(r"^what (?:exactly )?counts as\b", re.IGNORECASE), "what is"),
     (re.compile(r"\bto-dos?\b", re.IGNORECASE), "todos"),
-    (re.compile(r" as well\b", re.IGNORECASE), ""),
-    (re.compile(r"\b(?:looks? after|takes? care of|is in charge of)\b", re.IGNORECASE), "owns"),
+    (re.compile(r" as well\b(?! as)", re.IGNORECASE), ""),
     (re.compile(r"\b(is|are) part of\b", re.IGNORECASE), r"\1 in"),
-    (re.compile(r"\b(whom? (?:do|can) i) (?:ring|phone)\b", re.IGNORECASE), r"\1 call"),
-    (re.compile(r"\bneeds? an? new\b", re.IGNORECASE), "replace the"),
-    (re.compile(r" on (?:my|our|a) (?:own )?(?:computer|machine|laptop|pc)\b", re.IGNORECASE), ""),
-    (re.compile(r"\b(which|what) other\b", re.IGNORECASE), r"\1 alternative"),
-    (re.compile(r"\bgives? (?:us )?the money\b", re.IGNORECASE), "pays"),
+    (
+        re.compile(r"\b(whom? (?:do|can) i) (?:ring|phone)(?= (?:if|when)\b)", re.IGNORECASE),
+        r"\1 call",
+    ),
 )
 """What people say, as a word that notes use too."""
 _PREAMBLE = re.compile(
@@ -160,7 +158,10 @@ _SORT = re.compile(
     r"|\b((?:tele)?phone) (number)\b|\b(\w+nummer)\b|\b(deadline|datum|frist)\b"
     rf"|^\W*(?:\w+ )?({_QUANTITY}) (?:of|for)\b"
 )
-_GERMAN_ASKS = re.compile(r"\bw(?:as|e\w{1,5}|ie\w*|o\w*|ann|arum)\b")
+_GERMAN_ASKS = re.compile(
+    r"\b(?:was|we[rmn]|wessen|welche\w?|wie(?:viel\w*|so)?|wann|warum|weshalb"
+    r"|wo(?:hin|her|mit|fur|zu|ran|rum|von)?)\b"
+)
 _INSIDE = (Kind.WHO, Kind.WHEN, Kind.WHERE, Kind.NUMBER)
 """What a question word asks for, unless another verb opens the question."""
 _WITH_SORT = (Kind.WHEN, Kind.WHERE, Kind.NUMBER)

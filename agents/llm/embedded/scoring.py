@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import mul
 
-from agents.core.stemming import stems
+from agents.core.stemming import fold, stem, stems
 from agents.llm.embedded.answer_types import rate_shape, tells_outcome
 from agents.llm.embedded.note_names import (
     is_entrance,
@@ -17,16 +17,16 @@ from agents.llm.embedded.note_names import (
 from agents.llm.embedded.passages import Passage, stem_all
 from agents.llm.embedded.question import Question
 from agents.llm.embedded.question_kinds import Kind
-from agents.llm.embedded.vocabulary import IN_CHARGE, LIGHT, REFERS_BACK, compare_words
+from agents.llm.embedded.vocabulary import IN_CHARGE, LIGHT, REFERS_BACK, compare_words, share_head
 
 AROUND, NAMED, WHOLLY_NAMED, REFERRED, NEAR = 0.8, 0.65, 0.9, 0.8, 0.5
 """What a word is worth in the headings above, in the name of the note, in a name that is asked for
 whole, in the sentence before one that refers to it, and in those just before."""
 
 
-_POINTED, _OF_ALL, _LISTED_OF_ALL = 0.9, 0.4, 0.15
-"""What a word is worth that a line of the notes points from, and one that all of them are about, in
-any question and where a list is asked for."""
+_POINTED, _SAME_HEAD, _OF_ALL, _LISTED_OF_ALL = 0.9, 0.5, 0.4, 0.15
+"""What a word is worth that a line of the notes points from, a compound with the same last word,
+and a word that all notes are about, in any question and where a list is asked for."""
 _OUTCOME_WORTH, _OTHER_SUBJECT, _HEADED_SUBJECT = 1.15, 0.6, 0.9
 """What a passage gains that tells an outcome that is asked for, and loses that has not what an
 amount is asked of, or has it only in its heading."""
@@ -54,11 +54,13 @@ class PassageScorer:
         places = {found for p in passages for found in (p.stems, p.around, p.named)}
         vocabulary = frozenset[str]().union(*places)
         self.matches = {
-            word: {s: rate for s in vocabulary if (rate := compare_words(word, s))}
+            word: {s: rate for s in vocabulary if (rate := self._compare(word, s))}
             for word in question.weights
         }
-        for word, target in list_pointed(question, passages):
-            self.matches[word] |= dict.fromkeys(target & vocabulary, _POINTED)
+        for words, names in list_pointed(question, passages):
+            known = vocabulary.intersection(stem(fold(name)) for name in names)
+            for word in words:
+                self.matches[word] |= dict.fromkeys(known, _POINTED)
         self._forms = frozenset(form for forms in self.matches.values() for form in forms)
         self._entrances = {n.title for n in notes if is_entrance(n.path)}
         self._rates: dict[frozenset[str], tuple[float, ...]] = {}
@@ -78,6 +80,11 @@ class PassageScorer:
         value = passage.text.partition(": ")[2]
         return " " in value and rate_title(self.question, value) == 1.0
 
+    def _compare(self, word: str, other: str) -> float:
+        """Say how much a stem of a note stands for a word; German builds compounds."""
+        rate = compare_words(word, other)
+        return _SAME_HEAD if not rate and self.question.german and share_head(word, other) else rate
+
     def _list_asked(self) -> dict[str, float]:
         """Return what the words of a question weigh: of two of which one is enough, none if no
         passage has it and one has the other; little, if all notes are about it."""
@@ -88,7 +95,7 @@ class PassageScorer:
         weights = {w: weight for w, weight in self.question.weights.items() if w not in gone}
         partly = [t for t in self._entrances if rate_title(self.question, t) < 1]  # `the garden`
         whole = {w for w in weights if any(self.match(w, stem_all(title)) for title in partly)}
-        if whole < weights.keys():
+        if whole < weights.keys() and not self.question.is_fact:
             worth = _LISTED_OF_ALL if self.question.kind is Kind.LIST else _OF_ALL
             weights |= {word: min(weights[word], worth) for word in whole}
         return weights
@@ -251,7 +258,7 @@ class PassageScorer:
         """Return whether a passage lacks what somebody did, or when: in English verbs tell it."""
         asks_deed = self.question.kind in (Kind.WHO, Kind.WHEN) and not self.question.german
         lacking = {*self.list_lacking(passage)}.difference(self.question.leaned_on)
-        if passage.kind == "row":  # what stands in the row of a person, is theirs
+        if passage.kind == "row" and _DUTY.search(passage.text):  # whose row it is, has it
             lacking -= IN_CHARGE
         if self.question.verbs and not self.question.verbs <= lacking:
             return False
@@ -290,16 +297,11 @@ class PassageScorer:
 
 _KEPT = re.compile(r"(?:created|updated|modified|added|erstellt|geändert)\b", re.IGNORECASE)
 """Properties that tell of the note, not of what it is about."""
+_DUTY = re.compile(r"· (?:tasks?|role|job|does|owns?|duty|duties|aufgaben?|rolle)\b[^:·]*:", re.I)
 _QUESTION = re.compile(
     r"(?:Do|Does|Did|Is|Are|Was|Were|Can|Could|Should|Must|May|Will|Wh\w+|How|W[aeio]\w+|Hat|Darf"
     r"|Kann|Soll|Muss|Gibt|Brauch\w+|Ist|Sind)\b[^.!?]*\?(?:\s|$)"
 )
-
-
-def needs_sentence_before(passage: Passage) -> bool:
-    """Return whether a passage cannot be understood without the sentence before it."""
-    short = len(passage.text) < 60 and REFERS_BACK.search(passage.text)
-    return bool(passage.refers or (passage.before is not None and short))
 
 
 def continues(passage: Passage, first: Passage) -> bool:
