@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("agents", "chat", "oracle_site", "settings_ui")
-MAX_FILE_LINES = 320
+MAX_FILE_LINES = 500
 MAX_TEMPLATE_LINE = 200
 MAX_P90_LINES = 20
 MIN_TESTED_SHARE = 0.95
