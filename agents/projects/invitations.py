@@ -17,6 +17,8 @@ from agents.projects.errors import ProjectNotFound, ProjectRefused
 from agents.projects.members import add_member
 
 LIFETIME = timedelta(days=7)
+CLOCK_SKEW = timedelta(seconds=5)
+"""The difference between the clocks of two machines that is tolerated."""
 MAX_OPEN = 50
 """Links of one project that may be open at a time."""
 SPENT_MESSAGE = "This link was used or revoked, or is older than a week. Ask for a new one."
@@ -57,9 +59,13 @@ def revoke_invitation(project: Project, invitation_id: int, *, by: User | None) 
 
 
 def get_invitation(token: str) -> Invitation:
-    """Return the open invitation of a link. Whatever is wrong with one, the answer is the same."""
-    found = _usable().filter(digest=token_digest(token)).select_related("project", "created_by")
-    invitation = found.first()
+    """Return the open invitation of a link. Whatever is wrong with one, the answer is the same.
+
+    A link from the future was created while the clock ran ahead, so its age is unknown.
+    """
+    latest = timezone.now() + LIFETIME + CLOCK_SKEW
+    found = _usable().filter(digest=token_digest(token), expires_at__lte=latest)
+    invitation = found.select_related("project", "created_by").first()
     if invitation is None:
         raise ProjectNotFound(SPENT_MESSAGE)
     return invitation

@@ -50,6 +50,12 @@ def age(team: Team, token: str) -> None:
     Invitation.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
+def create_in_the_future(team: Team, token: str) -> None:
+    """The clock ran a day ahead when the link was created."""
+    ahead = timezone.now() + timedelta(days=1)
+    Invitation.objects.update(created_at=ahead, expires_at=ahead + invitations.LIFETIME)
+
+
 def revoke(team: Team, token: str) -> None:
     invitations.revoke_invitation(team.project, Invitation.objects.get().pk, by=team.ada)
 
@@ -85,6 +91,7 @@ def add_owner(team: Team) -> None:
     [
         spend,
         age,
+        create_in_the_future,
         revoke,
         delete_the_project,
         remove_its_maker,
