@@ -8,6 +8,7 @@ same session is theirs. Until then it is one of its address, as that of anybody 
 in: whoever makes up sessions gets no lanes by it.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any
 
@@ -21,8 +22,15 @@ from agents.web.throttling import KnownPeople, Lanes
 MAX_CONCURRENT = 2
 FREE_PREFIXES: tuple[str, ...] = ("/static/", "/healthz", "/readyz")
 """What costs next to nothing."""
-WAITING_PREFIXES = ("/settings/models/",)
-"""Pages that wait for other servers have a lane beside that of the others."""
+LONG_REQUESTS = re.compile(
+    r"/settings/models/"  # waits for other servers
+    r"|/library/[^/]+/(code/)?upload/(piece/)?$"
+    r"|/library/[^/]+/(code/checkouts/\d+/remove|download)/$"
+    r"|.*/export\.\w+$"
+    r"|/admin/agents/agentrun/replay/$|.*/try/$"
+)
+"""Requests that may take seconds or minutes have a lane of their own beside that of the pages: two
+imports of code in the lane of the pages would keep their person from every page meanwhile."""
 USER_KEY = "oracle.user"
 """Where a page leaves in the scope who asked for it."""
 
@@ -50,7 +58,7 @@ class UserConcurrencyLimiter:
 
     def _find_lane(self, scope: Message, session: str) -> Hashable:
         who = self._people.find(session, _address(scope))
-        return who, scope["path"].startswith(WAITING_PREFIXES)
+        return who, LONG_REQUESTS.match(scope["path"]) is not None
 
 
 def name_user_middleware(

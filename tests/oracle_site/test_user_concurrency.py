@@ -8,6 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import reverse
 
 from oracle_site.asgi import pages
 from oracle_site.user_concurrency import USER_KEY, UserConcurrencyLimiter
@@ -89,7 +90,11 @@ async def test_two_of_a_person_at_once_and_others_beside_them(before: str) -> No
 
 
 @pytest.mark.parametrize(
-    "path", ["/settings/notifications/", "/settings/rules/", "/search/", "/admin/", "/", "/usage/"]
+    "path",
+    [
+        *("/settings/notifications/", "/settings/rules/", "/search/", "/admin/", "/", "/usage/"),
+        "/library/tidewatch/code/upload/progress/",
+    ],
 )
 async def test_no_page_is_left_out(path: str) -> None:
     pages = Pages(mallory=1)
@@ -119,10 +124,27 @@ async def test_sessions_that_are_made_up_are_those_of_an_address() -> None:
     await let_all_go(pages, visits)
 
 
-async def test_a_page_that_waits_for_another_server_holds_up_no_other() -> None:
+@pytest.mark.parametrize(
+    "long_request",
+    [
+        reverse("model-test"),
+        reverse("library-upload", args=["tidewatch"]),
+        reverse("library-upload-piece", args=["tidewatch"]),
+        reverse("library-code-upload", args=["tidewatch"]),
+        reverse("library-code-upload-piece", args=["tidewatch"]),
+        reverse("library-code-remove", args=["tidewatch", 7]),
+        reverse("library-download", args=["tidewatch"]),
+        reverse("export-everything"),
+        reverse("admin:agents_agentrun_export", args=["csv"]),
+        reverse("admin:agents_agentrun_replay"),
+        reverse("rule-try"),
+        reverse("behaviour-try"),
+    ],
+)
+async def test_a_long_request_holds_up_no_page_of_its_person(long_request: str) -> None:
     pages = Pages(ada=1)
     app = await known(pages)
-    visits = [visit(app, "ada", "/settings/models/test/") for _ in range(3)]
+    visits = [visit(app, "ada", long_request) for _ in range(3)]
     visits += [visit(app, "ada", "/c/1/")]
     await settled()
     assert len(pages.inside) == 3
