@@ -11,6 +11,8 @@ from agents.web.limit_levels import limit_css_class
 HEIGHT = 100
 GAP = 0.1
 """Of the width of a column, on either side of a bar."""
+USUAL_SIZE = 640, 128
+"""Width and height of a plot in pixels, for which patterns are scaled."""
 BINS = 10
 
 
@@ -24,14 +26,16 @@ class Bar:
     height: str
     css_class: str
     title: str
+    pattern: str = ""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """All bars of one colour, as one path."""
+    """All bars of one colour and pattern, as one path."""
 
     css_class: str
     path: str
+    pattern: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,12 @@ class Chart:
     def view_box(self) -> str:
         return f"0 0 {self.columns} {HEIGHT}"
 
+    @property
+    def pattern_scale(self) -> str:
+        """How patterns are shrunk, so that they look as drawn in a plot of the usual size."""
+        x, y = self.columns / USUAL_SIZE[0], HEIGHT / USUAL_SIZE[1]
+        return f"{_format_number(x)} {_format_number(y)}"
+
 
 @dataclass(frozen=True)
 class BarSegment:
@@ -57,6 +67,7 @@ class BarSegment:
     amount: int
     css_class: str
     title: str
+    pattern: str = ""
 
 
 def stacked_chart(columns: Iterable[Sequence[BarSegment]], first: str, last: str) -> Chart:
@@ -80,6 +91,7 @@ def _stack_bars(at: int, parts: Sequence[BarSegment], top: int) -> Iterable[Bar]
                 height=_format_number(height),
                 css_class=part.css_class,
                 title=part.title,
+                pattern=part.pattern,
             )
             below += part.amount
 
@@ -87,13 +99,15 @@ def _stack_bars(at: int, parts: Sequence[BarSegment], top: int) -> Iterable[Bar]
 def layered_chart(
     columns: Iterable[Sequence[BarSegment]], titles: Iterable[str], first: str, last: str
 ) -> Chart:
-    """Return the same with many bars: a path for each colour, and over each column its title."""
+    """Return the same with many bars: a path for each look, and over each column its title."""
     chart = stacked_chart(columns, first, last)
-    paths: dict[str, list[str]] = {}
+    paths: dict[tuple[str, str], list[str]] = {}
     for bar in chart.bars:
         drawn = f"M{bar.x} {bar.y}h{bar.width}v{bar.height}h-{bar.width}z"
-        paths.setdefault(bar.css_class, []).append(drawn)
-    layers = [Layer(tone, "".join(drawn)) for tone, drawn in paths.items()]
+        paths.setdefault((bar.css_class, bar.pattern), []).append(drawn)
+    layers = [
+        Layer(css_class, "".join(drawn), pattern) for (css_class, pattern), drawn in paths.items()
+    ]
     bars = [Bar(str(at), "0", "1", str(HEIGHT), "column", text) for at, text in enumerate(titles)]
     return Chart(bars, chart.columns, chart.top, first, last, layers)
 
@@ -103,10 +117,8 @@ def horizontal_bar(parts: Iterable[BarSegment], whole: float) -> list[Bar]:
     bars, before = [], 0
     for part in parts:
         if part.amount and whole:
-            x, width = HEIGHT * before / whole, HEIGHT * part.amount / whole
-            bars.append(
-                Bar(_format_number(x), "0", _format_number(width), "1", part.css_class, part.title)
-            )
+            x, width = (_format_number(HEIGHT * n / whole) for n in (before, part.amount))
+            bars.append(Bar(x, "0", width, "1", part.css_class, part.title, part.pattern))
             before += part.amount
     return bars
 

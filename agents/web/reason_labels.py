@@ -1,33 +1,86 @@
-"""Labels, order and colours of termination reasons, installed or not."""
+"""Labels, order and looks of termination reasons, installed or not."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from itertools import cycle
+from typing import NamedTuple
 
 from agents.core.reasons import REASONS, get_reason
+from agents.web.charts import BarSegment
 
 RUNNING = "running"
 
 
 # -- reasons --------------------------------------------------------------------------------------
 
-
-def assign_css_classes(codes: Mapping[str, str]) -> dict[str, str]:
-    """Return a class for each code: the colour of its group, paler for each further code of it."""
-    found: dict[str, str] = {}
-    members: dict[str, int] = {}
-    for code, group in codes.items():
-        members[group] = members.get(group, 0) + 1
-        found[code] = f"{group} shade-{min(members[group], 4)}"
-    return found
-
-
-REASON_CSS_CLASSES = assign_css_classes(
-    {code: reason.outcome.value for code, reason in REASONS} | {RUNNING: RUNNING}
-)
+_TILES = (
+    "M0 4h8", "M4 0v8", "M-1 9L9 -1M-1 1L1 -1M7 9L9 7", "M-1 -1L9 9M7 -1L9 1M-1 7L1 9",
+    "M4 4h.01", "M0 4h8M4 0v8", "M-1 9L9 -1M-1 -1L9 9", "M0 2h8M0 6h8", "M2 0v8M6 0v8",
+    "M2 2h.01M6 6h.01", "M2 4h4", "M4 2v4", "M1 6L4 2L7 6", "M1 2L4 6L7 2", "M2 2h4v4h-4z",
+    "M4 1L7 4L4 7L1 4z", "M0 2h8M4 2v6", "M2 2L6 6M6 2L2 6", "M2 0v4M6 4v4", "M0 2h4M4 6h4",
+    "M0 6h8M4 0v6",
+)  # fmt: skip
+"""Strokes of 8 by 8 tiles that can be told apart without colour."""
+_WIDTHS = ("1.5", "3")
+_UNINSTALLED = ""
+"""Stands for every reason whose package is gone."""
 
 
-def reason_css_class(code: str) -> str:
-    return REASON_CSS_CLASSES.get(code, "cancelled shade-4")
+@dataclass(frozen=True, slots=True)
+class ReasonLook:
+    """The colour of an outcome as a class, and a pattern that no other installed reason has."""
+
+    pattern: str
+    css_class: str
+    strokes: str
+    width: str
+
+
+def assign_looks(groups: Mapping[str, str]) -> dict[str, ReasonLook]:
+    """Return a look for each code of `groups` (code to outcome): the first plain, the others all
+    different as long as there are at most `len(_TILES) * len(_WIDTHS)` of them."""
+    strokes = cycle((tile, width) for width in _WIDTHS for tile in _TILES)
+    return {
+        code: ReasonLook(f"reason-{index}", group, *(next(strokes) if index else ("", "0")))
+        for index, (code, group) in enumerate(groups.items())
+    }
+
+
+@cache
+def _get_looks() -> dict[str, ReasonLook]:
+    """Return the looks in the order in which reasons are listed: completed first, running last."""
+    groups = {code: reason.outcome.value for code, reason in REASONS}
+    completed = {"completed": groups["completed"]}
+    return assign_looks(completed | groups | {RUNNING: RUNNING, _UNINSTALLED: "cancelled"})
+
+
+def reason_look(code: str) -> ReasonLook:
+    looks = _get_looks()
+    return looks.get(code, looks[_UNINSTALLED])
+
+
+class LegendEntry(NamedTuple):
+    label: str
+    number: int
+    look: ReasonLook
+
+
+def reason_legend(runs: Mapping[str, int]) -> list[LegendEntry]:
+    """Return an entry for each reason in `runs`."""
+    return [
+        LegendEntry(reason_label(code), number, reason_look(code))
+        for code, number in sort_by_reason(runs)
+    ]
+
+
+def reason_segments(runs: Mapping[str, int], title: str = "") -> Iterable[BarSegment]:
+    """Yield a segment for each reason in `runs`, with `title` before its label and number."""
+    for code, number in sort_by_reason(runs):
+        look = reason_look(code)
+        label = f"{title}{reason_label(code)} {number:,}"
+        yield BarSegment(number, look.css_class, label, look.pattern)
 
 
 def reason_label(code: str) -> str:
@@ -38,8 +91,8 @@ def reason_label(code: str) -> str:
 
 
 def sort_by_reason(runs: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Sort as they are registered, so that a colour is always in the same place."""
-    order = {code: at for at, code in enumerate(REASON_CSS_CLASSES)}
+    """Sort by the order of the looks, so that a reason is always in the same place."""
+    order = {code: index for index, code in enumerate(_get_looks())}
     return sorted(runs.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
 
 

@@ -21,9 +21,8 @@ from agents.web.limit_usage import PERCENT_COLUMNS, LimitDistribution, build_dis
 from agents.web.reason_labels import (
     RUNNING,
     CountsByReason,
-    reason_css_class,
-    reason_label,
-    sort_by_reason,
+    reason_legend,
+    reason_segments,
 )
 from agents.web.requests import get_user, sign_in_required
 
@@ -64,9 +63,7 @@ def usage(request: HttpRequest) -> HttpResponse:
         "total": sum(totals.values()),
         "tokens": sum(day.tokens for day in days),
         "limited": limited,
-        "legend": [
-            (reason_label(code), n, reason_css_class(code)) for code, n in sort_by_reason(totals)
-        ],
+        "legend": reason_legend(totals),
         "runs_chart": _runs_chart(days),
         "tokens_chart": _tokens_chart(days),
         "shares": get_limit_shares(user),
@@ -109,11 +106,7 @@ def _first_day() -> date:
 
 
 def _runs_chart(days: Sequence[DailyUsage]) -> Chart:
-    columns = [
-        [BarSegment(n, reason_css_class(code), f"{day.name}: {reason_label(code)} {n}")
-         for code, n in sort_by_reason(day.runs)]
-        for day in days
-    ]  # fmt: skip
+    columns = [list(reason_segments(day.runs, f"{day.name}: ")) for day in days]
     return stacked_chart(columns, days[0].name, days[-1].name)
 
 

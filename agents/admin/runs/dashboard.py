@@ -26,9 +26,9 @@ from agents.web.limit_usage import PERCENT_COLUMNS, LimitDistribution, build_dis
 from agents.web.reason_labels import (
     RUNNING,
     CountsByReason,
-    reason_css_class,
-    reason_label,
-    sort_by_reason,
+    LegendEntry,
+    reason_legend,
+    reason_segments,
 )
 
 SAMPLE_SIZE = 1_000
@@ -104,20 +104,13 @@ class Dashboard:
     @property
     def runs_chart(self) -> Chart:
         """One shape for each reason: a year in single bars would be most of the page."""
-        parts = [
-            [
-                BarSegment(number, reason_css_class(code), "")
-                for code, number in sort_by_reason(column.runs)
-            ]
-            for column in self.columns
-        ]
+        parts = [list(reason_segments(column.runs)) for column in self.columns]
         titles = [f"{column.span.name}: {column.reasons or 'no runs'}" for column in self.columns]
         return layered_chart(parts, titles, self.columns[0].span.name, self.columns[-1].span.name)
 
     @property
-    def legend(self) -> list[tuple[str, int, str]]:
-        endings = sort_by_reason(self.counts.by_reason)
-        return [(reason_label(code), number, reason_css_class(code)) for code, number in endings]
+    def legend(self) -> list[LegendEntry]:
+        return reason_legend(self.counts.by_reason)
 
     @cached_property
     def _newest_rows(self) -> list[tuple[Any, ...]]:
@@ -184,15 +177,7 @@ class Dashboard:
             BarRow(
                 model,
                 horizontal_bar([BarSegment(model.tokens, "got", "")], top),
-                _build_reason_bars(model),
+                horizontal_bar(reason_segments(model.runs), model.total),
             )
             for model in self.models[:MAX_ROWS]
         ]
-
-
-def _build_reason_bars(model: ModelStats) -> Sequence[Bar]:
-    parts = [
-        BarSegment(number, reason_css_class(code), f"{reason_label(code)} {number:,}")
-        for code, number in sort_by_reason(model.runs)
-    ]
-    return horizontal_bar(parts, model.total)

@@ -29,6 +29,8 @@ class RunFilter(SimpleListFilter):
     """Runs that have one value in one column."""
 
     field: ClassVar[str]
+    starts_open: ClassVar[bool] = False
+    """Whether its choices are shown from the start, also where they are many."""
     template = "admin/agents/_filter.html"
 
     def clean(self, text: str) -> Any:
@@ -73,6 +75,7 @@ class RunFilter(SimpleListFilter):
 class ReasonFilter(RunFilter):
     title = "reason"
     parameter_name = field = "reason"
+    starts_open = True
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         codes = dict.fromkeys(

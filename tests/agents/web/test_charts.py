@@ -1,7 +1,8 @@
 """Bars without a style attribute: numbers that a browser reads in every language."""
 
+from agents.core.reasons import REASONS
 from agents.web.charts import HEIGHT, BarSegment, horizontal_bar, layered_chart, stacked_chart
-from agents.web.reason_labels import assign_css_classes
+from agents.web.reason_labels import RUNNING, assign_looks, reason_look
 
 
 def test_the_highest_stack_fills_the_chart_and_parts_touch() -> None:
@@ -23,17 +24,28 @@ def test_nothing_makes_no_bar_and_no_fault() -> None:
     assert stacked_chart([[], [BarSegment(0, "a", "none")]], "", "").bars == []
 
 
-def test_members_of_a_group_get_paler_one_by_one() -> None:
-    groups = dict.fromkeys(["a", "b", "c", "d", "e"], "limited")
-    assert [tone[-1] for tone in assign_css_classes(groups).values()] == ["1", "2", "3", "4", "4"]
+def test_every_reason_has_a_pattern_of_its_own_in_the_colour_of_its_outcome() -> None:
+    looks = [reason_look(code) for code, _ in REASONS]
+    assert [look.css_class for look in looks] == [reason.outcome for _, reason in REASONS]
+    looks += [reason_look(RUNNING), reason_look("of a package that is gone")]
+    assert len({(look.strokes, look.width) for look in looks}) == len(looks)
+    assert len({look.pattern for look in looks}) == len(looks)
+    assert reason_look("completed").strokes == ""
 
 
-def test_many_bars_are_one_shape_for_each_colour_under_titles_of_columns() -> None:
-    columns = [[BarSegment(1, "a", "")], [BarSegment(1, "a", ""), BarSegment(1, "b", "")]]
+def test_forty_reasons_of_one_outcome_have_different_patterns() -> None:
+    looks = assign_looks(dict.fromkeys(map(str, range(40)), "limited")).values()
+    assert len({(look.strokes, look.width) for look in looks}) == 40
+
+
+def test_many_bars_are_one_shape_for_each_look_under_titles_of_columns() -> None:
+    halves = BarSegment(1, "b", ""), BarSegment(1, "b", "", "dots")
+    columns = [[BarSegment(2, "a", "")], [BarSegment(2, "a", ""), *halves]]
     chart = layered_chart(columns, ["then: 1", "now: 2"], "then", "now")
-    assert [(layer.css_class, layer.path) for layer in chart.layers] == [
-        ("a", "M0.1 50h0.8v50h-0.8zM1.1 50h0.8v50h-0.8z"),
-        ("b", "M1.1 0h0.8v50h-0.8z"),
+    assert [(layer.css_class, layer.pattern, layer.path) for layer in chart.layers] == [
+        ("a", "", "M0.1 50h0.8v50h-0.8zM1.1 50h0.8v50h-0.8z"),
+        ("b", "", "M1.1 25h0.8v25h-0.8z"),
+        ("b", "dots", "M1.1 0h0.8v25h-0.8z"),
     ]
     assert [(bar.x, bar.css_class, bar.title) for bar in chart.bars] == [
         ("0", "column", "then: 1"),

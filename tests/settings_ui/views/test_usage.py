@@ -11,7 +11,7 @@ from agents.core.config import AgentConfig
 from agents.core.reasons import REASONS
 from agents.ledger.queries import update_totals
 from agents.models import AgentRun
-from agents.web.reason_labels import REASON_CSS_CLASSES
+from agents.web.reason_labels import reason_look
 from settings_ui.views.usage import DAYS, get_daily_usage, get_limit_shares
 from tests.agents.models.factories import ada as make_ada
 from tests.agents.models.factories import engine, run_of
@@ -65,14 +65,15 @@ def test_runs_are_counted_by_day_and_ending_with_their_tokens(ada: User) -> None
     assert [day.total for day in days if day.total] == [3, 1]
 
 
-def test_bars_fill_the_chart_and_carry_the_colour_of_their_ending(ada: User) -> None:
+def test_bars_fill_the_chart_and_carry_the_pattern_of_their_ending(ada: User) -> None:
     for reason in ("completed", "max_iterations"):
         ended(ada, reason)
     bars = [at for at in seen(ada).all("rect") if "x" in at]
     first = [at for at in bars if at["x"] == "29.1"][:2]
-    assert [(at["class"], at["y"], at["height"]) for at in first] == [
-        ("completed shade-1", "50", "50"),
-        ("limited shade-1", "0", "50"),
+    completed, limit = (reason_look(code).pattern for code in ("completed", "max_iterations"))
+    assert [(at["fill"], at["y"], at["height"]) for at in first] == [
+        (f"url(#plot-{completed})", "50", "50"),
+        (f"url(#plot-{limit})", "0", "50"),
     ]
 
 
@@ -107,8 +108,3 @@ def test_a_run_without_such_a_limit_has_no_share_of_it(ada: User) -> None:
 def test_a_reason_that_nobody_knows_any_more_is_named_by_its_code(ada: User) -> None:
     ended(ada, "two_sources_gone")
     assert "two_sources_gone 1" in seen(ada).text()
-
-
-def test_every_reason_has_a_colour_of_its_outcome() -> None:
-    for code, reason in REASONS:
-        assert REASON_CSS_CLASSES[code].startswith(reason.outcome.value)

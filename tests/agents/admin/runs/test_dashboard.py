@@ -9,6 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from agents.admin.runs.aggregates import MAX_COLUMNS, RunCounts, build_spans, group_by_span
+from agents.web.reason_labels import reason_look
 from tests.agents.admin.factories import LIST, Owner, ended, running, saved, used
 from tests.agents.admin.fixtures import auditor, owner
 from tests.support.pages import Page
@@ -85,12 +86,16 @@ def test_runs_are_stacked_by_day_and_reason_with_a_table_behind(people: Owner) -
     )
     page = seen()
     assert "5 runs, 5,000 tokens" in page.text()
-    assert [
-        (at["class"], at["d"]) for at in page.all("path") if "shade" in at.get("class", "")
-    ] == [
-        ("completed shade-1", "M11.1 25h0.8v75h-0.8z"),
-        ("limited shade-3", "M11.1 0h0.8v25h-0.8zM13.1 75h0.8v25h-0.8z"),
+    completed, timeout = reason_look("completed").pattern, reason_look("timeout").pattern
+    assert [(at["fill"], at["d"]) for at in page.all("path") if "url" in at.get("fill", "")] == [
+        (f"url(#plot-{completed})", "M11.1 25h0.8v75h-0.8z"),
+        (f"url(#plot-{timeout})", "M11.1 0h0.8v25h-0.8zM13.1 75h0.8v25h-0.8z"),
     ]
+    patterns = [at["id"] for at in page.all("pattern")]
+    assert [name for name in patterns if name.startswith("reason-")] == [completed, timeout]
+    bars = [at["fill"] for at in page.all("rect") if "line" in at.get("fill", "")]
+    assert bars == [f"url(#line-{completed})", f"url(#line-{timeout})"]
+    assert {f"line-{completed}", f"line-{timeout}", f"plot-{timeout}"} < set(patterns)
     assert "1 Mar 2026 4 Completed 3, Time limit 1" in page.text()
     assert "1 Mar 2026: Completed 3, Time limit 1" in page.text("title")
     assert "2 Mar 2026: no runs" in page.text("title")

@@ -50,6 +50,16 @@ def test_each_filter_shows_its_runs_and_no_others(people: Owner) -> None:
     assert set(lines(seen(looking, "?when=7"))) == set(ids(one, three))
 
 
+def test_the_filter_by_reason_is_open_from_the_start(people: Owner) -> None:
+    saved(*(ended(*people, model=f"m{n}") for n in range(20)))
+    filters = {
+        at["data-filter-title"]: "open" in at
+        for at in seen(auditor()).all("details")
+        if "data-filter-title" in at
+    }
+    assert (filters["reason"], filters["model"]) == (True, False)
+
+
 def test_counts_of_a_filter_are_those_beside_what_else_is_chosen(people: Owner) -> None:
     saved(
         ended(*people, "timeout", model="large"),
