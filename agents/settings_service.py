@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from agents.core.config import LIMITS, AgentConfig, ConfigError
+from agents.core.config import LIMITS, AgentConfig, ConfigError, use_field_names
 from agents.models.settings import (
     MAX_VALUE_LENGTH,
     ModelSettings,
@@ -42,7 +42,7 @@ def update_settings(
     old and new of what must not be recorded as it is.
     """
     with transaction.atomic():
-        row, _ = kind._default_manager.select_for_update().get_or_create(user=user)
+        row = lock_settings(kind, user)
         for name, value in (expected or {}).items():
             if getattr(row, name) != value:
                 raise SettingConflict(name, getattr(row, name))
@@ -65,6 +65,12 @@ def update_settings(
     return row
 
 
+def lock_settings(kind: type[Row], user: User) -> Row:
+    """Return a user's settings, locked until the transaction around it ends."""
+    row, _ = kind._default_manager.select_for_update().get_or_create(user=user)
+    return row
+
+
 def update_limits(
     user: User,
     values: Mapping[str, Any],
@@ -77,7 +83,7 @@ def update_limits(
         config = AgentConfig.build(values)
     except ConfigError:  # again, now with what is in force: most changes are good ones
         config = AgentConfig.build(values, effective_config(user))
-    checked = {name: getattr(config, name) for name in values}
+    checked = {name: getattr(config, name) for name in use_field_names(values)}
     return update_settings(UserAgentConfig, user, checked, expected=expected, by=by)
 
 

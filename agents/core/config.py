@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
 
@@ -21,7 +22,10 @@ class ConfigError(ValueError):
 
 
 class AgentConfig(BaseModel):
-    """What one run may use. Frozen; whichever limit comes first ends the run."""
+    """The limits of one run. Frozen; whichever limit comes first ends the run.
+
+    Built from field names or from their camelCase spelling; ValidationError names every problem.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -78,12 +82,17 @@ class AgentConfig(BaseModel):
         description="How many tool calls of one iteration run at once.",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _use_field_names(cls, values: Any) -> Any:
+        return use_field_names(values)
+
     @classmethod
     def build(cls, values: Mapping[str, Any], in_force: Self | None = None) -> Self:
         """Return `values` on top of `in_force` as a configuration, or raise ConfigError."""
         current = in_force or cls()
         try:
-            return cls(**{**current.model_dump(), **values})
+            return cls(**{**current.model_dump(), **use_field_names(values)})
         except ValidationError as error:
             raise ConfigError(
                 {
@@ -103,6 +112,29 @@ class AgentConfig(BaseModel):
                 for name, value in other.model_dump().items()
             }
         )
+
+
+CAMEL_CASE_NAMES = {to_camel(name): name for name in AgentConfig.model_fields}
+
+
+def use_field_names(values: Any) -> Any:
+    """Return `values` with camelCase names of limits (`maxIterations`) as field names.
+
+    A limit given in both spellings keeps both, so that the camelCase one is refused as unknown.
+    What is not a mapping is returned as it is.
+    """
+    if not isinstance(values, Mapping) or not values.keys() & CAMEL_CASE_NAMES.keys():
+        return values
+    renamed = {}
+    for name, value in values.items():
+        field = CAMEL_CASE_NAMES.get(name, name)
+        renamed[name if field in values else field] = value
+    return renamed
+
+
+def describe_double(name: str) -> str:
+    """Return the sentence for the camelCase name of a limit that was given in both spellings."""
+    return f"This is {CAMEL_CASE_NAMES[name]} again. Give one of the two."
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +171,8 @@ LIMITS: dict[str, AgentConfigBounds] = {
 
 
 def _describe_problem(name: str, in_force: AgentConfig) -> str:
+    if name in CAMEL_CASE_NAMES:
+        return describe_double(name)
     limit = LIMITS.get(name)
     if limit is None:
         return f"There is no such setting. Known: {', '.join(LIMITS)}."

@@ -6,31 +6,26 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agents.models import ModelSettings, UserAgentConfig
 from agents.settings_service import SettingConflict
 from chat.api.errors import ApiError, api_error
 from chat.api.framework import ApiRequest
 
 IF_MATCH = {"If-Match": "The ETag you saw. If it has changed since: 409."}
-VersionedSettings = type[UserAgentConfig] | type[ModelSettings]
 
 
 def etag(version: int) -> str:
     return f'"{version}"'
 
 
-def get_seen_version(
-    request: ApiRequest, kind: VersionedSettings, version: int | None
-) -> dict[str, int]:
-    """Return the version that the request has seen, if it says one; or SettingConflict."""
-    tags = request.http_request.headers.get("If-Match", "")
-    expected = {} if version is None else {"version": version}
-    if tags and tags.strip() != "*":
-        present = kind.for_user(request.user).version
-        if etag(present) not in [tag.strip() for tag in tags.split(",")]:
-            raise SettingConflict("version", present)
-        expected.setdefault("version", present)
-    return expected
+def check_seen_version(request: ApiRequest, version: int | None, present: int) -> None:
+    """Raise SettingConflict if the request has seen another version than the `present` one.
+
+    Called while the settings are locked, so that nobody changes them in between.
+    """
+    tags = request.http_request.headers.get("If-Match", "").strip()
+    matches = tags in ("", "*") or etag(present) in [tag.strip() for tag in tags.split(",")]
+    if version not in (None, present) or not matches:
+        raise SettingConflict("version", present)
 
 
 def conflict_error(what: str, in_force: Mapping[str, Any]) -> ApiError:

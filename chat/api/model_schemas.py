@@ -8,7 +8,15 @@ from pydantic import Field, create_model
 from agents.endpoints.model_settings import KEY, SETTING_NAMES, get_bounds, provider_names
 from agents.endpoints.selection import MAX_KEY_LENGTH
 from agents.models import ModelSettings
-from chat.api.schemas import Schema, Version, Versioned, WholeNumber, without_default
+from chat.api.schemas import (
+    Schema,
+    Version,
+    VersionedLimits,
+    WholeNumber,
+    optional_limits,
+    required_limits,
+    without_default,
+)
 
 URL_PATTERN = r"^(https?://[!-~]+)?$"
 PRINTABLE_PATTERN = r"^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$"
@@ -84,14 +92,16 @@ def _view_fields() -> dict[str, Any]:
 ModelSettingsView: Any = create_model(
     "ModelSettingsView",
     __base__=Schema,
-    __doc__="Which models answer a person, and a version that grows with every change.",
+    __doc__="A person's models and limits, and a version that grows with every change.",
     version=(Version, ...),
     **_view_fields(),
+    **required_limits(),
     has_key=(bool, Field(description="Whether you have a key for the chosen provider.")),
 )
 ModelSettingsPatch: Any = create_model(
     "ModelSettingsPatch",
-    __base__=Versioned,
-    __doc__="Some model settings.",
+    __base__=VersionedLimits,
+    __doc__="Some model settings and limits.",
+    **optional_limits(),
     **{name: _optional_field(name) for name in (*SETTING_NAMES, KEY)},
 )

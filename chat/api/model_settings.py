@@ -1,20 +1,26 @@
-"""A person's model settings: read and changed, by the rules of the page. A key is never told."""
+"""A person's model settings and limits, read and changed by the rules of the page.
+
+A key goes in and is never shown.
+"""
 
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import HttpResponse
 
+from agents.core.config import LIMITS
 from agents.endpoints.model_settings import (
     SETTING_NAMES,
     check_base_url,
     has_key,
     update_model_settings,
 )
-from agents.models import ModelSettings
+from agents.models import ModelSettings, UserAgentConfig
 from agents.models.api_tokens import Scope
-from agents.settings_service import SettingConflict
+from agents.settings_service import SettingConflict, lock_settings, update_limits
 from agents.web.throttling import WINDOW_SECONDS, Throttled
 from chat.api import etags
 from chat.api.errors import api_error
@@ -26,17 +32,21 @@ from chat.api.throttling import Rate
 PATH = "settings/models"
 
 
-@endpoint("GET", PATH, "Your model settings", scopes=[Scope.SETTINGS], answers=ModelSettingsView)
+@endpoint(
+    "GET",
+    PATH,
+    "Your model settings and limits",
+    scopes=[Scope.SETTINGS],
+    answers=ModelSettingsView,
+)
 async def show_models(request: ApiRequest) -> HttpResponse:
-    return _build_response(
-        await run_db(lambda: _serialize_row(ModelSettings.for_user(request.user)))
-    )
+    return _build_response(await run_db(partial(_show, request.user)))
 
 
 @endpoint(
     "PATCH",
     PATH,
-    "Change some model settings",
+    "Change some model settings and limits",
     scopes=[Scope.SETTINGS],
     rate=Rate.CHANGE,
     takes=ModelSettingsPatch,
@@ -56,18 +66,37 @@ async def change_model_settings(request: ApiRequest, body: Any) -> HttpResponse:
         where = ("body", "base_url")
         raise api_error(429, where, str(too_often), "rate_limit", headers=wait) from None
     except SettingConflict:
-        now = await run_db(lambda: _serialize_row(ModelSettings.for_user(request.user)))
+        now = await run_db(partial(_show, request.user))
         raise etags.conflict_error("The model settings", now) from None
 
 
 def _change(request: ApiRequest, values: Mapping[str, Any], version: int | None) -> dict[str, Any]:
-    seen = etags.get_seen_version(request, ModelSettings, version)
-    return _serialize_row(update_model_settings(request.user, values, expected=seen))
+    user = request.user
+    with transaction.atomic():
+        limits, row = lock_settings(UserAgentConfig, user), lock_settings(ModelSettings, user)
+        etags.check_seen_version(request, version, _version(row, limits))
+        if chosen := {name: value for name, value in values.items() if name in LIMITS}:
+            limits = update_limits(user, chosen)
+        others = {name: value for name, value in values.items() if name not in LIMITS}
+        return _serialize(update_model_settings(user, others), limits)
 
 
-def _serialize_row(row: ModelSettings) -> dict[str, Any]:
-    shown = {name: getattr(row, name) for name in SETTING_NAMES}
-    return {"version": row.version, **shown, "has_key": has_key(row)}
+def _show(user: User) -> dict[str, Any]:
+    return _serialize(ModelSettings.for_user(user), UserAgentConfig.for_user(user))
+
+
+def _version(row: ModelSettings, limits: UserAgentConfig) -> int:
+    """Return a number that grows with every change of either."""
+    return row.version + limits.version - 1
+
+
+def _serialize(row: ModelSettings, limits: UserAgentConfig) -> dict[str, Any]:
+    return {
+        "version": _version(row, limits),
+        **{name: getattr(row, name) for name in SETTING_NAMES},
+        **limits.to_config().model_dump(),
+        "has_key": has_key(row),
+    }
 
 
 def _build_response(values: Mapping[str, Any]) -> HttpResponse:

@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.http.request import RawPostDataException
 from pydantic import BaseModel, ValidationError
 
-from agents.core.config import LIMITS
+from agents.core.config import CAMEL_CASE_NAMES, LIMITS, describe_double
 from chat.api.errors import ApiError, ErrorDetail, api_error
 from chat.api.refusal_hints import ALL_SETTING_NAMES
 
@@ -155,6 +155,8 @@ def _build_detail(
         msg = f"This limit is required: give {LIMITS[setting].range_text}, or use PATCH for some."
     elif setting in messages:
         msg = messages[setting]
+    elif kind == "extra_forbidden" and loc[-1] in CAMEL_CASE_NAMES:
+        msg = describe_double(str(loc[-1]))
     else:
         msg = MESSAGES.get(kind, f"{msg}.")
     return ErrorDetail(loc, msg, kind)

@@ -15,10 +15,11 @@ from pydantic import (
     ConfigDict,
     Field,
     create_model,
+    model_validator,
 )
 
 from agents.core.chunks import SourceRef
-from agents.core.config import LIMITS, AgentConfigBounds
+from agents.core.config import CAMEL_CASE_NAMES, LIMITS, AgentConfigBounds, use_field_names
 from agents.core.decisions import TREES
 from agents.core.reasons import Outcome, Severity
 from agents.core.sanitize import replace_unstorable
@@ -82,13 +83,13 @@ def coerce_whole(value: Any) -> Any:
 WholeNumber = Annotated[int, BeforeValidator(coerce_whole)]
 
 
-def _required_limits() -> dict[str, Any]:
+def required_limits() -> dict[str, Any]:
     return {
         name: (WholeNumber, Field(**_limit_field_args(limit))) for name, limit in LIMITS.items()
     }
 
 
-def _optional_limits() -> dict[str, Any]:
+def optional_limits() -> dict[str, Any]:
     return {
         name: (
             WholeNumber,
@@ -107,29 +108,50 @@ class Versioned(Schema):
     )
 
 
+class LimitsByName(Schema):
+    """Base of bodies with limits, which may also be named in camelCase (`maxIterations`)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _use_field_names(cls, values: Any) -> Any:
+        return use_field_names(values)
+
+
+class VersionedLimits(Versioned, LimitsByName):
+    pass
+
+
 AgentConfigView: Any = create_model(
     "AgentConfigView",
     __base__=Schema,
     __doc__="A person's limits, and a version that grows with every change.",
     version=(Version, ...),
-    **_required_limits(),
+    **required_limits(),
 )
 AgentConfigPut: Any = create_model(
-    "AgentConfigPut", __base__=Versioned, __doc__="All limits.", **_required_limits()
+    "AgentConfigPut", __base__=VersionedLimits, __doc__="All limits.", **required_limits()
 )
 AgentConfigPatch: Any = create_model(
-    "AgentConfigPatch", __base__=Versioned, __doc__="Some limits.", **_optional_limits()
+    "AgentConfigPatch", __base__=VersionedLimits, __doc__="Some limits.", **optional_limits()
 )
 Overrides: Any = create_model(
-    "Overrides", __base__=Schema, __doc__="Limits for one run only.", **_optional_limits()
+    "Overrides", __base__=LimitsByName, __doc__="Limits for one run only.", **optional_limits()
 )
 LimitName = StrEnum("LimitName", {name: name for name in LIMITS})  # type: ignore[misc]  # made from the one definition
+
+
+def _parse_limit_name(name: Any) -> Any:
+    """Return a limit by its field name or its camelCase name, and what is neither as it is."""
+    field = CAMEL_CASE_NAMES.get(name, name) if isinstance(name, str) else name
+    return LimitName(field) if field in LIMITS else name
 
 
 class AgentConfigReset(Versioned):
     """Which limits go back to their defaults; all, if none are named."""
 
-    fields: list[LimitName] | None = Field(None, max_length=len(LIMITS))
+    fields: list[Annotated[LimitName, BeforeValidator(_parse_limit_name)]] | None = Field(
+        None, max_length=len(LIMITS)
+    )
 
 
 # -- asking ---------------------------------------------------------------------------------------
@@ -184,8 +206,11 @@ class Ask(Schema):
 
 
 class Notice(Schema):
-    """What the run told its user on the way."""
+    """A system message of a run. `system_message` and `at` repeat `content` and `timestamp`."""
 
+    role: Literal["system"]
+    content: str
+    timestamp: datetime
     system_type: str = Field(description="A value from docs/chunks.md; more may be added.")
     system_message: str
     severity: Severity

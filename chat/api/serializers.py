@@ -63,10 +63,14 @@ def _serialize_reason(code: str) -> Why:
 
 
 def _serialize_notice(chunk: SystemMessage) -> Notice:
+    at = datetime.fromtimestamp(chunk.at, UTC)
     return Notice(
+        role="system",
+        content=chunk.system_message,
+        timestamp=at,
         system_type=chunk.system_type,
         system_message=chunk.system_message,
         severity=chunk.severity,
         metadata=dict(chunk.metadata),
-        at=datetime.fromtimestamp(chunk.at, UTC),
+        at=at,
     )

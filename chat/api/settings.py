@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import transaction
 from django.http import HttpResponse
 
 from agents.core.config import LIMITS
 from agents.models import UserAgentConfig
 from agents.models.api_tokens import Scope
-from agents.settings_service import SettingConflict, update_limits
+from agents.settings_service import SettingConflict, lock_settings, update_limits
 from chat.api import etags
 from chat.api.framework import ApiRequest, endpoint, json_response
 from chat.api.runtime import run_db
@@ -74,8 +75,10 @@ async def _change(
     request: ApiRequest, values: Mapping[str, Any], version: int | None
 ) -> HttpResponse:
     def change() -> UserAgentConfig:
-        seen = etags.get_seen_version(request, UserAgentConfig, version)
-        return update_limits(request.user, values, expected=seen)
+        with transaction.atomic():
+            row = lock_settings(UserAgentConfig, request.user)
+            etags.check_seen_version(request, version, row.version)
+            return update_limits(request.user, values)
 
     try:
         return _build_response(await run_db(change))

@@ -97,6 +97,27 @@ def test_every_problem_is_named_at_once() -> None:
     assert set(refusal.value.problems) == {"max_iterations", "token_budget"}
 
 
+def test_camel_case_names_are_taken_as_field_names() -> None:
+    assert AgentConfig(maxIterations=3).max_iterations == 3
+    assert AgentConfig.build({"tokenBudget": 4_000}, AgentConfig(max_iterations=3)) == AgentConfig(
+        max_iterations=3, token_budget=4_000
+    )
+    with pytest.raises(ConfigError) as refused:
+        AgentConfig.build({"maxIterations": 51})
+    assert list(refused.value.problems) == ["max_iterations"]
+
+
+def test_a_limit_in_both_spellings_is_refused() -> None:
+    both = {"maxIterations": 3, "max_iterations": 3}
+    with pytest.raises(ValidationError):
+        AgentConfig(**both)
+    with pytest.raises(ConfigError) as refused:
+        AgentConfig.build(both)
+    assert refused.value.problems == {
+        "maxIterations": "This is max_iterations again. Give one of the two."
+    }
+
+
 def test_an_unknown_setting_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError) as refusal:
         AgentConfig.build({"max_turns": 3})

@@ -10,6 +10,7 @@ from asgiref.sync import sync_to_async
 from django.core.cache import cache
 from pytest_django import Settings
 
+from agents.core.config import LIMITS, AgentConfig
 from agents.endpoints.encryption import decrypt
 from agents.endpoints.model_settings import KEY, SETTING_NAMES, update_model_settings
 from agents.models import ModelSettings, SettingChange
@@ -17,7 +18,7 @@ from agents.web import throttling
 from chat.api.throttling import reset as reset_throttles
 from chat.api.urls import ENDPOINTS
 from settings_ui.forms.models import MODEL_FIELDS as PAGE
-from tests.chat.api.api_client import Caller, refusal
+from tests.chat.api.api_client import CONFIG, Caller, refusal
 from tests.chat.factories import member
 from tests.support.resolver import replace_resolver
 
@@ -34,6 +35,7 @@ DEFAULTS = {
     "librarian_timeout": 1_200,
     "delegate_long_results": True,
     "max_context_nodes": 30,
+    **AgentConfig().model_dump(),
 }
 
 
@@ -70,9 +72,9 @@ def test_everything_that_the_page_has_can_be_read_and_changed_here() -> None:
         for method in ("GET", "PATCH")
     )
     view: Any = shown.answers[200]
-    assert set(view.model_fields) == {*SETTING_NAMES, "version", "has_key"}
+    assert set(view.model_fields) == {*SETTING_NAMES, *LIMITS, "version", "has_key"}
     assert changed.takes is not None
-    assert set(changed.takes.model_fields) == {*SETTING_NAMES, "version", KEY}
+    assert set(changed.takes.model_fields) == {*SETTING_NAMES, *LIMITS, "version", KEY}
 
 
 async def test_the_defaults_are_there_before_anything_was_set(ada: Caller) -> None:
@@ -102,6 +104,32 @@ async def test_some_are_changed_the_others_stay_and_each_change_is_recorded(ada:
     assert sorted(changes) == sorted(
         (name, str(DEFAULTS[name]), str(value), ada.user.pk) for name, value in GOOD.items()
     )
+
+
+async def test_limits_are_changed_together_with_models_and_both_count_as_one_version(
+    ada: Caller,
+) -> None:
+    got = await patch(ada, oracle_model="large", max_iterations=20, timeoutSeconds=60, version=1)
+    changed = {"oracle_model": "large", "max_iterations": 20, "timeout_seconds": 60}
+    assert got.json() == {"version": 3, **DEFAULTS, **changed, "has_key": False}
+    assert (await ada("GET", CONFIG)).json()["max_iterations"] == 20
+    for body in ({"max_iterations": 30}, {"oracle_model": "small"}):
+        (problem,) = refusal(await patch(ada, **body, version=2), 409)
+        assert problem["ctx"] == got.json()
+    assert (await ada("PATCH", CONFIG, json={"max_iterations": 30})).status_code == 200
+    assert (await ada("GET", MODELS)).headers["etag"] == '"4"'
+
+
+async def test_a_bad_limit_or_a_bad_model_setting_changes_neither(ada: Caller) -> None:
+    before = await ada.stored()
+    (problem,) = refusal(await patch(ada, oracle_model="large", max_iterations=51), 422)
+    assert (problem["loc"], problem["msg"]) == (
+        ["body", "max_iterations"],
+        "Must be a whole number from 1 to 50. Still using 15.",
+    )
+    (problem,) = refusal(await patch(ada, max_iterations=20, api_key="sk-1"), 409)
+    assert "Choose a provider first" in problem["msg"]
+    assert await ada.stored() == before
 
 
 async def test_the_same_again_changes_nothing(ada: Caller) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from contextlib import aclosing
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -83,6 +84,9 @@ async def test_notices_of_a_whole_answer_carry_their_numbers(ada: Caller) -> Non
     assert reached["system_type"] == "limit_reached"
     assert reached["metadata"]["limit_type"] == "iterations"
     assert (reached["metadata"]["current_value"], reached["metadata"]["limit_value"]) == (2, 2)
+    assert (reached["role"], reached["content"]) == ("system", reached["system_message"])
+    assert reached["timestamp"] == reached["at"]
+    assert datetime.fromisoformat(reached["timestamp"]).utcoffset() == timedelta(0)
 
 
 async def test_from_every_place_the_rest_comes_and_nothing_twice(ada: Caller) -> None:

@@ -43,6 +43,44 @@ async def test_some_are_changed_and_the_others_stay(ada: Caller) -> None:
     ]
 
 
+def camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.title() for word in others)
+
+
+async def test_camel_case_names_are_taken_wherever_limits_are_given(ada: Caller) -> None:
+    highest = {name: limit.maximum for name, limit in LIMITS.items()}
+    body = {camel(name): value for name, value in highest.items()}
+    assert (await ada("PUT", CONFIG, json=body)).json() == {"version": 2, **highest}
+    got = await ada("PATCH", CONFIG, json={"maxIterations": 7, "token_budget": 4_000})
+    assert (got.json()["max_iterations"], got.json()["token_budget"]) == (7, 4_000)
+    got = await ada("POST", f"{CONFIG}/reset", json={"fields": ["maxIterations"]})
+    assert (got.json()["max_iterations"], got.json()["token_budget"]) == (15, 4_000)
+    ada.chat.model.steps.append(say("done"))
+    asked = {"question": "How many?", "overrides": {"maxIterations": 3}}
+    assert (await ada("POST", "oracle", json=asked)).json()["config"]["max_iterations"] == 3
+
+
+async def test_a_limit_in_both_spellings_is_refused(ada: Caller) -> None:
+    before = await ada.stored()
+    both = {"max_iterations": 5, "maxIterations": 5}
+    for method, path, body, loc in (
+        ("PATCH", CONFIG, both, ["body", "maxIterations"]),
+        ("PUT", CONFIG, AgentConfig().model_dump() | both, ["body", "maxIterations"]),
+        ("PATCH", "settings/models", both, ["body", "maxIterations"]),
+        (
+            "POST",
+            "oracle",
+            {"question": "How many?", "overrides": both},
+            ["body", "overrides", "maxIterations"],
+        ),
+    ):
+        (problem,) = refusal(await ada(method, path, json=body), 422)
+        assert problem["loc"] == loc
+        assert problem["msg"] == "This is max_iterations again. Give one of the two."
+    assert await ada.stored() == before
+
+
 async def test_all_are_replaced_and_all_must_be_there(ada: Caller) -> None:
     highest = {name: limit.maximum for name, limit in LIMITS.items()}
     assert (await ada("PUT", CONFIG, json=highest)).json() == {"version": 2, **highest}
