@@ -27,6 +27,7 @@ from chat.api.errors import api_error
 from chat.api.framework import ApiRequest, endpoint, json_response
 from chat.api.model_schemas import ModelSettingsPatch, ModelSettingsView
 from chat.api.runtime import run_db
+from chat.api.settings import get_limits
 from chat.api.throttling import Rate
 
 PATH = "settings/models"
@@ -94,7 +95,7 @@ def _serialize(row: ModelSettings, limits: UserAgentConfig) -> dict[str, Any]:
     return {
         "version": _version(row, limits),
         **{name: getattr(row, name) for name in SETTING_NAMES},
-        **limits.to_config().model_dump(),
+        **get_limits(limits),
         "has_key": has_key(row),
     }
 

@@ -87,8 +87,13 @@ async def _change(
         raise etags.conflict_error("The limits", _serialize_row(now)) from None
 
 
+def get_limits(row: UserAgentConfig) -> dict[str, int]:
+    """Return the limits as their owner set them."""
+    return row.to_config().model_dump()
+
+
 def _serialize_row(row: UserAgentConfig) -> dict[str, Any]:
-    return {"version": row.version, **row.to_config().model_dump()}
+    return {"version": row.version, **get_limits(row)}
 
 
 def _build_response(row: UserAgentConfig) -> HttpResponse:

@@ -98,7 +98,7 @@ def test_every_problem_is_named_at_once() -> None:
 
 
 def test_camel_case_names_are_taken_as_field_names() -> None:
-    assert AgentConfig(maxIterations=3).max_iterations == 3
+    assert AgentConfig.model_validate({"maxIterations": 3}).max_iterations == 3
     assert AgentConfig.build({"tokenBudget": 4_000}, AgentConfig(max_iterations=3)) == AgentConfig(
         max_iterations=3, token_budget=4_000
     )
