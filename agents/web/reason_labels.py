@@ -17,8 +17,8 @@ RUNNING = "running"
 
 _TILES = (
     "M0 4h8", "M4 0v8", "M-1 9L9 -1M-1 1L1 -1M7 9L9 7", "M-1 -1L9 9M7 -1L9 1M-1 7L1 9",
-    "M4 4h.01", "M0 4h8M4 0v8", "M-1 9L9 -1M-1 -1L9 9", "M0 2h8M0 6h8", "M2 0v8M6 0v8",
-    "M2 2h.01M6 6h.01", "M2 4h4", "M4 2v4", "M1 6L4 2L7 6", "M1 2L4 6L7 2", "M2 2h4v4h-4z",
+    "M3 3h2v2h-2z", "M0 4h8M4 0v8", "M-1 9L9 -1M-1 -1L9 9", "M0 2h8M0 6h8", "M2 0v8M6 0v8",
+    "M1 1h1v1h-1zM5 5h1v1h-1z", "M2 4h4", "M4 2v4", "M1 6L4 2L7 6", "M4 2v4M2 4h4", "M2 2h4v4h-4z",
     "M4 1L7 4L4 7L1 4z", "M0 2h8M4 2v6", "M2 2L6 6M6 2L2 6", "M2 0v4M6 4v4", "M0 2h4M4 6h4",
     "M0 6h8M4 0v6",
 )  # fmt: skip
