@@ -64,7 +64,6 @@ def test_runs_from_before_are_counted_and_signed(tmp_path: Path) -> None:
 
 DELEGATED = """
 from dataclasses import replace
-from datetime import timedelta
 from django.contrib.auth.models import User
 from django.db import connection
 from agents.core.chunks import Content, Done, ToolResult
@@ -93,8 +92,8 @@ for chunks in ([*said, done], said):
     for chunk in numbered:
         record.add(chunk)
     final = final_values(record) if record.done else None
-    commit = ledger.Commit(ledger.Lease(run.pk, run.fence), numbered, final)
-    ledger.write([commit], timedelta(days=1))
+    commit = ledger.Commit(ledger.Claim(run.pk, run.fence), numbered, final)
+    ledger.write([commit])
 call_command("migrate", "agents", "0003", verbosity=0)
 with connection.cursor() as cursor:  # the triggers of then knew no such erasure
     cursor.execute("DROP TRIGGER agents_runevent_changed")

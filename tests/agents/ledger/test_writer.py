@@ -4,7 +4,6 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -21,7 +20,6 @@ from tests.agents.models.factories import ada, engine, run_of
 from tests.support.timing import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LEASE = timedelta(seconds=90)
 
 
 @sync_to_async
@@ -42,7 +40,7 @@ class Told:
 
     def own(self, row: AgentRun) -> OwnedRun:
         return OwnedRun(
-            queries.Lease(row.pk, row.fence),
+            queries.Claim(row.pk, row.fence),
             on_cancel=lambda note: self.heard.set(),
             on_lost=lambda: self.lost.append(row.pk),
             on_stalled=self.stalled.set,
@@ -61,7 +59,7 @@ async def numbers(row: AgentRun) -> list[int]:
 async def test_events_of_several_runs_share_commits_and_keep_their_order() -> None:
     told = Told()
     made = await rows(10)
-    ledger = Writer(LEASE, told.commits.append)
+    ledger = Writer(told.commits.append)
     ledger.start()
     owned = [told.own(row) for row in made]
     for own in owned:
@@ -87,7 +85,7 @@ async def test_a_reader_is_told_only_of_what_is_stored() -> None:
             (stored,) = other.execute("SELECT max(seq) FROM agents_runevent").fetchone()
         seen.append((newest[row.pk], stored))
 
-    ledger = Writer(LEASE, tell)
+    ledger = Writer(tell)
     ledger.start()
     own = told.own(row)
     ledger.add_run(own)
@@ -101,7 +99,7 @@ async def test_a_reader_is_told_only_of_what_is_stored() -> None:
 async def test_a_run_that_was_taken_over_is_refused_and_the_others_are_not() -> None:
     mine, stolen = await rows(2)
     told = Told()
-    ledger = Writer(LEASE, told.commits.append)
+    ledger = Writer(told.commits.append)
     ledger.start()
     owned = [told.own(mine), told.own(stolen)]
     for own in owned:
@@ -116,19 +114,16 @@ async def test_a_run_that_was_taken_over_is_refused_and_the_others_are_not() -> 
     assert told.lost == [stolen.pk]
 
 
-async def test_a_quiet_run_keeps_its_lease_and_hears_of_a_cancellation() -> None:
+async def test_a_quiet_run_hears_of_a_cancellation() -> None:
     (row,) = await rows(1)
     told = Told()
-    ledger = Writer(LEASE, told.commits.append)
+    ledger = Writer(told.commits.append)
     ledger.start()
     ledger.add_run(told.own(row))
     await AgentRun.objects.filter(pk=row.pk).aupdate(cancel_requested_at=timezone.now())
     async with asyncio.timeout(PATIENCE):
         await told.heard.wait()
     await ledger.close()
-    stored = await AgentRun.objects.aget(pk=row.pk)
-    assert stored.lease_until is not None
-    assert stored.lease_until > timezone.now() + timedelta(seconds=60)
 
 
 @contextmanager
@@ -147,10 +142,10 @@ def impatient_database(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lock is an error at once, so that the writer's own patience is seen."""
     original = queries.write
 
-    def write(commits: list[queries.Commit], lease: timedelta) -> queries.LeaseStatuses:
+    def write(commits: list[queries.Commit]) -> queries.HeldRuns:
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA busy_timeout = 20")
-        return original(commits, lease)
+        return original(commits)
 
     monkeypatch.setattr(queries, "write", write)
 
@@ -160,7 +155,7 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(
 ) -> None:
     (row,) = await rows(1)
     told = Told()
-    ledger = Writer(LEASE, told.commits.append)
+    ledger = Writer(told.commits.append)
     ledger.start()
     own = told.own(row)
     ledger.add_run(own)
@@ -181,7 +176,7 @@ async def test_a_run_hears_that_the_database_stays_locked_and_keeps_what_it_wrot
 ) -> None:
     (row,) = await rows(1)
     told = Told()
-    ledger = Writer(LEASE, told.commits.append, stall_seconds=0.2)
+    ledger = Writer(told.commits.append, stall_seconds=0.2)
     ledger.start()
     own = told.own(row)
     ledger.add_run(own)
@@ -203,7 +198,7 @@ async def test_a_run_hears_that_the_database_stays_locked_and_keeps_what_it_wrot
 async def test_rows_that_the_database_refuses_end_their_run_and_no_other() -> None:
     good, bad = await rows(2)
     told = Told()
-    ledger = Writer(LEASE, told.commits.append)
+    ledger = Writer(told.commits.append)
     owned = [told.own(good), told.own(bad)]
     for own in owned:
         ledger.add_run(own)
@@ -230,7 +225,7 @@ async def test_a_run_waits_when_too_much_is_waiting(
     monkeypatch.setattr(writer, "MAX_PENDING", 10)
     (row,) = await rows(1)
     told = Told()
-    ledger = Writer(LEASE, told.commits.append)
+    ledger = Writer(told.commits.append)
     ledger.start()
     own = told.own(row)
     ledger.add_run(own)
