@@ -16,6 +16,7 @@ from tests.faults import (
     hints,
     idempotence,
     kill,
+    leases,
     locked,
     postgres_restart,
     reconnect,
@@ -50,6 +51,7 @@ SCALE = {
     "idle": (hints.idle, 1),
     "hints": (hints.play, 5),
     "away": (postgres_restart.play, 5),
+    "leases": (leases.play, len(leases.CASES)),
 }
 
 

@@ -110,20 +110,23 @@ class Site:
         self._numbers = count()
         self._servers: list[Server] = []
 
-    async def serve(self, grace: float = 20.0) -> Server:
-        """A further server process, once it serves."""
-        server = self._spawn(grace)
+    async def serve(self, grace: float = 20.0, clock: str = "") -> Server:
+        """A further server process, once it serves; with another `clock`, as faketime takes it."""
+        server = self._spawn(grace, ["faketime", "-f", clock] if clock else [])
         self._servers.append(server)
         await server.ready()
         return server
 
-    def _spawn(self, grace: float) -> Server:
+    def _spawn(self, grace: float, wrapper: list[str]) -> Server:
         log = self.folder / f"server{next(self._numbers)}.log"
         with log.open("w") as errors:
             process = subprocess.Popen(
-                [sys.executable, "manage.py", "serve", "--port", "0", "--grace", str(grace)],
+                [
+                    *(*wrapper, sys.executable, "manage.py", "serve"),
+                    *("--port", "0", "--grace", str(grace)),
+                ],
                 cwd=ROOT,
-                env=self._variables,
+                env={**self._variables, "FAKETIME_DONT_FAKE_MONOTONIC": "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,

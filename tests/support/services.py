@@ -141,6 +141,14 @@ class Postgres:
             stop_process(self._process, signal.SIGINT)
             self._process = None
 
+    def stand_still(self, is_still: bool) -> None:
+        """Stop all of its processes where they are (SIGSTOP), or let them go on."""
+        assert self._process is not None
+        pid = self._process.pid
+        os.kill(pid, signal.SIGSTOP if is_still else signal.SIGCONT)
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            os.kill(int(child), signal.SIGSTOP if is_still else signal.SIGCONT)
+
     def keep(self, folder: Path) -> None:
         """Stop, and leave all databases there for others to begin with."""
         self.stop()
