@@ -1,20 +1,17 @@
 """The SQL of the ledger's writer. Synchronous and short: it runs in the ledger's own thread.
 
-Every commit is one fenced UPDATE over all its runs: it renews their leases and returns whether
-somebody asked to cancel them. A run that is missing from the answer was taken over; nothing of it
-is written.
+Every commit begins with one fenced UPDATE over all its runs. A run that is missing from its answer
+was taken over; nothing of it is written.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.utils import timezone
 
 from agents.audit import signing
 from agents.audit.erasure import erase, erase_unfinished
@@ -25,7 +22,7 @@ from agents.models import AgentRun, RuleState, RunTool
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class Claim:
     """A process's claim to a run: valid while the row's fence is this one."""
 
     run_id: UUID
@@ -48,7 +45,7 @@ class FinalValues:
 class Commit:
     """What one commit writes of one run: events, and its last words if it has ended."""
 
-    lease: Lease
+    claim: Claim
     chunks: Sequence[OracleStreamChunk]
     final: FinalValues | None = None
     unfinished: Sequence[str] = ()
@@ -60,48 +57,52 @@ MAX_INSERTED = 64
 ready, so that those for all numbers are."""
 
 
-class LeaseStatus(NamedTuple):
-    """What the database says of a run that is still ours."""
+class HeldRun(NamedTuple):
+    """A run that is still ours, as a commit found it."""
 
-    is_cancelled: bool
-    cancel_note: str
     link: str
     """The newest of its chain."""
     stored: Sequence[EncodedEvent] = ()
     """Its events that were stored just now; none where words were erased with them."""
 
 
-LeaseStatuses = dict[UUID, LeaseStatus]
-"""Runs that are still ours."""
+HeldRuns = dict[UUID, HeldRun]
 
 
-def write(commits: Sequence[Commit], lease_duration: timedelta) -> LeaseStatuses:
+class RunStatus(NamedTuple):
+    """Who may write a run, and whether somebody asked to cancel it."""
+
+    fence: int
+    is_cancelled: bool
+    cancel_note: str
+
+
+def write(commits: Sequence[Commit]) -> HeldRuns:
     """Store the events of every run that is still ours, all together or not at all."""
     rows = [
         [encode_chunk(chunk) for chunk in commit.chunks] for commit in commits
     ]  # before the lock
     with transaction.atomic():
-        newest = {commit.lease: commit.chunks[-1].seq for commit in commits}
-        held = _renew(newest, timezone.now() + lease_duration)
+        held = _advance({commit.claim: commit.chunks[-1].seq for commit in commits})
         inserted: list[tuple[Any, ...]] = []
         endings: list[tuple[Commit, str]] = []
         for commit, written in zip(commits, rows, strict=True):
-            if (standing := held.get(commit.lease.run_id)) is not None:
-                links = signing.next_links(standing.link, [row.signed for row in written])
-                inserted += _insert_values(commit.lease.run_id, written, links)
+            if (run := held.get(commit.claim.run_id)) is not None:
+                links = signing.next_links(run.link, [row.signed for row in written])
+                inserted += _insert_values(commit.claim.run_id, written, links)
                 endings.append((commit, links[-1]))
-                held[commit.lease.run_id] = standing._replace(stored=written)
+                held[commit.claim.run_id] = run._replace(stored=written)
         _insert(inserted)
         for commit, link in endings:
             if _finish_commit(commit, link):
-                run_id = commit.lease.run_id
+                run_id = commit.claim.run_id
                 held[run_id] = held[run_id]._replace(stored=())
     return held
 
 
 def _finish_commit(commit: Commit, link: str) -> bool:
     """Write what comes after a commit's events; return whether words were erased."""
-    run_id = commit.lease.run_id
+    run_id = commit.claim.run_id
     if commit.unfinished:
         erase_unfinished(run_id, commit.unfinished)
     is_erased = commit.final is not None and _close_run(run_id, commit.final, link)
@@ -196,10 +197,14 @@ def _insert_statement(count: int) -> str:
     """  # noqa: S608  # only placeholders are joined
 
 
-def renew(leases: Iterable[Lease], lease_duration: timedelta) -> LeaseStatuses:
-    """Keep runs that have nothing to write, and hear whether they are to be cancelled."""
-    with transaction.atomic():
-        return _renew(dict.fromkeys(leases, 0), timezone.now() + lease_duration)
+def read_statuses(run_ids: Sequence[UUID]) -> dict[UUID, RunStatus]:
+    """Return what other processes may have changed of runs, by their ids."""
+    columns = ("pk", "fence", "cancel_requested_at", "cancel_note")
+    rows = AgentRun.objects.filter(pk__in=run_ids).values_list(*columns)
+    return {
+        run_id: RunStatus(fence, asked_at is not None, note)
+        for run_id, fence, asked_at, note in rows
+    }
 
 
 def checkpoint_wal() -> bool:
@@ -212,28 +217,22 @@ def checkpoint_wal() -> bool:
         return bool(moved == logged)
 
 
-def _renew(newest: Mapping[Lease, int], lease_until: datetime) -> LeaseStatuses:
-    """Run the fenced UPDATE. `newest` is the highest number each run will have, 0: no change."""
-    if not newest:
-        return {}
+def _advance(newest: Mapping[Claim, int]) -> HeldRuns:
+    """Run the fenced UPDATE. `newest` is the highest number each run will have."""
     values = [
         value
-        for hold, seq in newest.items()
-        for value in (prepare_id(hold.run_id), hold.fence, seq)
+        for claim, seq in newest.items()
+        for value in (prepare_id(claim.run_id), claim.fence, seq)
     ]
-    lease = connection.ops.adapt_datetimefield_value(lease_until)
     statement = f"""
         WITH v(id, fence, seq) AS (VALUES {build_placeholders(len(newest))})
         UPDATE agents_agentrun
-        SET lease_until = %s,
-            last_seq = CASE WHEN v.seq > last_seq THEN v.seq ELSE last_seq END
+        SET last_seq = v.seq
         FROM v
         WHERE agents_agentrun.id = v.id
           AND agents_agentrun.fence = v.fence
           AND agents_agentrun.outcome IS NULL
         RETURNING agents_agentrun.id,
-            agents_agentrun.cancel_requested_at,
-            agents_agentrun.cancel_note,
             COALESCE(
                 (SELECT e.link FROM agents_runevent e
                  WHERE e.run_id = agents_agentrun.id ORDER BY e.seq DESC LIMIT 1),
@@ -241,11 +240,8 @@ def _renew(newest: Mapping[Lease, int], lease_until: datetime) -> LeaseStatuses:
             )
     """  # noqa: S608  # only placeholders are joined
     with connection.cursor() as cursor:
-        cursor.execute(statement, [*values, lease])
-        return {
-            parse_id(found): LeaseStatus(cancel is not None, note, link)
-            for found, cancel, note, link in cursor.fetchall()
-        }
+        cursor.execute(statement, values)
+        return {parse_id(run_id): HeldRun(link) for run_id, link in cursor.fetchall()}
 
 
 _ROW_PLACEHOLDERS = {"sqlite": "(%s, %s, %s)", "postgresql": "(%s::uuid, %s::int, %s::int)"}

@@ -8,8 +8,8 @@ rows, or what was just stored as one.
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
@@ -18,7 +18,7 @@ from django.db import InterfaceError, OperationalError
 
 from agents.audit.event_codec import EncodedEvent
 from agents.core.chunks import Content, Done, OracleStreamChunk
-from agents.core.tasks import spawn
+from agents.core.tasks import spawn, stop
 from agents.ledger import queries
 from agents.ledger.db_errors import NO_ANSWER, describe_database_error
 from agents.ledger.db_executor import DatabaseExecutor
@@ -32,7 +32,8 @@ GATHER_SECONDS = 0.004
 (agents/llm/transport/pacing.py) is here within it."""
 PACE_SECONDS = 0.018
 """From the beginning of one commit to the next at least: what is urgent in between shares it."""
-RENEW_SECONDS = 0.15
+STATUS_SECONDS = 0.15
+"""How often it is read whether runs are to be cancelled, or were taken over."""
 RETRY_SECONDS = 0.1
 MAX_PENDING = 2_000
 """Events that may wait for a slow database before runs have to wait with them."""
@@ -42,15 +43,20 @@ CLOSE_SECONDS = 20.0
 """How long a process that stops waits for a database that does not answer."""
 
 
+TAKEN_OVER = "another process has taken it over"
+REFUSED = "the database refuses something in it"
+STOPPED = "this process has stopped"
+
+
 class LedgerClosed(Exception):
-    """Nothing more is written of this run: it is not ours any more, or the process stops."""
+    """Raised when a run is no longer written. The message is why, and has been logged."""
 
 
 @dataclass(eq=False)
 class OwnedRun:
     """A run of this process. What happens to it is told in the event loop."""
 
-    lease: queries.Lease
+    claim: queries.Claim
     on_cancel: Callable[[str], None]
     """Somebody wants it to stop, and may say why."""
     on_lost: Callable[[], None]
@@ -58,7 +64,8 @@ class OwnedRun:
     it takes is stored, and the run is for whoever settles it."""
     on_stalled: Callable[[], None]
     """The database has not answered for too long. What was written is kept until it does."""
-    closed: bool = False
+    closed: str = ""
+    """Why nothing more is written of it; empty while it is."""
     committed_seq: int = 0
     """The highest number that is committed."""
     chunks: list[OracleStreamChunk] = field(default_factory=list)
@@ -74,12 +81,10 @@ class Writer:
 
     def __init__(
         self,
-        lease_duration: timedelta,
         notify: Callable[[dict[UUID, int]], None],
         stall_seconds: float = 60.0,
         keep: Callable[[UUID, Sequence[EncodedEvent]], None] | None = None,
     ) -> None:
-        self._lease_duration = lease_duration
         self._notify = notify
         self._keep = keep
         self._stall_seconds = stall_seconds
@@ -89,7 +94,10 @@ class Writer:
         self._has_urgent = asyncio.Event()
         self._committed = asyncio.Condition()
         self._database = DatabaseExecutor(1, "ledger writer")
+        # Apart from what is being written, which may take long: reading never has to wait for it.
+        self._status_database = DatabaseExecutor(1, "ledger status")
         self._task: asyncio.Task[None] | None = None
+        self._watch_task: asyncio.Task[None] | None = None
         self._give_up_at: float | None = None
         self.last_error = ""
         """Why the last write failed, in words; empty if it did not."""
@@ -98,16 +106,17 @@ class Writer:
 
     def start(self) -> None:
         self._task = spawn(self._run(), "ledger writer")
+        self._watch_task = spawn(self._watch(), "ledger status")
 
     def add_run(self, run: OwnedRun) -> None:
-        self._runs[run.lease.run_id] = run
+        self._runs[run.claim.run_id] = run
 
     def append(
         self, run: OwnedRun, chunk: OracleStreamChunk, final: queries.FinalValues | None = None
     ) -> None:
         """Take a chunk, to be committed soon. Call `wait_for_capacity` before the next."""
         if run.closed:
-            raise LedgerClosed
+            raise LedgerClosed(run.closed)
         run.chunks.append(chunk)
         run.subagents.add(chunk)
         run.final = final or run.final
@@ -128,7 +137,7 @@ class Writer:
         async with self._committed:
             await self._committed.wait_for(lambda: run.committed_seq >= seq or run.closed)
         if run.committed_seq < seq:
-            raise LedgerClosed
+            raise LedgerClosed(run.closed)
 
     async def close(self) -> None:
         """Write what is pending, then stop."""
@@ -137,19 +146,23 @@ class Writer:
         self._has_urgent.set()
         if self._task is not None:
             await asyncio.wait([self._task])
+        if self._watch_task is not None:
+            await stop([self._watch_task], 1.0)
+        for run in self._runs.values():
+            _close_run(run, STOPPED)
+        await self._tell_waiting()
         await self._database.close()
+        await self._status_database.close()
 
     async def _run(self) -> None:
         clock = asyncio.get_running_loop().time
         began_at = 0.0
         while self._give_up_at is None:
-            if await _wait_for_event(RENEW_SECONDS, self._has_pending):
-                await _wait_for_event(GATHER_SECONDS, self._has_urgent)
-                await asyncio.sleep(began_at + PACE_SECONDS - clock())
-                began_at = clock()
-                await self._run_safely(self._flush)
-            else:
-                await self._run_safely(self._renew_leases)
+            await self._has_pending.wait()
+            await _wait_for_event(GATHER_SECONDS, self._has_urgent)
+            await asyncio.sleep(began_at + PACE_SECONDS - clock())
+            began_at = clock()
+            await self._run_safely(self._flush)
         await self._run_safely(self._flush)
 
     async def _run_safely(self, step: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -170,33 +183,66 @@ class Writer:
             run.chunks, run.final = [], None
         held = await self._write(
             [
-                queries.Commit(r.lease, new, final, r.subagents.pop_unfinished())
+                queries.Commit(r.claim, new, final, r.subagents.pop_unfinished())
                 for r, new, final in writing
             ]
         )
         self._pending -= sum(len(new) for _, new, _ in writing)
         for run, new, final in writing:
-            if run.lease.run_id in held:
-                run.committed_seq = new[-1].seq
-                if self._keep is not None:
-                    self._keep(run.lease.run_id, held[run.lease.run_id].stored)
-                if final is not None:
-                    self._runs.pop(run.lease.run_id, None)
-        await self._apply_lease_status([run for run, _, _ in writing], held)
-        self._notify({run.lease.run_id: run.committed_seq for run, _, _ in writing})
+            if (stored := held.get(run.claim.run_id)) is None:
+                self._drop_run(run)
+                continue
+            run.committed_seq = new[-1].seq
+            if self._keep is not None:
+                self._keep(run.claim.run_id, stored.stored)
+            if final is not None:
+                self._runs.pop(run.claim.run_id, None)
+        await self._tell_waiting()
+        self._notify({run.claim.run_id: run.committed_seq for run, _, _ in writing})
 
-    async def _write(self, commits: Sequence[queries.Commit]) -> queries.LeaseStatuses:
+    async def _tell_waiting(self) -> None:
+        """Wake whoever waits for a commit, or for room: something was stored, or dropped."""
+        async with self._committed:
+            self._committed.notify_all()
+
+    async def _watch(self) -> None:
+        """Hear of cancellations and lost runs, also while much is written or nothing can be."""
+        while True:
+            await asyncio.sleep(STATUS_SECONDS)
+            try:
+                await self._read_statuses()
+            except (OperationalError, InterfaceError):
+                pass  # whoever writes says so
+            except Exception:
+                logger.exception("the ledger cannot read whether runs are to be cancelled")
+
+    async def _read_statuses(self) -> None:
+        runs = list(self._runs.values())
+        if not runs:
+            return
+        statuses = await self._status_database.run(
+            partial(queries.read_statuses, [run.claim.run_id for run in runs])
+        )
+        for run in runs:
+            status = statuses.get(run.claim.run_id)
+            if status is None or status.fence != run.claim.fence:
+                self._drop_run(run)
+                await self._tell_waiting()
+            elif status.is_cancelled:
+                run.on_cancel(status.cancel_note)
+
+    async def _write(self, commits: Sequence[queries.Commit]) -> queries.HeldRuns:
         """Commit together. What a database refuses is one run's fault, not that of the others."""
         try:
-            return await self._with_retry(partial(queries.write, commits, self._lease_duration))
+            return await self._with_retry(partial(queries.write, commits))
         except (OperationalError, InterfaceError):
             raise
         except Exception:
             if len(commits) == 1:
-                logger.exception("run %s cannot be stored as it is", commits[0].lease.run_id)
+                logger.exception("run %s cannot be stored as it is", commits[0].claim.run_id)
                 await self._salvage(commits[0])
                 return {}
-        held: queries.LeaseStatuses = {}
+        held: queries.HeldRuns = {}
         for commit in commits:
             held |= await self._write([commit])
         return held
@@ -204,57 +250,40 @@ class Writer:
     async def _salvage(self, commit: queries.Commit) -> None:
         """Store what the database takes of a run that is to be ended, but for its last words."""
         written = list(commit.chunks)
-        if (run := self._runs.get(commit.lease.run_id)) is not None:
-            run.closed = True
+        if (run := self._runs.get(commit.claim.run_id)) is not None:
+            _close_run(run, REFUSED)
             written += run.chunks
         chunks = [chunk for chunk in written if not isinstance(chunk, Done)]
-        await self._store_accepted(commit.lease, chunks, commit.chunks[0].seq)
+        await self._store_accepted(commit.claim, chunks, commit.chunks[0].seq)
 
     async def _store_accepted(
-        self, lease: queries.Lease, chunks: Sequence[OracleStreamChunk], seq: int
+        self, claim: queries.Claim, chunks: Sequence[OracleStreamChunk], seq: int
     ) -> int:
         """Leave out only the chunks that are refused, and renumber; return the next number."""
         if not chunks:
             return seq
         numbered = [replace(chunk, seq=number) for number, chunk in enumerate(chunks, seq)]
-        commits = [queries.Commit(lease, numbered)]
+        commits = [queries.Commit(claim, numbered)]
         try:
-            await self._with_retry(partial(queries.write, commits, self._lease_duration))
+            await self._with_retry(partial(queries.write, commits))
         except (OperationalError, InterfaceError):
             raise
         except Exception as error:
             if len(chunks) == 1:
-                logger.warning("a %s of run %s is lost: %s", chunks[0].type, lease.run_id, error)
+                logger.warning("a %s of run %s is lost: %s", chunks[0].type, claim.run_id, error)
                 return seq
             half = len(chunks) // 2
-            seq = await self._store_accepted(lease, chunks[:half], seq)
-            return await self._store_accepted(lease, chunks[half:], seq)
+            seq = await self._store_accepted(claim, chunks[:half], seq)
+            return await self._store_accepted(claim, chunks[half:], seq)
         return seq + len(chunks)
 
-    async def _renew_leases(self) -> None:
-        runs = list(self._runs.values())
-        if runs:
-            holds = [run.lease for run in runs]
-            await self._apply_lease_status(
-                runs, await self._with_retry(partial(queries.renew, holds, self._lease_duration))
-            )
-
-    async def _apply_lease_status(self, runs: list[OwnedRun], held: queries.LeaseStatuses) -> None:
-        """Pass on what the database says of our runs."""
-        for run in runs:
-            if run.lease.run_id not in held:
-                self._drop_run(run)
-            elif (standing := held[run.lease.run_id]).is_cancelled:
-                run.on_cancel(standing.cancel_note)
-        async with self._committed:
-            self._committed.notify_all()
-
     def _drop_run(self, run: OwnedRun) -> None:
-        self._runs.pop(run.lease.run_id, None)
+        self._runs.pop(run.claim.run_id, None)
         self._pending -= len(run.chunks)
-        run.chunks, run.closed = [], True
+        run.chunks = []
+        _close_run(run, TAKEN_OVER)
         if self._keep is not None:
-            self._keep(run.lease.run_id, ())  # whoever has it now may erase words
+            self._keep(run.claim.run_id, ())  # whoever has it now may erase words
         run.on_lost()
 
     async def _with_retry(self, work: Callable[[], T]) -> T:
@@ -286,13 +315,15 @@ class Writer:
             await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _wait_for_event(seconds: float, event: asyncio.Event) -> bool:
-    """Wait for an event, but not longer; whether it came."""
-    if event.is_set():
-        return True
-    try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True
+def _close_run(run: OwnedRun, why: str) -> None:
+    if not run.closed:
+        run.closed = why
+        logger.warning("run %s is not written any more: %s", run.claim.run_id, why)
+
+
+async def _wait_for_event(seconds: float, event: asyncio.Event) -> None:
+    """Wait for an event, but not longer."""
+    if not event.is_set():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await event.wait()

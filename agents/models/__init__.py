@@ -19,7 +19,7 @@ from agents.models.control import (
 )
 from agents.models.librarian import LibrarianSummary
 from agents.models.projects import Departure, Invitation, Membership, Project, SiteSettings
-from agents.models.runs import AgentRun, RunEvent, RunTool
+from agents.models.runs import AgentRun, ProcessLease, RunEvent, RunTool
 from agents.models.search import SearchDocument, SearchSection
 from agents.models.settings import Appearance, ModelSettings, SettingChange, UserAgentConfig
 from agents.models.threads import Thread, ThreadEntry
@@ -60,6 +60,7 @@ __all__ = [
     "NoteTag",
     "NoteVersion",
     "NotificationSettings",
+    "ProcessLease",
     "Project",
     "Reminder",
     "RuleState",

@@ -23,7 +23,7 @@ def today() -> date:
 
 
 class AgentRun(models.Model):
-    """A run. It is active while `outcome` is null; then its lease says whose it is."""
+    """A run. It is active while `outcome` is null; then it belongs to its `owner`."""
 
     OUTCOMES = [(outcome.value, outcome.value.capitalize()) for outcome in Outcome]
 
@@ -92,10 +92,9 @@ class AgentRun(models.Model):
     """Why somebody else stopped it, for the one who asked."""
     last_seq = models.PositiveIntegerField(default=0)
     owner = models.CharField(max_length=200, blank=True)
-    """Host, process and boot of the one process that may write."""
+    """The id of the `ProcessLease` of the one process that may write. Its row may be gone."""
     fence = models.PositiveIntegerField(default=1)
     """Grows when the run is taken over; what an earlier owner writes is refused."""
-    lease_until = models.DateTimeField(null=True, blank=True)
 
     first_link = models.CharField(max_length=64, default="", editable=False)
     seal = models.CharField(max_length=64, blank=True, editable=False)
@@ -123,9 +122,8 @@ class AgentRun(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["lease_until"], condition=Q(outcome__isnull=True), name="active_runs"
-            ),
+            # Of columns that no commit writes: PostgreSQL then leaves all indexes as they are.
+            models.Index(fields=["owner"], condition=Q(outcome__isnull=True), name="active_runs"),
             # Whatever the audit's list is filtered by, it is in order of time.
             *(
                 models.Index(fields=[name, "started_at"], name=f"runs_by_{name}")
@@ -173,6 +171,23 @@ class AgentRun(models.Model):
     def is_erased(self) -> bool:
         """Whether what was said is gone; a run always has a question."""
         return not self.question
+
+
+class ProcessLease(models.Model):
+    """A process that drives runs. They are its own for as long as it renews this row."""
+
+    id = models.CharField(primary_key=True, max_length=200)
+    host = models.CharField(max_length=200)
+    pid = models.PositiveIntegerField()
+    started = models.CharField(max_length=100, blank=True)
+    """When the process began, in its host's own terms; empty if the host does not tell."""
+    renewed_at = models.DateTimeField()
+    """By the clock of the database, never by that of a process."""
+    renewals = models.PositiveBigIntegerField(default=0)
+    """Counts them, so that two looks tell a living process from a dead one by no clock at all."""
+
+    def __str__(self) -> str:
+        return self.id
 
 
 class RunEvent(models.Model):

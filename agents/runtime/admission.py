@@ -1,11 +1,9 @@
 """Create the row of a run: by a member, one per conversation, five per user, one per message."""
 
-from datetime import timedelta
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
-from django.utils import timezone
 
 from agents.approvals import close_undecided
 from agents.audit import signing
@@ -34,7 +32,6 @@ def create_run(
     config: AgentConfig,
     model: str,
     owner: str,
-    lease_duration: timedelta,
     attach: Attach | None,
 ) -> tuple[AgentRun, bool]:
     """Return the run of a request and whether it is new. The same message sent twice is one run."""
@@ -53,7 +50,6 @@ def create_run(
         model=model,
         config=config.model_dump(),
         owner=owner,
-        lease_until=timezone.now() + lease_duration,
     )
     signing.sign_start(run, is_own_behaviour=mode.level == "own")
     try:

@@ -15,6 +15,7 @@ from agents.core.chunks import (
     KeptResult,
     OracleStreamChunk,
     SystemMessage,
+    SystemType,
     ToolResult,
 )
 from agents.core.reasons import REASONS, Outcome, Severity
@@ -34,25 +35,32 @@ NOT_ASKED = "Not run: it needed a yes, and the run ended before anybody could be
 
 
 def interrupted_chunks(
-    code: str, record: RunRecord, seq: int, model: str, at: float
+    code: str, record: RunRecord, seq: int, model: str, at: float, note: str = ""
 ) -> list[OracleStreamChunk]:
-    """Return the end of a run that was cut off: results for its open calls, then why."""
+    """Return the end of a run that was cut off: results for its open calls, then why.
+
+    `note` is why an administrator stopped it.
+    """
     reason = REASONS.get(code)
     message = f"{reason.sentence} {reason.remedy}"
+    if code == "user_cancelled" and note:
+        message = f"Stopped by an administrator: {note.rstrip('.')}. {reason.remedy}"
+    unknown = UNKNOWN_RESULTS.get(code, UNKNOWN_RESULTS["interrupted"])
     chunks: list[OracleStreamChunk] = [
         _build_result(
             call.id,
             order,
             record.kept_results.get(call.id),
-            NOT_ASKED if call.status == "held" else UNKNOWN_RESULTS[code],
+            NOT_ASKED if call.status == "held" else unknown,
         )
         for order, call in enumerate(record.calls.values())
         if call.id not in record.results
     ]
-    if code == "interrupted":
-        chunks.append(_interrupted_notice(message, reason.severity))
+    kind = _NOTICES.get(code)
+    if kind is not None:
+        chunks.append(_cut_off_notice(kind, message, reason.severity))
     chunks += [
-        Error(code=reason.code, error=message),
+        Error(code=kind or code, error=message),
         Done(
             termination_reason=reason.code,
             outcome=reason.outcome.value,
@@ -81,12 +89,15 @@ def _build_result(call_id: str, order: int, kept: KeptResult | None, unknown: st
     )
 
 
-def _interrupted_notice(message: str, severity: Severity) -> SystemMessage:
+_NOTICES: dict[str, SystemType] = {"interrupted": "interrupted", "user_cancelled": "cancelled"}
+
+
+def _cut_off_notice(kind: SystemType, message: str, severity: Severity) -> SystemMessage:
     return SystemMessage(
-        system_type="interrupted",
+        system_type=kind,
         system_message=message,
         severity=severity,
-        metadata={"limit_type": "interrupted"},
+        metadata={"limit_type": kind},
     )
 
 
@@ -154,5 +165,4 @@ def _run_values(record: RunRecord) -> dict[str, Any]:
         "tokens_out": written,
         "usage_source": done.usage_source,
         "ended_at": datetime.fromtimestamp(done.at, UTC),
-        "lease_until": None,
     }

@@ -56,7 +56,7 @@ class RunTask:
     _seq: int = 0
 
     def __post_init__(self) -> None:
-        request, run_id = self.inputs.request, str(self.owned_run.lease.run_id)
+        request, run_id = self.inputs.request, str(self.owned_run.claim.run_id)
         run = ObservedRun(run_id, str(request.user.pk), str(request.project.pk))
         self._observe = build_observation(list_observers(run, request.observer), run_id)
 
@@ -66,7 +66,15 @@ class RunTask:
             self.task.cancel()
 
     async def run(self, writer: Writer) -> None:
-        run_id = self.owned_run.lease.run_id
+        try:
+            await self._drive(writer)
+        except LedgerClosed:
+            pass  # the writer has logged why
+        except Exception:
+            run_id = self.owned_run.claim.run_id
+            logger.exception("run %s failed; the sweeper will end it", run_id)
+
+    async def _drive(self, writer: Writer) -> None:
         try:
             async with aclosing(self._chunks()) as chunks:
                 async for chunk in chunks:
@@ -77,10 +85,6 @@ class RunTask:
             if self.is_ours:
                 await self._interrupt(writer)
             raise
-        except LedgerClosed:
-            logger.warning("run %s was taken over by another process", run_id)
-        except Exception:
-            logger.exception("run %s failed; the sweeper will end it", run_id)
 
     def _chunks(self) -> AsyncGenerator[OracleStreamChunk, None]:
         setting, request = self.inputs, self.inputs.request
@@ -95,7 +99,7 @@ class RunTask:
                 system=setting.system_prompt,
                 question=request.question,
                 history=_list_history(setting),
-                context_id=str(self.owned_run.lease.run_id),
+                context_id=str(self.owned_run.claim.run_id),
                 is_continued=request.continued_from is not None,
             ),
             tree=setting.guard,

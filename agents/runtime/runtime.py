@@ -6,7 +6,6 @@ import math
 from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from datetime import timedelta
 from functools import partial
 from typing import TypeVar
 from uuid import UUID, uuid4
@@ -26,9 +25,10 @@ from agents.core.registry import NotRegistered
 from agents.core.tasks import spawn, stop
 from agents.ledger import (
     ChunkPage,
+    Claim,
     DatabaseExecutor,
+    HeldLease,
     HintBroadcaster,
-    Lease,
     OwnedRun,
     Reader,
     Writer,
@@ -38,7 +38,7 @@ from agents.models import AgentRun
 from agents.runtime.admission import create_run
 from agents.runtime.control import load_control
 from agents.runtime.modes import get_mode
-from agents.runtime.recovery import process_owner_id, sweep
+from agents.runtime.recovery import SECOND_LOOK_SECONDS, Sweeper
 from agents.runtime.reminders import claim_reminders
 from agents.runtime.requests import Attach, RunFactory, RunRefused, RunRequest
 from agents.runtime.run_task import RunInputs, RunTask
@@ -46,8 +46,6 @@ from agents.runtime.run_task import RunInputs, RunTask
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
-LEASE_DURATIONS = {"sqlite": timedelta(seconds=90), "postgresql": timedelta(seconds=30)}
-"""How long a silent process keeps its runs; on SQLite longer than a lock may take."""
 SWEEP_SECONDS = 10.0
 CHECKPOINT_SECONDS = 1.0
 DB_THREADS = 4
@@ -60,7 +58,8 @@ class Runtime:
     def __init__(self, factory: RunFactory, clock: Clock | None = None) -> None:
         self._factory = factory
         self._clock = clock or LoopClock()
-        self._lease_duration = LEASE_DURATIONS[connection.vendor]
+        self._lease = HeldLease()
+        self._sweeper = Sweeper(self._lease.id, self._owns_run)
         self._database = DatabaseExecutor(DB_THREADS, "runtime")
         # Apart from those that may wait for a lock: reading never has to.
         self._read_database = DatabaseExecutor(1, "ledger reader")
@@ -69,7 +68,7 @@ class Runtime:
         self._broadcaster = (
             HintBroadcaster(layer, self._reader.notify) if layer is not None else None
         )
-        self._writer = Writer(self._lease_duration, self._on_committed, keep=self._reader.keep)
+        self._writer = Writer(self._on_committed, keep=self._reader.keep)
         self._start_tasks: set[asyncio.Task[AgentRun]] = set()
         self._starting_ids: set[UUID] = set()
         self._run_tasks: dict[UUID, RunTask] = {}
@@ -83,7 +82,12 @@ class Runtime:
 
     async def __aenter__(self) -> "Runtime":
         self._loop = asyncio.get_running_loop()
-        await self._sweep()
+        await self._database.run(self._lease.start)
+        try:
+            await self._database.run(self._sweeper.sweep)
+        except BaseException:
+            await asyncio.to_thread(self._lease.close)
+            raise
         self._writer.start()
         if self._broadcaster is not None:
             self._broadcaster.start()
@@ -96,6 +100,7 @@ class Runtime:
         await self.drain(0)
         if self._broadcaster is not None:
             await self._broadcaster.close()
+        await asyncio.to_thread(self._lease.close)
         await self._read_database.close()
         await self._database.close()
 
@@ -178,8 +183,7 @@ class Runtime:
             mode=mode,
             config=guard.config,
             model=model.name,
-            owner=process_owner_id(),
-            lease_duration=self._lease_duration,
+            owner=self._lease.id,
             attach=attach,
         )
         if not is_new:
@@ -255,7 +259,7 @@ class Runtime:
     def _launch(self, row: AgentRun, inputs: RunInputs) -> None:
         cancellation = Cancellation()
         own = OwnedRun(
-            Lease(row.pk, row.fence),
+            Claim(row.pk, row.fence),
             on_cancel=cancellation.request,
             on_lost=partial(self._on_lost, row.pk),
             on_stalled=partial(self._on_stalled, row.pk),
@@ -268,7 +272,7 @@ class Runtime:
         try:
             await run_task.run(self._writer)
         finally:
-            self._run_tasks.pop(run_task.owned_run.lease.run_id, None)
+            self._run_tasks.pop(run_task.owned_run.claim.run_id, None)
 
     def _on_lost(self, run_id: UUID) -> None:
         """Stop at once and write nothing: the run is not ours any more. Nobody else may have it."""
@@ -289,21 +293,19 @@ class Runtime:
         if self._broadcaster is not None:
             self._broadcaster.publish(newest)
 
-    async def _sweep(self) -> None:
-        await self._database.run(partial(sweep, self._lease_duration, self._owns_run))
-
     def _owns_run(self, run_id: UUID) -> bool:
         return run_id in self._starting_ids or run_id in self._run_tasks
 
     async def _sweep_periodically(self) -> None:
         while True:
+            pause = SECOND_LOOK_SECONDS if self._sweeper.has_doubts() else SWEEP_SECONDS
             with suppress(TimeoutError):
-                async with asyncio.timeout(SWEEP_SECONDS):
+                async with asyncio.timeout(pause):
                     await self._sweep_wanted.wait()
             self._sweep_wanted.clear()
             settled, self._unrecovered = self._unrecovered, set()
             try:
-                await self._sweep()
+                await self._database.run(self._sweeper.sweep)
             except Exception:
                 logger.exception("the sweeper failed; it tries again")
             if settled:

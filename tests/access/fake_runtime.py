@@ -5,7 +5,6 @@ Everything happens in the thread of the test, and so in its transaction.
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractContextManager, nullcontext
-from datetime import timedelta
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -36,7 +35,6 @@ class FakeRuntime:
                 config=request.config,
                 model="scripted",
                 owner="test",
-                lease_duration=timedelta(seconds=30),
                 attach=attach,
             )
             return run

@@ -16,6 +16,7 @@ from tests.faults import (
     hints,
     idempotence,
     kill,
+    leases,
     locked,
     postgres_restart,
     reconnect,
@@ -49,7 +50,9 @@ SCALE = {
     **BOTH,
     "idle": (hints.idle, 1),
     "hints": (hints.play, 5),
+    "redis-lost": (hints.lost, 5),
     "away": (postgres_restart.play, 5),
+    "leases": (leases.play, len(leases.CASES)),
 }
 
 

@@ -111,10 +111,27 @@ def events(rows: Rows, run: str) -> list[Row]:
 
 
 def expire(rows: Rows, runs: Iterable[str]) -> None:
-    """As if the time of these runs' leases had passed."""
+    """As if the processes of these runs had not renewed their leases for long."""
     for run in runs:
-        statement = "UPDATE agents_agentrun SET lease_until = '2000-01-01 00:00:00' WHERE id = %s"
+        statement = (
+            "UPDATE agents_processlease SET renewed_at = '2000-01-01 00:00:00+00:00' "
+            "WHERE id = (SELECT owner FROM agents_agentrun WHERE id = %s)"
+        )
         rows.query(statement, [rows.run_id(run)])
+
+
+def move_away(rows: Rows, run: str) -> None:
+    """As if the process of a run were on another host."""
+    statement = (
+        "UPDATE agents_processlease SET host = 'elsewhere' "
+        "WHERE id = (SELECT owner FROM agents_agentrun WHERE id = %s)"
+    )
+    rows.query(statement, [rows.run_id(run)])
+
+
+def leases(rows: Rows) -> int:
+    """Processes that have a lease."""
+    return int(rows.query("SELECT count(*) FROM agents_processlease")[0][0])
 
 
 def malformed(rows: Rows) -> int:

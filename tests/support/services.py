@@ -35,6 +35,18 @@ def die_with_parent() -> None:
     _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def faketime(clock: str) -> dict[str, str]:
+    """Variables that give a process a clock that is wrong, such as `+60s`; timers stay right."""
+    libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+    if not libraries:
+        raise Missing("faketime is not installed; Debian: apt-get install faketime")
+    return {
+        "LD_PRELOAD": str(libraries[0]),
+        "FAKETIME": clock,
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }
+
+
 def free_port() -> int:
     """A port of loopback that nobody listens on now."""
     with socket.socket() as listener:
@@ -140,6 +152,14 @@ class Postgres:
         if self._process is not None:
             stop_process(self._process, signal.SIGINT)
             self._process = None
+
+    def stand_still(self, is_still: bool) -> None:
+        """Stop all of its processes where they are (SIGSTOP), or let them go on."""
+        assert self._process is not None
+        pid = self._process.pid
+        os.kill(pid, signal.SIGSTOP if is_still else signal.SIGCONT)
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            os.kill(int(child), signal.SIGSTOP if is_still else signal.SIGCONT)
 
     def keep(self, folder: Path) -> None:
         """Stop, and leave all databases there for others to begin with."""

@@ -13,6 +13,7 @@ from agents.admin.run.history import REFUSED, RUNNING, RunHistory
 from agents.core.config import LIMITS
 from agents.core.reasons import REASONS
 from agents.models import AgentRun
+from agents.runtime import describe_silence
 from agents.web.limit_levels import limit_css_class
 from agents.web.reason_labels import RUNNING as RUNNING_CODE
 from agents.web.reason_labels import reason_label
@@ -56,10 +57,10 @@ def build_badges(run: AgentRun) -> list[tuple[str, str]]:
 
 def current_activity(run: AgentRun, history: RunHistory, record: EventSummary) -> str:
     """Say what a run in progress is doing, as far as its events tell."""
+    if silence := describe_silence(run):
+        return silence
     if run.cancel_requested_at is not None:
         return "It has been asked to stop and is stopping."
-    if run.lease_until is not None and run.lease_until < timezone.now():
-        return "Its process has stopped responding; the run will end as interrupted."
     running = [call.name for call in history.open_calls if call.status == RUNNING]
     if running:
         return f"It is using {_join_names(running)}."

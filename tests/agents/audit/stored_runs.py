@@ -1,7 +1,6 @@
 """Runs played through the real loop and stored by the ledger, without a server."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -18,7 +17,6 @@ from tests.agents.models.factories import ada, engine, run_of
 from tests.support.script import call, say
 from tests.support.scripted_model import ModelStep
 
-LEASE = timedelta(seconds=90)
 FIVE_TURNS = [*[call("look", page=n) for n in range(4)], say("So.")]
 STUCK = [*[call("same")] * 3, say("Stuck.")]
 
@@ -49,6 +47,6 @@ def kept(
         record.add(chunk)
     final = final_values(record) if record.done is not None else None
     written = [chunk for chunk in chunks if chunk not in but]
-    ledger.write([ledger.Commit(ledger.Lease(run.pk, run.fence), written, final)], LEASE)
+    ledger.write([ledger.Commit(ledger.Claim(run.pk, run.fence), written, final)])
     run.refresh_from_db()
     return run

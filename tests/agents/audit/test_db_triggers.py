@@ -1,6 +1,5 @@
 """Closed rows cannot be changed below the admin either; erasing is the one exception."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -120,7 +119,7 @@ def delegated() -> AgentRun:
     said += [
         Content(content=f"Of {c}", parent=c, seq=n, at=1e9) for n, c in enumerate(SUBAGENTS, 2)
     ]
-    ledger.write([ledger.Commit(ledger.Lease(run.pk, run.fence), said)], timedelta(seconds=90))
+    ledger.write([ledger.Commit(ledger.Claim(run.pk, run.fence), said)])
     return run
 
 

@@ -7,7 +7,6 @@ UNSIGNED = {
     "user_id": "erased with its owner; a pseudonym of it is signed",
     "owner": "of the process that drives the run",
     "fence": "the same",
-    "lease_until": "the same",
     "first_link": "is the signature at the start",
     "seal": "is the signature at the end",
 }

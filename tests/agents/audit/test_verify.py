@@ -3,7 +3,6 @@
 import hashlib
 import random
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from asgiref.sync import async_to_sync
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 from django.db import connection
-from django.utils import timezone
 
 from agents.audit import signing
 from agents.audit.erasure import erase, erase_unfinished
@@ -22,8 +20,9 @@ from agents.core.chunks import Content, Done, OracleStreamChunk
 from agents.core.config import AgentConfig
 from agents.models import AgentRun, AuditEntry, RunEvent, RunTool, StoredBehaviour
 from agents.runtime import RunRequest, Runtime
-from agents.runtime.recovery import sweep
+from agents.runtime.recovery import Sweeper
 from tests.agents.audit.stored_runs import kept
+from tests.agents.models.factories import dead_process
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, asked, followed
 from tests.support.history_rewriting import rewritable
 from tests.support.script import call, say
@@ -274,10 +273,10 @@ def test_a_run_that_is_opened_again_and_ended_otherwise_is_found() -> None:
     with rewritable():
         RunEvent.objects.filter(run=run, seq__gt=6).delete()
         RunTool.objects.filter(run=run).delete()
-        values = {"outcome": None, "seal": "", "last_seq": 6, "lease_until": timezone.now()}
-        AgentRun.objects.filter(pk=run.pk).update(owner="elsewhere:1:x", **values)
+        values = {"outcome": None, "seal": "", "last_seq": 6}
+        AgentRun.objects.filter(pk=run.pk).update(owner=dead_process(), **values)
         assert verify_run(AgentRun.objects.get(pk=run.pk)) is not None
-        assert sweep(timedelta(seconds=90), lambda _: False) == 1
+        assert Sweeper("own", lambda _: False).sweep() == 1
     settled = AgentRun.objects.get(pk=run.pk)
     assert settled.reason == "interrupted"
     assert verify_run(settled) is not None

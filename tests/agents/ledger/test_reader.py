@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing, suppress
-from datetime import timedelta
 from typing import TypeVar
 
 import pytest
@@ -64,8 +63,8 @@ def made(count: int) -> list[AgentRun]:
 
 @sync_to_async
 def stored(run: AgentRun, chunks: Iterable[OracleStreamChunk]) -> None:
-    commit = queries.Commit(queries.Lease(run.pk, run.fence), list(chunks))
-    queries.write([commit], timedelta(seconds=90))
+    commit = queries.Commit(queries.Claim(run.pk, run.fence), list(chunks))
+    queries.write([commit])
 
 
 def words(first: int, last: int) -> list[OracleStreamChunk]:

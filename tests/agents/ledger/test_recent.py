@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
 
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
@@ -21,7 +20,6 @@ from tests.support import scenarios
 from tests.support.virtual import run_virtual
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LEASE = timedelta(seconds=90)
 
 
 @pytest.fixture
@@ -34,10 +32,10 @@ class Process:
 
     def __init__(self, database: GatedDatabase, run: AgentRun) -> None:
         self.reader = Reader(database)
-        self._writer = Writer(LEASE, self.reader.notify, keep=self.reader.keep)
-        lease = queries.Lease(run.pk, run.fence)
+        self._writer = Writer(self.reader.notify, keep=self.reader.keep)
+        claim = queries.Claim(run.pk, run.fence)
         self.lost = asyncio.Event()
-        self._own = OwnedRun(lease, lambda note: None, self.lost.set, lambda: None)
+        self._own = OwnedRun(claim, lambda note: None, self.lost.set, lambda: None)
 
     async def __aenter__(self) -> "Process":
         self._writer.start()
@@ -88,8 +86,8 @@ async def compare_with_rows(run: AgentRun, chunks: list[OracleStreamChunk]) -> N
     kept = RecentEvents()
     for start in range(0, len(chunks), 40):
         part = chunks[start : start + 40]
-        commit = queries.Commit(queries.Lease(run.pk, run.fence), part)
-        held = await sync_to_async(queries.write)([commit], LEASE)
+        commit = queries.Commit(queries.Claim(run.pk, run.fence), part)
+        held = await sync_to_async(queries.write)([commit])
         kept.add(run.pk, held[run.pk].stored)
         cursor = EventCursor(run.pk, part[0].seq - 1)
         rows = await sync_to_async(pages.read)([cursor])
@@ -112,8 +110,8 @@ async def test_what_erases_words_is_read_from_the_rows(database: GatedDatabase) 
 async def test_words_of_an_unfinished_subagent_are_not_handed_out(database: GatedDatabase) -> None:
     (run,) = await made(1)
     said = [Content(content="Half of it", parent="a", seq=1, at=1_700_000_000.0)]
-    commit = queries.Commit(queries.Lease(run.pk, run.fence), said, unfinished=["a"])
-    held = await sync_to_async(queries.write)([commit], LEASE)
+    commit = queries.Commit(queries.Claim(run.pk, run.fence), said, unfinished=["a"])
+    held = await sync_to_async(queries.write)([commit])
     assert held[run.pk].stored == ()
     await database.close()
 
@@ -126,8 +124,8 @@ async def test_words_of_somebody_who_was_deleted_meanwhile_are_not_handed_out(
     await AgentRun.objects.filter(pk=run.pk).aupdate(user=None, config=limits)
     ending = queries.FinalValues({"outcome": "completed", "reason": "completed"})
     last = [*words(1, 3), end(4)]
-    commit = queries.Commit(queries.Lease(run.pk, run.fence), last, ending)
-    held = await sync_to_async(queries.write)([commit], LEASE)
+    commit = queries.Commit(queries.Claim(run.pk, run.fence), last, ending)
+    held = await sync_to_async(queries.write)([commit])
     assert held[run.pk].stored == ()
     await database.close()
 

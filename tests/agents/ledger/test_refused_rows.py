@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -26,7 +25,6 @@ from tests.support.scripted_model import ScriptedModel
 from tests.support.timing import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LEASE = timedelta(seconds=90)
 IMPOSSIBLE = [2**31, 2**63, 10**30]
 
 
@@ -61,11 +59,11 @@ def bad(seq: int) -> ContextUpdate:
 async def test_only_what_is_refused_is_lost_of_its_run_and_nothing_of_the_others(at: int) -> None:
     made = await rows(3)
     lost: list[UUID] = []
-    ledger = Writer(LEASE, lambda newest: None)
+    ledger = Writer(lambda newest: None)
     owned = []
     for row in made:
         own = OwnedRun(
-            queries.Lease(row.pk, row.fence), lambda note: None, _noter(lost, row), lambda: None
+            queries.Claim(row.pk, row.fence), lambda note: None, _noter(lost, row), lambda: None
         )
         ledger.add_run(own)
         owned.append(own)
@@ -90,15 +88,15 @@ def _noter(lost: list[UUID], row: AgentRun) -> Any:
 
 async def test_what_was_written_meanwhile_is_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
     (row,) = await rows(1)
-    ledger = Writer(LEASE, lambda newest: None)
-    own = OwnedRun(queries.Lease(row.pk, row.fence), lambda note: None, lambda: None, lambda: None)
+    ledger = Writer(lambda newest: None)
+    own = OwnedRun(queries.Claim(row.pk, row.fence), lambda note: None, lambda: None, lambda: None)
     ledger.add_run(own)
     loop, write = asyncio.get_running_loop(), queries.write
 
-    def slowly(commits: list[queries.Commit], lease: timedelta) -> queries.LeaseStatuses:
+    def slowly(commits: list[queries.Commit]) -> queries.HeldRuns:
         if not own.chunks and not own.closed:
             asyncio.run_coroutine_threadsafe(more(), loop).result()
-        return write(commits, lease)
+        return write(commits)
 
     async def more() -> None:
         ledger.append(own, text(3))

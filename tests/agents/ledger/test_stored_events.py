@@ -1,7 +1,6 @@
 """Stored events read back: chunks of the kinds that are asked for, in order, run by run."""
 
 import ast
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +45,8 @@ def runs() -> list[AgentRun]:
 
 
 def store(run: AgentRun, chunks: list[OracleStreamChunk]) -> None:
-    commit = queries.Commit(queries.Lease(run.pk, run.fence), chunks)
-    queries.write([commit], timedelta(seconds=90))
+    commit = queries.Commit(queries.Claim(run.pk, run.fence), chunks)
+    queries.write([commit])
 
 
 def said() -> list[OracleStreamChunk]:

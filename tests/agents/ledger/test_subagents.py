@@ -4,7 +4,6 @@ import asyncio
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from functools import cache
 
 import pytest
@@ -30,8 +29,6 @@ from tests.support.script import call, say
 from tests.support.scripted_model import ScriptedModel
 from tests.support.tools import FakeTools, with_context
 from tests.support.virtual import run_virtual
-
-LEASE = timedelta(seconds=90)
 
 
 def says(parent: str, text: str = "Half of it") -> OracleStreamChunk:
@@ -147,9 +144,9 @@ def new_run() -> AgentRun:
 async def stored(chunks: Sequence[OracleStreamChunk], dice: random.Random) -> AgentRun:
     """A run as the real writer stores it, in commits of any size."""
     row, record = await new_run(), RunRecord()
-    ledger = Writer(LEASE, lambda newest: None)
+    ledger = Writer(lambda newest: None)
     ledger.start()
-    own = OwnedRun(queries.Lease(row.pk, row.fence), lambda note: None, lambda: None, lambda: None)
+    own = OwnedRun(queries.Claim(row.pk, row.fence), lambda note: None, lambda: None, lambda: None)
     ledger.add_run(own)
     for chunk in chunks:
         record.add(chunk)

@@ -1,9 +1,15 @@
-"""People and projects that the tests of rows share."""
+"""People, projects and processes that the tests of rows share."""
+
+import socket
+from datetime import UTC, datetime, timedelta
 
 from django.contrib.auth.models import User
+from django.db.models.functions import Now
 
 from agents.audit import signing
-from agents.models import AgentRun, Membership, Project
+from agents.models import AgentRun, Membership, ProcessLease, Project
+
+NO_SUCH_PID = 2**31 - 1
 
 
 def ada() -> User:
@@ -30,3 +36,23 @@ def run_of(user: User, project: Project, **values: object) -> AgentRun:
     signing.sign_start(run)
     run.save(force_insert=True)
     return run
+
+
+def process(host: str = "elsewhere", pid: int = 1) -> str:
+    """A process that has just renewed its lease; its id."""
+    return ProcessLease.objects.create(
+        pk=f"{host}:{pid}:x", host=host, pid=pid, renewed_at=Now()
+    ).pk
+
+
+def silent_process() -> str:
+    """One of another host that has not been heard of for long."""
+    lease = process("silent")
+    long_ago = datetime.now(UTC) - timedelta(hours=1)
+    ProcessLease.objects.filter(pk=lease).update(renewed_at=long_ago)
+    return lease
+
+
+def dead_process() -> str:
+    """One of this host that has ended."""
+    return process(socket.gethostname(), NO_SUCH_PID)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from agents.core.chunks import OracleStreamChunk, SystemMessage
-from agents.ledger import Commit, Lease, write
+from agents.ledger import Claim, Commit, write
 from agents.models import Project, Reminder, RunEvent, SettingChange, StoredSubscriber
 from agents.runtime import (
     REMINDERS,
@@ -114,7 +114,7 @@ def say(user: User, project: Project, subscriber: str, at: float) -> object:
             metadata={"subscriber": subscriber},
         )
     ]
-    write([Commit(Lease(row.pk, row.fence), chunks)], timedelta(seconds=90))
+    write([Commit(Claim(row.pk, row.fence), chunks)])
     return key
 
 

@@ -3,13 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import connections
-from django.utils import timezone
 
 from agents import context_messages, ledger
 from agents.audit.verify import verify_entries, verify_run
@@ -30,19 +28,18 @@ from agents.ledger import queries
 from agents.models import AgentRun, AuditEntry, RunEvent
 from agents.replay_source import load_recordings
 from agents.runtime import Runtime
-from agents.runtime.recovery import sweep
+from agents.runtime.recovery import Sweeper
 from agents.tools import registry
 from agents.tools.delegating_runner import DelegatingRunner
 from agents.tools.executor import ToolExecutor
 from agents.tools.librarian import Librarian
-from tests.agents.models.factories import ada, engine, run_of
+from tests.agents.models.factories import ada, dead_process, engine, run_of
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, asked, followed
 from tests.support.script import Call, calls, say
 from tests.support.scripted_model import Item, ScriptedModel
 from tests.support.tools import Behaviour, FakeTools, hangs, with_context
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LEASE = timedelta(seconds=90)
 HALF = "half-a-summary"
 DELEGATE = calls(Call("delegate_librarian", {"task": "Read"}, id="c1"), text="I let it be read.")
 LOOK = calls(Call("look", {"place": HALF}, id="c1"), text=HALF, thinking=HALF)
@@ -191,9 +188,8 @@ async def test_the_sweep_erases_what_a_dead_process_left_of_it() -> None:
     async with Runtime(world) as runtime:
         row = await runtime.start(await asked())
         await until_half_is_stored(runtime, row)
-        expired = timezone.now() - timedelta(seconds=1)
         gone = AgentRun.objects.filter(pk=row.pk)
-        await gone.aupdate(owner="elsewhere:1:x", lease_until=expired, fence=7)
+        await gone.aupdate(owner=await sync_to_async(dead_process)(), fence=7)
         await followed(runtime, row.pk)  # the sweep of the runtime that has lost it ends it
     assert (await AgentRun.objects.aget(pk=row.pk)).reason == "interrupted"
     await assert_nothing_is_left(row.pk)
@@ -237,9 +233,8 @@ async def test_the_sweep_keeps_the_result_whose_summary_a_dead_process_did_not_f
     async with Runtime(world) as runtime:
         row = await runtime.start(await asked(config=ROOMY))
         await until_half_is_stored(runtime, row)
-        expired = timezone.now() - timedelta(seconds=1)
         gone = AgentRun.objects.filter(pk=row.pk)
-        await gone.aupdate(owner="elsewhere:1:x", lease_until=expired, fence=7)
+        await gone.aupdate(owner=await sync_to_async(dead_process)(), fence=7)
         await followed(runtime, row.pk)  # the sweep of the runtime that has lost it ends it
     assert (await AgentRun.objects.aget(pk=row.pk)).reason == "interrupted"
     await assert_nothing_is_left(row.pk)
@@ -290,13 +285,10 @@ FAILED = ToolResult(
 def half_stored() -> AgentRun:
     """A run whose subagent has ended and was not erased, of a process that is gone."""
     user = ada()
-    owner = {"owner": "elsewhere:1:x", "lease_until": timezone.now()}
-    row = run_of(user, engine(user), config=AgentConfig().model_dump(), **owner)
+    row = run_of(user, engine(user), config=AgentConfig().model_dump(), owner=dead_process())
     chunks: list[OracleStreamChunk] = [CALLED, Content(content=HALF, parent="c1"), FAILED]
     numbered = [replace(chunk, seq=n, at=1e9) for n, chunk in enumerate(chunks, start=1)]
-    queries.write(
-        [queries.Commit(queries.Lease(row.pk, row.fence), numbered)], timedelta(seconds=-1)
-    )
+    queries.write([queries.Commit(queries.Claim(row.pk, row.fence), numbered)])
     return row
 
 
@@ -306,6 +298,6 @@ async def test_the_sweep_erases_also_when_the_end_of_it_was_stored_and_its_erasu
     """As an earlier version left it."""
     row = await half_stored()
     assert HALF in str([event.content async for event in RunEvent.objects.filter(run=row)])
-    assert await sync_to_async(sweep)(LEASE, lambda run_id: False) == 1
+    assert await sync_to_async(Sweeper("own", lambda run_id: False).sweep)() == 1
     assert (await AgentRun.objects.aget(pk=row.pk)).reason == "interrupted"
     await assert_nothing_is_left(row.pk)

@@ -30,7 +30,7 @@ from agents.ledger import queries
 from agents.models import AgentRun, NotificationSettings, Project, Reminder
 from agents.runtime import RunRequest, Runtime, load_control, switch_subscriber
 from agents.runtime.control import MAX_REMINDERS
-from agents.runtime.recovery import sweep
+from agents.runtime.recovery import Sweeper
 from agents.runtime.reminders import (
     GONE_AFTER,
     MAX_TOLD_CHARS,
@@ -38,14 +38,13 @@ from agents.runtime.reminders import (
     claim_reminders,
     settle_reminders,
 )
-from tests.agents.models.factories import ada, engine, run_of
+from tests.agents.models.factories import ada, dead_process, engine, run_of
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, followed
 from tests.support.script import call, say
 from tests.support.scripted_model import ScriptedModel
 from tests.support.tools import FakeTools, returns
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LEASE = timedelta(seconds=90)
 NOTE = call("notify_self", message="Check the valves.", when="after_turns:9", keep=True)
 TOOLS = FakeTools({"notify_self": returns("Noted."), "look": returns("found")})
 
@@ -232,10 +231,10 @@ def test_a_run_settles_nothing_of_anothers(user: User, project: Project) -> None
 
 def store(row: AgentRun, chunks: list[OracleStreamChunk]) -> None:
     """Store chunks of a run whose process is gone."""
-    lease = queries.Lease(row.pk, row.fence)
+    claim = queries.Claim(row.pk, row.fence)
     numbered = [replace(chunk, at=1e9) for chunk in chunks]
-    queries.write([queries.Commit(lease, numbered)], timedelta(seconds=-1))
-    AgentRun.objects.filter(pk=row.pk).update(owner="elsewhere:1:x", lease_until=timezone.now())
+    queries.write([queries.Commit(claim, numbered)])
+    AgentRun.objects.filter(pk=row.pk).update(owner=dead_process())
 
 
 @pytest.mark.parametrize("hint", [True, False])
@@ -245,7 +244,7 @@ def test_the_process_may_die_before_the_model_is_told_or_after(
     reminder = remind(user, project)
     row, _ = start(user, project)
     store(row, remind_chunks(reminder.pk, hint=hint))
-    assert sweep(LEASE, lambda run_id: False) == 1
+    assert Sweeper("own", lambda run_id: False).sweep() == 1
     assert start(user, project)[1] == ([] if hint else [reminder.pk])
 
 
@@ -254,7 +253,7 @@ def test_what_was_to_be_kept_is_kept_once_when_the_process_dies(
 ) -> None:
     row = run_of(user, project, config=AgentConfig().model_dump())
     store(row, note_chunks(category="valves", priority="high"))
-    assert sweep(LEASE, lambda run_id: False) == 1
+    assert Sweeper("own", lambda run_id: False).sweep() == 1
     settle_reminders(row, read_log(note_chunks()))
     reminder = Reminder.objects.get()
     assert (reminder.text, reminder.category, reminder.priority) == ("Check it.", "valves", "high")

@@ -6,7 +6,6 @@ import time
 import uuid
 from contextlib import closing
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,7 @@ from agents.ledger import checkpoint_wal
 from agents.models import AgentRun, Project, RunEvent
 from agents.runtime import RunRefused, Runtime
 from agents.runtime import runtime as runtime_module
+from tests.agents.models.factories import dead_process, process
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, asked, followed
 from tests.support.script import call, say
 from tests.support.scripted_model import Item, ScriptedModel
@@ -47,7 +47,6 @@ async def test_a_run_is_stored_and_can_be_followed_to_its_end() -> None:
     assert stored.answer == "It is so."
     assert (stored.turns, stored.tool_calls) == (2, 1)
     assert stored.last_seq == len(chunks)
-    assert stored.lease_until is None
 
 
 @pytest.mark.parametrize("after", [0, 1, 5, 10])
@@ -164,9 +163,8 @@ async def test_a_run_of_a_dead_process_is_settled_with_its_open_calls() -> None:
     async with Runtime(ScriptedRunFactory(ScriptedModel([call("wait")]), waiting())) as runtime:
         row = await runtime.start(request)
         await until_a_tool_runs(runtime, row)
-        expired = timezone.now() - timedelta(seconds=1)
         gone = AgentRun.objects.filter(pk=row.pk)
-        await gone.aupdate(owner="elsewhere:1:x", lease_until=expired, fence=7)
+        await gone.aupdate(owner=await sync_to_async(dead_process)(), fence=7)
         chunks = await followed(runtime, row.pk)
     assert isinstance(chunks[-1], Done)
     assert chunks[-1].termination_reason == "interrupted"
@@ -184,7 +182,7 @@ async def test_a_process_that_lost_its_run_writes_nothing_more() -> None:
         async for chunk in runtime.follow(row.pk):
             if isinstance(chunk, Content):
                 break
-        taken_over = {"fence": 99, "owner": "elsewhere:1:x"}
+        taken_over = {"fence": 99, "owner": await sync_to_async(process)()}
         await AgentRun.objects.filter(pk=row.pk).aupdate(**taken_over)
         before = await RunEvent.objects.filter(run=row.pk).acount()
         await asyncio.sleep(0.3)

@@ -1,19 +1,18 @@
 """Where `manage.py ask` puts its run: in a conversation that the chat page lists."""
 
-from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
-from django.utils import timezone
 
 from agents.llm.embedded import model as offline
 from agents.models import AgentRun, Membership, Project
 from chat.conversations import commands, queries
 from chat.conversations.titles import make_title
 from chat.models import Conversation, Exchange
+from tests.agents.models.factories import process
 from tests.support.pages import Page
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -135,8 +134,7 @@ def test_a_busy_conversation_is_refused_in_words(ada: User) -> None:
         tree="default",
         model="scripted",
         config={},
-        owner="another-host:1:boot",
-        lease_until=timezone.now() + timedelta(minutes=5),
+        owner=process(),
     )
     said = refusal("--conversation", str(run.conversation_key))
     assert said.startswith("A run is already in progress in this conversation.")

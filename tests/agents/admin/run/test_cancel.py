@@ -1,13 +1,11 @@
 """An administrator stops somebody's run, and the person reads why."""
 
 import uuid
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
-from django.utils import timezone
 
 from agents.core.chunks import SystemMessage
 from agents.models import AgentRun, AuditEntry
@@ -23,7 +21,7 @@ from tests.agents.admin.fixtures import (
     page_of,
     person,
 )
-from tests.agents.models.factories import run_of
+from tests.agents.models.factories import process, run_of
 from tests.support.script import say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -95,8 +93,7 @@ async def test_a_run_of_another_process_is_asked_by_its_row(
 def elsewhere(row: AgentRun) -> AgentRun:
     """A run that another process drives."""
     assert row.user is not None
-    lease = timezone.now() + timedelta(minutes=1)
-    return run_of(row.user, row.project, owner="elsewhere:1:x", lease_until=lease)
+    return run_of(row.user, row.project, owner=process())
 
 
 def test_a_process_that_is_no_home_to_runs_writes_the_row() -> None:
@@ -129,7 +126,7 @@ def test_a_reason_of_one_to_two_hundred_characters_is_needed(reason: str) -> Non
 
 
 def active() -> AgentRun:
-    return run_of(*owner(), lease_until=timezone.now() + timedelta(minutes=1))
+    return run_of(*owner(), owner=process())
 
 
 def test_markup_in_a_refused_reason_comes_back_as_text() -> None:
