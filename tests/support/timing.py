@@ -27,19 +27,21 @@ def measure_multiple(
     *,
     enough: float = 0.0,
     tries: int = 8,
+    clock: Callable[[], float] = time.thread_time,
 ) -> float:
-    """Return the CPU time of `work` as a multiple of that of `reference`.
+    """Return the time of `work` as a multiple of that of `reference`: of this thread's CPU, or by
+    another clock.
 
     The two take turns, and the least of each counts: neighbours, the collector and cold caches add
     to it and never take away. A multiple of at most `enough` ends the tries.
     """
     reference()  # what is made once is not counted
-    repeats = ceil(_LEAST_SECONDS / max(_measure_seconds(reference), 1e-6))
+    repeats = ceil(_LEAST_SECONDS / max(_measure_seconds(reference, clock), 1e-6))
     least_work = least_reference = float("inf")
     for _ in range(tries):
-        seconds = _measure_seconds(lambda: [reference() for _ in range(repeats)]) / repeats
+        seconds = _measure_seconds(lambda: [reference() for _ in range(repeats)], clock) / repeats
         least_reference = min(least_reference, seconds)
-        least_work = min(least_work, _measure_seconds(work))
+        least_work = min(least_work, _measure_seconds(work, clock))
         if least_work <= enough * least_reference:
             break
     return least_work / least_reference
@@ -85,6 +87,14 @@ def _without_collector() -> Iterator[None]:
         gc.enable()
 
 
+def look_again(pause: float = 0.01) -> Iterator[None]:
+    """Go round a loop, with pauses, until `PATIENCE` is over."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        yield
+        time.sleep(pause)
+
+
 def count_calls(work: Callable[[], object]) -> int:
     """Return how many functions `work` calls in this thread, those of Python itself included."""
     calls = 0
@@ -102,11 +112,11 @@ def count_calls(work: Callable[[], object]) -> int:
     return calls
 
 
-def _measure_seconds(work: Callable[[], object]) -> float:
+def _measure_seconds(work: Callable[[], object], clock: Callable[[], float]) -> float:
     with _without_collector():
-        began = time.thread_time()
+        began = clock()
         work()
-        return time.thread_time() - began
+        return clock() - began
 
 
 async def _measure_process_seconds(work: Callable[[], Awaitable[object]]) -> float:
