@@ -17,6 +17,7 @@ from tests.faults import (
     sigterm,
     subagent,
 )
+from tests.faults.__main__ import Play
 from tests.faults.site import Bench
 
 pytestmark = [pytest.mark.scale, pytest.mark.early]
@@ -68,3 +69,19 @@ async def test_runs_go_on_when_postgresql_is_restarted(scale_bench: Bench) -> No
 
 async def test_nothing_is_left_of_what_a_subagent_did_not_finish(scale_bench: Bench) -> None:
     assert (await subagent.play(scale_bench, random.Random(1), rounds=2)).broken == []
+
+
+@pytest.mark.timed
+async def test_a_run_that_is_cancelled_through_the_other_server_ends_in_time(
+    scale_bench: Bench,
+) -> None:
+    figures = await cancel.play(scale_bench, random.Random(2), rounds=4)
+    assert (figures.broken, figures.late) == ([], [])
+
+
+@pytest.mark.long
+@pytest.mark.timed
+@pytest.mark.parametrize("play", [hints.idle, hints.play, postgres_restart.play])
+async def test_viewers_elsewhere_see_it_in_time(scale_bench: Bench, play: Play) -> None:
+    figures = await play(scale_bench, random.Random(2), 1)
+    assert (figures.broken, figures.late) == ([], [])
