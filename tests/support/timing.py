@@ -25,7 +25,7 @@ def measure_multiple(
     work: Callable[[], object],
     reference: Callable[[], object],
     *,
-    enough: float = 0.0,
+    enough: float,
     tries: int = 8,
     clock: Callable[[], float] = time.thread_time,
 ) -> float:
@@ -33,16 +33,19 @@ def measure_multiple(
     another clock.
 
     The two take turns, and the least of each counts: neighbours, the collector and cold caches add
-    to it and never take away. A multiple of at most `enough` ends the tries.
+    to it and never take away. A multiple of at most `enough` ends the tries, and so does one that
+    is still twice as much at the second.
     """
     reference()  # what is made once is not counted
     repeats = ceil(_LEAST_SECONDS / max(_measure_seconds(reference, clock), 1e-6))
     least_work = least_reference = float("inf")
-    for _ in range(tries):
+    for number in range(tries):
         seconds = _measure_seconds(lambda: [reference() for _ in range(repeats)], clock) / repeats
         least_reference = min(least_reference, seconds)
         least_work = min(least_work, _measure_seconds(work, clock))
-        if least_work <= enough * least_reference:
+        if least_work <= enough * least_reference or (
+            number and least_work > 2 * enough * least_reference
+        ):
             break
     return least_work / least_reference
 
@@ -51,7 +54,7 @@ async def measure_multiple_async(
     work: Callable[[], Awaitable[object]],
     reference: Callable[[], Awaitable[object]],
     *,
-    enough: float = 0.0,
+    enough: float,
     tries: int = 4,
 ) -> float:
     """As `measure_multiple`, with the CPU time of all threads of this process."""

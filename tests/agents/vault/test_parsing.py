@@ -236,4 +236,4 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("build", HOSTILE.values(), ids=HOSTILE)
 def test_every_text_is_read_in_time_that_grows_with_its_length(build: Callable[[int], str]) -> None:
-    assert_in_proportion(parse, build, size=200_000)
+    assert_in_proportion(parse, build, size=80_000)
