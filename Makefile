@@ -23,8 +23,12 @@ ONE_SITE := if [ -z "$${TEST_RUN_FOLDER:-}" ]; then export TEST_RUN_FOLDER=$$(mk
 # Files with a word in them: to collect all of the others takes ten seconds in every process.
 containing = $(shell grep -rlE '$(1)' tests --include='test_*.py')
 CI_FILES = $(call containing,mark\.ci|^from hypothesis)
-# A server that is attacked is measured, so nothing else runs beside it.
-TIMED = $(PY) -m pytest tests/attack -m "ci and timed" -rs $(ARGS) || [ $$? -eq 5 ]
+# These hold bounds in seconds, so nothing else runs beside them.
+TIMED_FILES = $(call containing,mark\.timed)
+# Those in a browser keep an event loop running, so they share no process with the others.
+ALONE = $(PY) -m pytest $(1) -m "timed and not long" -rs $(ARGS) || [ $$? -eq 5 ]
+TIMED = $(call ALONE,$(filter-out tests/browser/%,$(TIMED_FILES))); \
+	$(call ALONE,$(filter tests/browser/%,$(TIMED_FILES)))
 FAST := tests/agents/core tests/agents/llm tests/agents/models tests/chat/markdown
 # What must be the same whether a behaviour drives runs, or the plain string of turns.
 DRIVEN := tests/agents/core tests/agents/tools tests/agents/runtime
@@ -64,18 +68,18 @@ test-ci: $(READY) ## run the slow tests that `make test` leaves out
 		$(CI_FILES) || [ $$? -eq 5 ]; \
 	$(TIMED)
 
-test-timed: $(READY) ## run the tests of `make test-ci` that measure time, alone
+test-timed: $(READY) ## run the tests that hold bounds in seconds, alone
 	$(TIMED)
 
 test-long: $(READY) ## run the very long tests, and print their figures
 	$(ONE_SITE); \
 	$(PY) -m pytest $(PARALLEL) --hypothesis-profile=thorough $(ARGS) \
 		-m "(long or hypothesis) and not (timed or scale)" || [ $$? -eq 5 ]; \
-	$(PY) -m pytest -m "long and timed" -s $(ARGS) || [ $$? -eq 5 ]
+	$(PY) -m pytest $(TIMED_FILES) -m "long and timed" -s $(ARGS) || [ $$? -eq 5 ]
 	ORACLE_DRIVER=plain $(PY) -m pytest $(PARALLEL) $(DRIVEN) $(ARGS) || [ $$? -eq 5 ]
 
 test-scale: $(READY) ## run the tests on PostgreSQL and Redis, started for them if installed
-	$(PY) -m pytest $(PARALLEL) -m scale -rs $(ARGS) $(call containing,mark\.scale)
+	$(PY) -m pytest $(PARALLEL) -m "scale and not timed" -rs $(ARGS) $(call containing,mark\.scale)
 
 faults: $(READY) ## inject every fault into a running server: make faults ARGS="--only kill --seed 2"
 	$(PY) -m tests.faults $(ARGS)

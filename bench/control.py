@@ -19,6 +19,8 @@ import bench.site  # noqa: F401  # isort: skip
 
 import httpx
 
+from agents.core.behaviours import read_behaviour
+from agents.core.behaviours.shipped import load_shipped_texts
 from agents.core.chunks import OracleStreamChunk, Turn
 from agents.core.clock import LoopClock
 from agents.core.config import AgentConfig
@@ -75,14 +77,16 @@ def main() -> int:
     whole = measure(lambda: feed(chunks, config, EVERYTHING.rules, subscribed=True), turns)
     texts = read_shipped_texts()
     reading = measure(lambda: list(map(read_rule, texts)), len(texts))
+    behaviours = load_shipped_texts().values()
+    reading_behaviour = measure(lambda: list(map(read_behaviour, behaviours)), len(behaviours))
     plain, full = asyncio.run(measure_runs(config, EVERYTHING))
     print(
         f"control, a turn: events and facts {facts:.1f} µs, with {len(SUBSCRIBERS)} subscribers "
         f"{bus:.1f} µs; ten rules {ten - facts:.1f} µs, a hundred {hundred - facts:.1f} µs; "
         f"everything {whole:.1f} µs (the record of it {record:.1f} µs, "
-        f"{whole / record:.2f} times); to read a rule {reading:.0f} µs; a turn with the real "
-        f"client {plain:.0f} µs, with everything by this {1 + whole / plain:.3f} times as much, "
-        f"in whole runs {full / plain:.3f} times"
+        f"{whole / record:.2f} times); to read a rule {reading:.0f} µs, a behaviour "
+        f"{reading_behaviour:.0f} µs; a turn with the real client {plain:.0f} µs, with everything "
+        f"by this {1 + whole / plain:.3f} times as much, in whole runs {full / plain:.3f} times"
     )
     return 0
 

@@ -1,5 +1,6 @@
 """The house rules: what the repository promises about itself."""
 
+import ast
 import os
 import re
 import stat
@@ -157,8 +158,72 @@ def test_markers_stand_in_the_files_of_their_tests(checkout: dict[str, str]) -> 
         path
         for path, text in checkout.items()
         if path.startswith("tests/") and not Path(path).name.startswith("test_")
-        if re.search(r"mark\.(ci|scale)\b", text)
+        if re.search(r"mark\.(ci|scale|timed)\b", text)
     ]
+
+
+CLOCKS = r"(?:monotonic|perf_counter|process_time|thread_time)(?:_ns)?"
+SECONDS = re.compile(
+    rf"\btime[.]{CLOCKS}\(|(?<![.\w]){CLOCKS}\(\)"
+    r"|\bassert .*\b(?:seconds|took|elapsed) <"
+    r"|\b(?:asyncio[.]timeout|wait_for)\((?:.*, )?\d{1,2}(?:[.]\d+)?\)"
+)
+
+
+def find_seconds(module: str) -> list[str]:
+    """Return the functions of a test module that read a clock of this machine, assert that
+    something took less than some seconds, or give it less than a hundred of them.
+
+    Tests marked `timed`, and what their modules have for them, may. So may virtual time, and a wait
+    that is expected to fail.
+    """
+    if not SECONDS.search(module):
+        return []
+    found = []
+    for node in ast.parse(module).body:
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        decorators = " ".join(map(ast.unparse, node.decorator_list))
+        marks = decorators if node.name.startswith("test_") else module
+        if "virtual" not in decorators and not re.search(r"mark[.]timed", marks):
+            text = "\n".join(map(ast.unparse, node.body))
+            match = SECONDS.search(text)
+            if match and not ("(TimeoutError)" in text and match[0].startswith(("async", "wait"))):
+                found.append(node.name)
+    return found
+
+
+def test_only_tests_marked_timed_assert_seconds(checkout: dict[str, str]) -> None:
+    """They differ from machine to machine: see CONTRIBUTING."""
+    assert not [
+        f"{path}: {name}"
+        for path, text in checkout.items()
+        if path.startswith("tests/") and Path(path).name.startswith("test_")
+        for name in find_seconds(text)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "is_found"),
+    [
+        ("began = time.monotonic()", True),
+        ("began = time.process_time_ns()", True),
+        ("best = thread_time() - began", True),
+        ("assert ran.seconds < 5", True),
+        ("assert 0.1 <= took < 5", True),
+        ("async with asyncio.timeout(5): work()", True),
+        ("await asyncio.wait_for(work(), 1.5)", True),
+        ("async with asyncio.timeout(PATIENCE): work()", False),
+        ("with raises(TimeoutError): await wait_for(work(), 1)", False),
+        ("assert measure_multiple(work, other) <= 5", False),
+        ("now = clock.monotonic()", False),
+    ],
+)
+def test_seconds_of_this_machine_would_be_found(body: str, is_found: bool) -> None:
+    test = f"async def test_work():\n    {body}\n"
+    assert bool(find_seconds(test)) is is_found
+    assert not find_seconds(f"@mark.{'timed'}\n{test}")
+    assert not find_seconds(f"@virtual_time\n{test}")
 
 
 def test_healthz_answers_over_plain_http(client: Client, settings: Settings) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import (
     ViewportSize,
 )
 
-PATIENCE_MS = 30_000
+PATIENCE_MS = 60_000
 """How long a page may take to show something. Nothing waits so long unless it fails."""
 SIZE: ViewportSize = {"width": 1200, "height": 800}
 

@@ -160,7 +160,7 @@ def by_pointer(page: Page) -> dict[str, int]:
     return wanted
 
 
-@pytest.mark.ci
+@pytest.mark.timed
 @pytest.mark.parametrize("change", [by_pointer, by_keyboard])
 def test_sc_001_all_seven_values_are_changed_within_thirty_seconds_and_found_after_a_reload(
     visitor: Visitor, ada: Person, change: Callable[[Page], dict[str, int]]

@@ -108,8 +108,8 @@ def test_us2_4_and_whichever_limit_is_hit_first_wins_unfinished_work_of_a_subage
     tab = visitor.enters(ada).ask("Summarise everything.")
     expect(tab.tools("running")).to_have_count(1)
     ada.until_stored("half-a-summary")  # whoever follows the run may see it
-    expect(tab.notices("limit_warning").first).to_contain_text("time", timeout=12_000)
-    expect(tab.last.locator(".badge.limited")).to_be_visible(timeout=12_000)
+    expect(tab.notices("limit_warning").first).to_contain_text("time")
+    expect(tab.last.locator(".badge.limited")).to_be_visible()
     tab.ended("limited").shows("I let it be read.").shows("No summary came in time.")
     run = ada.run()
     assert run["reason"] == "timeout"

@@ -79,9 +79,10 @@ def _played(bench: Bench, play: Play, rounds: int, options: argparse.Namespace) 
     began = time.monotonic()
     figures = asyncio.run(play(bench, random.Random(options.seed), options.rounds or rounds))
     print(f"{figures.line()} ({time.monotonic() - began:.0f} s)", flush=True)
-    if figures.broken:
+    is_well = not (figures.broken or figures.late)
+    if not is_well:
         print(f"the servers said at last:\n{bench.said[-4000:]}", flush=True)
-    return not figures.broken
+    return is_well
 
 
 def _services(closing: ExitStack) -> tuple[Postgres, Redis]:

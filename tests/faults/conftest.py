@@ -9,7 +9,8 @@ from tests.support.services import Missing, Redis
 from tests.support.template import migrated_postgres
 
 SLACK = 5.0
-"""Bounds of time are for `make faults` on a quiet machine; tests run beside other things."""
+"""Bounds of time are for `make faults` on a quiet machine. Tests hold them, so much wider, only
+where they are marked `timed`."""
 
 
 @pytest.fixture(scope="session")

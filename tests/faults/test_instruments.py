@@ -64,11 +64,15 @@ def test_a_gap_in_the_numbers_is_seen() -> None:
 def test_a_broken_bound_is_named_in_the_line() -> None:
     figures = Figures("kill", slack=2.0)
     figures.none("lines lost", 3)
-    figures.under("seconds", 1.9, 1.0)
+    figures.at_most("growth MB", 16.5, 16.0)
+    figures.under("stopped after s", 1.9, 1.0)
+    figures.under("settled after s", 2.1, 1.0)
     figures.some("lines", 0)
     figures.exactly("runs", 2, 1)
-    assert len(figures.broken) == 3
+    assert len(figures.broken) == 4
+    assert figures.late == ["settled after s: 2.100 is not under 2"]
     assert "BROKEN lines lost: 3 instead of 0" in figures.line()
+    assert "BROKEN settled after s" in figures.line()
 
 
 def test_a_share_is_taken_of_the_ordered_values() -> None:

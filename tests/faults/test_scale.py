@@ -23,6 +23,7 @@ from tests.faults import (
     sigterm,
     subagent,
 )
+from tests.faults.__main__ import Play
 from tests.faults.polling import until
 from tests.faults.site import Bench, Server
 from tests.support.services import Postgres
@@ -129,3 +130,19 @@ async def readyz(server: Server) -> str:
         answer = await http.get(f"{server.address}/readyz")
     assert answer.status_code == (200 if answer.text == "ready" else 503)
     return answer.text
+
+
+@pytest.mark.timed
+async def test_a_run_that_is_cancelled_through_the_other_server_ends_in_time(
+    scale_bench: Bench,
+) -> None:
+    figures = await cancel.play(scale_bench, random.Random(2), rounds=4)
+    assert (figures.broken, figures.late) == ([], [])
+
+
+@pytest.mark.long
+@pytest.mark.timed
+@pytest.mark.parametrize("play", [hints.idle, hints.play, postgres_restart.play])
+async def test_viewers_elsewhere_see_it_in_time(scale_bench: Bench, play: Play) -> None:
+    figures = await play(scale_bench, random.Random(2), 1)
+    assert (figures.broken, figures.late) == ([], [])

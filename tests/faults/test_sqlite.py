@@ -1,6 +1,7 @@
 """Short versions of the scenarios, on SQLite. `make faults` plays them in full.
 
-In `make test-ci`, beside other tests: they mostly wait, and their bounds of time have slack.
+In `make test-ci`, beside other tests: they mostly wait, and hold no bounds of time. Those that the
+specification states are held in `make test-timed`, the others in `make test-long`.
 """
 
 import random
@@ -23,6 +24,7 @@ from tests.faults import (
 from tests.faults.site import Bench
 
 pytestmark = [pytest.mark.ci, pytest.mark.early]
+OTHER_BOUNDS = {"kill": kill, "fencing": fencing, "locked": locked, "sigterm": sigterm}
 
 
 async def test_nothing_that_was_received_is_lost_when_the_server_is_killed(bench: Bench) -> None:
@@ -71,3 +73,17 @@ async def test_a_killed_server_keeps_the_result_whose_summary_was_not_finished(
     bench: Bench,
 ) -> None:
     assert (await summary.play(bench, random.Random(1), rounds=2)).broken == []
+
+
+@pytest.mark.timed
+async def test_a_run_that_is_cancelled_from_another_process_ends_in_time(bench: Bench) -> None:
+    figures = await cancel.play(bench, random.Random(2), rounds=4)
+    assert (figures.broken, figures.late) == ([], [])
+
+
+@pytest.mark.long
+@pytest.mark.timed
+@pytest.mark.parametrize("name", OTHER_BOUNDS)
+async def test_a_server_settles_stops_and_goes_on_in_time(bench: Bench, name: str) -> None:
+    figures = await OTHER_BOUNDS[name].play(bench, random.Random(2), rounds=1)
+    assert (figures.broken, figures.late) == ([], [])

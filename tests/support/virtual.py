@@ -57,6 +57,8 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._now = 0.0
         self.horizon = math.inf
         """Time beyond which it will not go."""
+        self.graces = 0
+        """How often threads were given time to finish."""
         self._thread_grace = thread_grace
         self._patience = patience
         self._awaited: set[_Future] = set()
@@ -106,8 +108,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def _idle(self, poll: "_Poll") -> "_Ready":
         """Nothing is ready: let threads finish, else jump."""
         threads = self._fresh_threads()
-        if (self._awaited or threads) and (ready := poll(self._thread_grace)):
-            return ready
+        if self._awaited or threads:
+            self.graces += 1
+            if ready := poll(self._thread_grace):
+                return ready
         self._blocked |= self._awaited
         self._awaited.clear()
         self._blocked_threads |= threads

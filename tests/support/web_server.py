@@ -13,6 +13,7 @@ from typing import Self
 from agents.llm import build_policy
 from agents.tools.web_hosts import WebHosts
 from agents.tools.web_pages import WebPages
+from tests.support.timing import PATIENCE
 
 HOST = "docs.example"
 Answer = bytes | Callable[[], AsyncIterator[bytes]]
@@ -55,7 +56,7 @@ class WebServer:
     def url(self, path: str = "/", host: str = HOST) -> str:
         return f"http://{host}:{self.port}{path}"
 
-    def pages(self, hosts: str = HOST, seconds: float = 10.0) -> WebPages:
+    def pages(self, hosts: str = HOST, seconds: float = PATIENCE) -> WebPages:
         """What reads its pages, and those of no other machine."""
         inside = [f"{name.removeprefix('*.')}:{self.port}" for name in hosts.split()]
         policy = build_policy("yes", tuple(inside))

@@ -10,10 +10,11 @@ from agents.code.sources import CodeSource
 from agents.models import CodeFile, Project
 from agents.search.search import search
 from tests.support.code import make_source
+from tests.support.timing import PATIENCE
 
 SLEEPER = (sys.executable, "-c", "import time; time.sleep(600)")
-LONG_CODE = b"a()\n" * 600_000
-"""Code that takes ten times as long as these tests allow."""
+LONG_CODE = b"a()\n" * 900_000
+"""Code that takes several times as long as its test allows."""
 
 
 def test_a_worker_that_sleeps_is_ended_and_the_file_known_by_its_words(project: Project) -> None:
@@ -27,7 +28,7 @@ def test_a_worker_that_sleeps_is_ended_and_the_file_known_by_its_words(project: 
 
 
 def test_a_file_that_takes_too_long_is_given_up_and_the_next_is_parsed() -> None:
-    with ParserProcess(seconds=0.2) as parser:
+    with ParserProcess(seconds=0.5, wait_factor=2 * PATIENCE) as parser:
         with pytest.raises(WorkerEnded):
             parser.parse("python", LONG_CODE)
         assert parser.parse("python", b"x = 1\n")[0][0][0] == "x"

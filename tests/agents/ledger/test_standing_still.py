@@ -1,7 +1,5 @@
 """A process that stands still in the middle of a commit does not keep its locks."""
 
-import time
-
 import pytest
 from django.contrib.auth.models import User
 from django.db import Error as DatabaseError
@@ -12,7 +10,7 @@ from agents.core.chunks import Content
 from agents.ledger import queries
 from agents.vault.row_writer import update_rows
 from tests.agents.models.factories import ada, engine, run_of
-from tests.support.timing import PATIENCE
+from tests.support.timing import look_again
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no sessions to end")
@@ -62,14 +60,12 @@ def give_up_soon() -> int:
 def wait_for_end_of(session: int) -> bool:
     """Stand still until another session sees that one gone."""
     other = connection.copy()
-    until = time.monotonic() + PATIENCE
     try:
         with other.cursor() as cursor:
-            while time.monotonic() < until:
+            for _ in look_again():
                 cursor.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [session])
                 if not cursor.fetchone():
                     return True
-                time.sleep(0.01)  # not to wait for something: between two looks
     finally:
         other.close()
     return False

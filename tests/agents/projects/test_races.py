@@ -14,6 +14,7 @@ from agents.projects.errors import ProjectError, ProjectRefused
 from agents.projects.queries import Role, check_can_ask, hold_write_access
 from agents.projects.services import archive_project
 from tests.agents.projects.people import Team
+from tests.support.timing import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -24,7 +25,7 @@ def together(*acts: Callable[[], object]) -> list[str]:
 
     def do(number: int) -> None:
         try:
-            barrier.wait(10)
+            barrier.wait(PATIENCE)
             acts[number]()
         except ProjectError as error:
             refusals[number] = str(error)
@@ -35,7 +36,7 @@ def together(*acts: Callable[[], object]) -> list[str]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     return refusals
 
 
@@ -85,5 +86,5 @@ def test_who_waited_for_an_archiving_neither_writes_nor_asks() -> None:
             thread.join(0.2)
             assert thread.is_alive()
     for thread in waiting:
-        thread.join(30)
+        thread.join(PATIENCE)
     assert allowed == [False]

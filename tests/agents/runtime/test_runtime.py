@@ -2,7 +2,6 @@
 
 import asyncio
 import sqlite3
-import time
 import uuid
 from contextlib import closing
 from dataclasses import replace
@@ -27,7 +26,7 @@ from tests.agents.models.factories import dead_process, process
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, asked, followed
 from tests.support.script import call, say
 from tests.support.scripted_model import Item, ScriptedModel
-from tests.support.timing import PATIENCE
+from tests.support.timing import look_again
 from tests.support.tools import FakeTools, hangs
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -246,12 +245,9 @@ def test_what_is_newer_than_somebody_reads_is_left_in_the_log_for_later() -> Non
     assert checkpoint_wal()
 
 
-def holds(file: Path, words: bytes, patience: float = PATIENCE) -> bool:
+def holds(file: Path, words: bytes) -> bool:
     """Whether a file has these words, soon."""
-    until = time.monotonic() + patience
-    while not (found := words in file.read_bytes()) and time.monotonic() < until:
-        time.sleep(0.01)
-    return found
+    return any(words in file.read_bytes() for _ in look_again())
 
 
 async def test_the_tree_of_a_run_is_built_and_guarded_once(monkeypatch: pytest.MonkeyPatch) -> None:

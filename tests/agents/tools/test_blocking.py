@@ -60,7 +60,7 @@ async def test_a_blocked_thread_is_abandoned_at_its_time_and_counted() -> None:
 
     def give() -> str:
         """Block."""
-        release.wait(10)
+        release.wait(PATIENCE)
         return "late"
 
     threads = ToolThreads(max_abandoned=2)
@@ -80,7 +80,7 @@ async def test_threads_that_do_not_come_back_are_capped() -> None:
 
     def give() -> str:
         """Block."""
-        release.wait(10)
+        release.wait(PATIENCE)
         return "late"
 
     threads = ToolThreads(max_abandoned=3)
@@ -101,7 +101,7 @@ async def test_calls_that_are_waited_for_do_not_count() -> None:
 
     def give() -> str:
         """Block for a moment."""
-        release.wait(10)
+        release.wait(PATIENCE)
         return "given"
 
     threads = ToolThreads(max_abandoned=1)
@@ -139,7 +139,7 @@ def test_a_thread_that_outlives_its_loop_harms_nobody() -> None:
     def give() -> str:
         """Block."""
         started.append(threading.current_thread())
-        release.wait(10)
+        release.wait(PATIENCE)
         ended.set()
         return "late"
 
@@ -148,8 +148,8 @@ def test_a_thread_that_outlives_its_loop_harms_nobody() -> None:
 
     asyncio.run(program())
     release.set()
-    assert ended.wait(5)
-    started[0].join(5)
+    assert ended.wait(PATIENCE)
+    started[0].join(PATIENCE)
     assert not started[0].is_alive()
     assert threads.abandoned == 0
 

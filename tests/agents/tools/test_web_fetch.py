@@ -4,15 +4,22 @@ import pytest
 
 from agents.core.messages import ToolCall, ToolOutcome
 from agents.core.tokens import CHARS_PER_TOKEN
+from agents.tools import page_process
 from agents.tools.catalogue import TOOLS
 from agents.tools.executor import ToolExecutor
 from agents.tools.page_text import MAX_CHARS
 from agents.tools.web_fetch import WARNING, parse_result
 from tests.agents.tools.factories import context
+from tests.support.timing import PATIENCE
 from tests.support.web_server import Answer, WebServer, page
 
 HTML = """<title>Tides</title><main><h1>Tides</h1>
 <p>They rise to <a href="/gauge">two metres</a>.</p></main>"""
+
+
+@pytest.fixture(autouse=True)
+def reading_may_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_process, "MAX_WAIT", PATIENCE)
 
 
 async def fetch(answer: Answer, **arguments: object) -> tuple[ToolOutcome, str]:

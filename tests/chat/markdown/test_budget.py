@@ -1,8 +1,5 @@
 """No Markdown costs much more than prose of its size, and what is too dear is shown as written."""
 
-import time
-from functools import cache
-
 import pytest
 
 from chat.markdown import MarkdownStream, budget, render
@@ -11,6 +8,7 @@ from tests.chat.markdown.samples import problems, streamed, text_of
 from tests.support.dom import read
 from tests.support.long import long_answer
 from tests.support.shapes import SHAPES, prose
+from tests.support.timing import measure_multiple
 
 SIZE = 200_000
 MOST = 8
@@ -21,30 +19,17 @@ def link(path: str, line: int | None) -> str | None:
     return f"/notes/{path}#L{line}" if path.endswith(".md") else None
 
 
-def seconds(text: str) -> float:
-    began = time.process_time()
-    render(text, link)
-    return time.process_time() - began
-
-
-@cache
-def seconds_of_prose() -> float:
-    """The least of a few: a machine that was busy makes it stricter, never milder."""
-    return max(0.001, min(seconds(prose(SIZE)) for _ in range(5)))
-
-
 shapes = pytest.mark.parametrize("name", SHAPES)
 
 
 @pytest.mark.ci
 @shapes
 def test_no_shape_costs_much_more_than_prose_of_its_size(name: str) -> None:
-    """If it seems to, it is measured beside prose: a neighbour may take the machine for a while."""
-    text = SHAPES[name](SIZE)
-    if seconds(text) <= MOST * seconds_of_prose():
-        return
-    ratios = [seconds(text) / max(seconds(prose(SIZE)), 0.001) for _ in range(4)]
-    assert min(ratios) <= MOST, ratios
+    text, control = SHAPES[name](SIZE), prose(SIZE)
+    multiple = measure_multiple(
+        lambda: render(text, link), lambda: render(control, link), enough=MOST, tries=4
+    )
+    assert multiple <= MOST
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from chat.markdown import MarkdownStream, render, rendering
 from chat.markdown.blocks import HARD_LIMIT_CHARS, PART_CHARS, SOFT_LIMIT_CHARS
 from tests.chat.markdown.samples import ANSWER, problems, streamed, text_of, tokens
 from tests.support.dom import read
-from tests.support.timing import least_cpu_seconds
+from tests.support.timing import assert_in_proportion
 
 SENTENCE = "The quarter closed with a small surplus, because the hire moved. "
 
@@ -80,12 +80,8 @@ def _read(work: Callable[[], object]) -> tuple[int, int]:
 
 
 @long
-def test_four_times_the_answer_takes_about_four_times_the_time(name: str) -> None:
-    """Sixteen times would be quadratic; there is room for a machine that is busy."""
-
-    short, long = (LONG[name](size) for size in (3_500, 14_000))
-    most = 10 * least_cpu_seconds(lambda: render(short), tries=3) + 0.01
-    assert least_cpu_seconds(lambda: render(long), enough=most) < most
+def test_the_time_for_an_answer_grows_with_its_length(name: str) -> None:
+    assert_in_proportion(render, LONG[name], size=28_000)
 
 
 @long

@@ -9,6 +9,7 @@ import pytest
 from agents.projects.purge import purge_due_projects
 from agents.runtime import Runtime
 from oracle_site.server import maintenance
+from tests.support.timing import PATIENCE
 
 
 class Counter:
@@ -31,7 +32,7 @@ async def test_deleted_projects_are_purged_at_the_start_and_every_day_whatever_h
     monkeypatch.setattr(maintenance, "PERIOD_SECONDS", 0.0)
     counter = Counter()
     task = asyncio.create_task(maintenance.maintain(cast(Runtime, counter)))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await counter.twice.wait()
     task.cancel()
     await asyncio.wait([task])

@@ -237,12 +237,12 @@ async def test_tool_calls_count_whatever_the_finish_reason_says() -> None:
     assert tools.started == 1
 
 
+@virtual_time
 async def test_a_finished_answer_counts_although_the_connection_stays_open() -> None:
     reply = say("It is so.")
     frames = len(list(payloads(reply, {"stream_options": {"include_usage": True}})))
     open_end = replace(reply, fault=Fault("hang", after=frames - 1))  # all but [DONE]
-    async with served(Script([open_end])) as bench:
-        ran = await drive(bench.model(), looking())
+    ran, _ = await drive_virtually(Script([open_end]))
     assert (ran.reason, ran.answer) == ("completed", "It is so.")
     assert ran.record.done is not None
     assert ran.record.done.usage_source == "provider"
@@ -657,6 +657,7 @@ async def test_cancel_during_the_model_stream_aborts_the_request() -> None:
 
 
 @pytest.mark.parametrize("behaviour", [hangs(), swallows_cancellation(30), slow(30)])
+@virtual_time
 async def test_cancel_during_a_tool_ends_the_run_at_once(behaviour: Any) -> None:
     cancellation = Cancellation()
 
@@ -664,9 +665,10 @@ async def test_cancel_during_a_tool_ends_the_run_at_once(behaviour: Any) -> None
         if isinstance(chunk, ToolCalled) and chunk.tool_call.status == "running":
             cancellation.request()
 
-    async with served(Script([call("wait")])) as bench:
-        with FakeTools({"wait": behaviour}) as tools:
-            ran = await drive(bench.model(), tools, cancellation=cancellation, watch=watch)
+    with FakeTools({"wait": behaviour}) as tools:
+        ran, _ = await drive_virtually(
+            Script([call("wait")]), tools, cancellation=cancellation, watch=watch
+        )
     assert ran.reason == "user_cancelled"
     assert ran.seconds < 5
     (result,) = ran.record.results.values()

@@ -2,7 +2,7 @@
 
 Many runs at once, with tools that hang, swallow cancellation or block a thread and with models
 that drip or fall silent. What counts is the delay minus that of a plain 5 ms timer in the same
-process at the same time: the machine may be busy. A few runs in `make test-ci`,
+process at the same time: the machine may be busy. A few runs in `make test-timed`,
 hundreds by `make test-long`, which prints the figures; in virtual time every test of limits counts
 the delay.
 """
@@ -227,7 +227,7 @@ def assert_in_time(timings: list[Timing], lateness: list[float]) -> None:
         assert timing.in_all - noise < 5.0, f"{what}: {timing.in_all:.3f} s"
 
 
-@pytest.mark.ci
+@pytest.mark.timed
 async def test_runs_end_in_time_whatever_tools_and_model_do() -> None:
     timings, lateness = await measure_all(count=32, at_once=32)
     assert_in_time(timings, lateness)

@@ -70,8 +70,9 @@ def tools(notes: Notes | None = None, names: Iterable[str] = NAMES) -> ToolExecu
 
 @sync_to_async
 def vault(**notes: str) -> Notes:
-    """Make a project with these notes, by name."""
-    project = Project.objects.create(name="vault", slug="vault")
+    """Make another project, with these notes by name."""
+    slug = f"vault-{Project.objects.count()}"
+    project = Project.objects.create(name=slug, slug=slug)
     made = ProjectNotes(project.pk, Author.importer())
     for name, text in notes.items():
         made.write(f"{name}.md", text)
