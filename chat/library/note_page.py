@@ -4,10 +4,9 @@ import re
 from dataclasses import dataclass
 from html import unescape
 
-from agents.models import Note, Project
+from agents.models import Project
 from agents.search.sections import split_lines
 from agents.vault import canvas
-from agents.vault.links import Backlink, backlinks_for
 from chat.library.note_links import Embeds, PageLinks, ParsedText, suggest_path
 from chat.library.note_rendering import render_note, render_value
 from chat.markdown import RenderBudget
@@ -190,11 +189,3 @@ def _list_missing(shown: ParsedText, links: PageLinks) -> list[MissingLink]:
         if len(missing) >= MAX_LISTED:
             break
     return list(missing.values())
-
-
-def list_backlinks(note: Note) -> list[Backlink]:
-    """Return the links of other notes to this one, one for each note."""
-    first: dict[str, Backlink] = {}
-    for link in backlinks_for(note):
-        first.setdefault(link.path, link)
-    return list(first.values())

@@ -3,9 +3,7 @@
 import pytest
 
 from agents.models import Project
-from agents.vault.notes import find_note
 from chat.library import note_page
-from chat.library.note_page import list_backlinks
 from tests.chat.library.conftest import Show
 from tests.support.notes import add_note
 
@@ -74,15 +72,6 @@ def test_what_is_shown_inside_is_what_it_says_now(show: Show, project: Project) 
     assert "before" in show("![[In]]").blocks[0]
     add_note(project, "Later.md", "x")
     assert "missing" not in show("![[In]]").blocks[0]
-
-
-def test_each_note_that_links_here_is_named_once(project: Project) -> None:
-    add_note(project, "Here.md", "x")
-    add_note(project, "a.md", "[[Here]] and [[here]]")
-    add_note(project, "b.md", "[x](Here.md)")
-    note = find_note(project.pk, "Here.md")
-    assert note is not None
-    assert [link.path for link in list_backlinks(note)] == ["a.md", "b.md"]
 
 
 def test_text_files_are_shown_as_they_are(show: Show) -> None:
