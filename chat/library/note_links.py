@@ -168,6 +168,8 @@ class Embeds:
         self._project = project
         self._text = text
         self._budget = budget
+        if sum(link.kind == NoteLink.Kind.EMBED for link in text.parsed.links) > MAX_EMBEDS:
+            self.limits.exceeded.add("embeds")
         self._can_write = can_write
         self._found: dict[tuple[str, WrittenLink], LinkTarget | None] = {}
         self._resolver = self._resolve_all([text])
@@ -224,6 +226,10 @@ class Embeds:
         links = EmbeddedLinks(self._project, text, can_write=self._can_write, embeds=self)
         lines = split_lines("\n".join(text.cut_out(fragment))[:MAX_EMBED_CHARS])
         return "".join(render_note(lines, links, self._budget))
+
+    def count_chars(self) -> int:
+        """Return how long the texts are that were read for the page."""
+        return sum(len(line) for each in (self._text, *self._texts.values()) for line in each.lines)
 
     def digest(self) -> str:
         """Return a digest of the texts on the page and of all that their HTML depends on."""

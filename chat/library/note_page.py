@@ -21,6 +21,9 @@ from chat.rendering.source_links import NOTE_LINES
 
 MAX_CACHED_CHARS = 16_000_000
 """Characters of notes that a process keeps as HTML."""
+TOO_DEAR = "This note has more marks than a page shows: its end is plain text."
+CHARS_PER_COST = 10
+"""Characters of a note that cost one unit to be read: that is done each time."""
 MAX_LISTED = 50
 MAX_HEADINGS = 200
 MAX_VALUE_CHARS = 300
@@ -105,11 +108,13 @@ def build_note_page(
     budget = RenderBudget()
     embeds = Embeds(project, shown, budget, can_write=can_write)
     links = PageLinks(project, shown, can_write=can_write, embeds=embeds)
+    quota.add_cost(embeds.count_chars() // CHARS_PER_COST)
 
     def render() -> _RenderedNote:
         blocks = _render_blocks(shown, text, links, budget)
         properties = _list_properties(shown, links, embeds.limits)
-        return _RenderedNote(blocks, properties, embeds.limits.describe())
+        remarks = [TOO_DEAR] if budget.is_exhausted() else []
+        return _RenderedNote(blocks, properties, embeds.limits.describe() + remarks)
 
     rendered = _cache.get_or_create(embeds.digest(), render)
     blocks = rendered.blocks

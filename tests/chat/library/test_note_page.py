@@ -121,6 +121,7 @@ def test_sixty_thousand_embeds_of_itself_are_resolved_a_few_times(
     assert page.remarks == [
         "There are more than 200 embeds: the rest are text.",
         "Only the first 20 notes are shown inside this one: the rest are links.",
+        note_page.TOO_DEAR,
     ]
     assert len(resolved) < 10
 
