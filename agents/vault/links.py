@@ -8,7 +8,7 @@ is a note of that name.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 from uuid import UUID
 
 from django.db.models import Count, F, Q, QuerySet, Window
@@ -266,7 +266,8 @@ def _select_spellings(links: QuerySet[NoteLink]) -> QuerySet[NoteLink, tuple[str
         order_by=[Length("fragment"), Length("target"), "target", "fragment", "kind"],
     )
     plainest = written.annotate(number=number).filter(number__lte=MAX_SPELLINGS)
-    return plainest.order_by("source__key", "number").values_list(*columns)
+    rows = plainest.order_by("source__key", "number").values_list(*columns)
+    return cast("QuerySet[NoteLink, tuple[str, ...]]", rows)
 
 
 def _select_naming(note: Note) -> QuerySet[NoteLink]:

@@ -215,7 +215,7 @@ def test_an_import_that_is_refused_a_second_time_says_why(
     said: str,
 ) -> None:
     errors = [IntegrityError("UNIQUE constraint failed"), second]
-    write = importer.write_changes
+    write = note_writer.write_changes
 
     def refuse(*args: Any) -> None:
         if errors:
