@@ -30,6 +30,7 @@ from agents.vault.paths import validate_path
 MAX_FILES = 100_000
 LINK = "a link, which is not followed"
 SUBMODULE = "a submodule, which is not read; import it by itself"
+NOTHING_TRACKED = "Git tracks no files in this folder. Add them with git add, then import it again."
 TOO_MANY = f"beyond the first {MAX_FILES:,} files"
 FOREIGN_FOLDERS = frozenset(
     {
@@ -91,6 +92,8 @@ def open_code_source(place: Path) -> Iterator[CodeSource]:
         with _FolderReader(place) as reader:
             with pause_collector():
                 listed = list_tracked(place)
+                if listed == []:
+                    raise CodeRefused(NOTHING_TRACKED)
                 found = reader.admit_tracked(listed) if listed is not None else reader.walk()
                 files = _bound(found)
             commit = read_commit(place) if listed is not None else ""

@@ -1,10 +1,13 @@
 """The part of a note that a fragment means: a heading with all that is below it, or a block."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from agents.vault.parsing import Heading, ParsedNote
+from agents.vault.parsing import ParsedNote
 from agents.vault.paths import make_key
+
+_NOT_IN_LINKS = str.maketrans(dict.fromkeys("#^|[]:", " "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,31 +23,29 @@ def find_fragment(lines: Sequence[str], parsed: ParsedNote, fragment: str) -> Li
     if fragment.strip().startswith("^"):
         return _find_block(lines, parsed, fragment.strip()[1:].lower())
     wanted = [_fold(part) for part in fragment.split("#") if part.strip()]
-    headings = parsed.headings
-    for number, heading in enumerate(headings):
-        if wanted and _fold(heading.text) == wanted[-1] and _has_parents(headings, number, wanted):
-            below = headings[number + 1 :]
+    above: list[tuple[int, str]] = []
+    """The headings that the next one may stand below, with their levels."""
+    for number, heading in enumerate(parsed.headings):
+        while above and above[-1][0] >= heading.level:
+            above.pop()
+        name = _fold(heading.text)
+        if wanted and name == wanted[-1] and _has_all([each for _, each in above], wanted[:-1]):
+            below = islice(parsed.headings, number + 1, None)
             ends = (later.line for later in below if later.level <= heading.level)
             return LineRange(heading.line + 1, next(ends, len(lines)))
+        above.append((heading.level, name))
     return None
 
 
 def _fold(heading: str) -> str:
     """Return a heading as links write it: they leave out marks that would end them."""
-    return make_key(" ".join("".join(" " if c in "#^|[]:" else c for c in heading).split()))
+    return make_key(" ".join(heading.translate(_NOT_IN_LINKS).split()))
 
 
-def _has_parents(headings: Sequence[Heading], number: int, wanted: list[str]) -> bool:
-    """Return whether a heading stands below all the others that were named, in their order."""
-    level, missing = headings[number].level, wanted[:-1]
-    for heading in reversed(headings[:number]):
-        if not missing:
-            return True
-        if heading.level < level:
-            level = heading.level
-            if _fold(heading.text) == missing[-1]:
-                missing = missing[:-1]
-    return not missing
+def _has_all(above: Sequence[str], wanted: Iterable[str]) -> bool:
+    """Return whether all the headings that were named are among those above, in their order."""
+    rest = iter(above)
+    return all(name in rest for name in wanted)
 
 
 def _find_block(lines: Sequence[str], parsed: ParsedNote, name: str) -> LineRange | None:

@@ -8,7 +8,7 @@ and what was changed here since is never overwritten.
 import errno
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import IO
 from uuid import UUID
@@ -47,6 +47,10 @@ STOPPED = (
     "import again."
 )
 TWICE_MESSAGE = "there is another file of this path"
+CHANGING_MESSAGE = (
+    "Somebody else is changing the same files. Files imported so far are kept; run the import "
+    "again."
+)
 NO_LONGER_MESSAGE = "You may no longer change this project. What was imported before is in."
 _DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 ReportProgress = Callable[[int, int, str], None]
@@ -83,6 +87,8 @@ class _ReadFile:
     sha256: str
     size: int
     text: str | None
+    why_file: str = ""
+    """Why a note by its name is stored as a file."""
 
 
 def import_files(
@@ -164,8 +170,8 @@ class _Import:
             start = opened.read(MAX_NOTE_BYTES + 1)
             text, why = _decode_note(start)
             if text is None:
-                self.report.kept_as_files.append(SkippedFile(file.path, why))
-                return self._store(file.path, key, chain([start], _iterate(opened)))
+                stored = self._store(file.path, key, chain([start], _iterate(opened)))
+                return replace(stored, why_file=why)
         return _ReadFile(file.path, key, hashlib.sha256(start).hexdigest(), len(start), text)
 
     def _store(self, path: str, key: str, chunks: Iterator[bytes]) -> _ReadFile:
@@ -183,13 +189,20 @@ class _Import:
         if not batch:
             return
         try:
-            outcome = self._write(batch)
-        except IntegrityError:  # somebody else wrote one of them just now: it is seen this time
-            outcome = self._write(batch)
+            outcome = self._write_twice(batch)
+        except IntegrityError as error:
+            raise ImportStopped(CHANGING_MESSAGE) from error
         except OperationalError as error:
             raise ImportStopped(STOPPED.format(what="A batch", why=error)) from error
         outcome.drop_files_that_are_gone()
         outcome.add_to(self.report)
+
+    def _write_twice(self, batch: list[_ReadFile]) -> "_BatchWriter":
+        """Write a batch, once more if somebody else wrote one of its files meanwhile."""
+        try:
+            return self._write(batch)
+        except IntegrityError:
+            return self._write(batch)
 
     def _write(self, batch: list[_ReadFile]) -> "_BatchWriter":
         with transaction.atomic():
@@ -303,6 +316,12 @@ class _BatchWriter:
         report.attachments += len(self._new_files)
         report.conflicts += self._conflicts
         report.skipped += self._skipped
+        skipped = {each.path for each in self._skipped}
+        report.kept_as_files += [
+            SkippedFile(file.path, file.why_file)
+            for file in self._batch
+            if file.why_file and file.path not in skipped
+        ]
 
 
 def _get_imported_hashes(notes: list[Note]) -> dict[int, str]:

@@ -6,18 +6,24 @@ is a note of that name.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet, Window
+from django.db.models.functions import Length, RowNumber
 
 from agents.models import Attachment, Note, NoteAlias, NoteLink
 from agents.vault.notes import notes_for
+from agents.vault.parsing import MAX_ALIASES
 from agents.vault.paths import get_folder, make_key, make_link_key, make_name_key
+from agents.vault.service import NoteEntry
 
 BATCH_SIZE = 500
+MAX_SPELLINGS = 20
+"""Ways of writing a link to one note that are looked at in each note that has some."""
+MAX_BACKLINK_ROWS = 2_000
 RELATIVE_KINDS = (NoteLink.Kind.MARKDOWN, NoteLink.Kind.IMAGE)
 
 
@@ -35,15 +41,16 @@ class LinkTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class Backlink:
-    """A link to a note, and where it stands."""
+class Backlinks:
+    """The first notes that link to a note, by path, and how many there are.
 
-    path: str
-    title: str
-    line: int
-    kind: str
-    label: str
-    fragment: str
+    The number is exact unless `is_estimate`: then it counts all notes with a link of such a name,
+    some of which may mean another note.
+    """
+
+    sources: tuple[NoteEntry, ...] = ()
+    count: int = 0
+    is_estimate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,30 @@ class UnresolvedLink:
     sources: tuple[str, ...]
 
 
+class _Namesakes:
+    """Targets that share a name or an alias, ranked once: a link does not look at all of them."""
+
+    def __init__(self, targets: Iterable[LinkTarget]) -> None:
+        keyed = ((f"/{target.link_key}", target) for target in targets)
+        self._ranked = sorted(keyed, key=lambda pair: (pair[0].count("/"), len(pair[0]), pair[0]))
+        self._by_folder: dict[str, LinkTarget] = {}
+        self._by_key: dict[str, LinkTarget] = {}
+        for key, target in self._ranked:
+            self._by_folder.setdefault(get_folder(key), target)
+            self._by_key.setdefault(key, target)
+
+    def find(self, link_key: str) -> LinkTarget | None:
+        """Return the target with a path."""
+        return self._by_key.get(f"/{link_key}")
+
+    def choose(self, folder: str, end: str = "") -> LinkTarget | None:
+        """Return the target in a folder, else the nearest to the root, whose path ends so."""
+        near = self._by_folder.get(f"/{folder}" if folder else "")
+        if near and f"/{near.link_key}".endswith(end):
+            return near
+        return next((target for key, target in self._ranked if key.endswith(end)), None)
+
+
 class LinkResolver:
     """Resolves links among the targets that it is given. No I/O."""
 
@@ -74,6 +105,7 @@ class LinkResolver:
     ) -> None:
         self._by_name: dict[str, list[LinkTarget]] = defaultdict(list)
         self._by_alias: dict[str, list[LinkTarget]] = defaultdict(list)
+        self._namesakes: dict[tuple[str, str], _Namesakes] = {}
         self._paths: dict[tuple[str, int], str] = {}
         for target in targets:
             self._by_name[make_name_key(target.path)].append(target)
@@ -102,37 +134,31 @@ class LinkResolver:
         return self._find_by_name(source, f"{target}#{fragment}")
 
     def _find_exact(self, link_key: str) -> LinkTarget | None:
-        named = self._by_name.get(link_key.rpartition("/")[2], ())
-        return next((target for target in named if target.link_key == link_key), None)
+        return self._get_named(link_key).find(link_key)
 
     def _find_by_name(self, source: str, written: str) -> LinkTarget | None:
         key = make_link_key(written)
         if key.startswith("/"):
             return self._find_exact(key.lstrip("/"))
-        found = [
-            target
-            for target in self._by_name.get(key.rpartition("/")[2], ())
-            if f"/{target.link_key}".endswith(f"/{key}")
-        ]
-        return _choose(found, source, key)
+        if "/" in key and (exact := self._find_exact(key)):
+            return exact
+        return self._get_named(key).choose(make_key(get_folder(source)), f"/{key}")
 
     def _find_by_alias(self, source: str, written: str) -> LinkTarget | None:
-        return _choose(self._by_alias.get(make_key(written), []), source, "")
+        key = make_key(written)
+        namesakes = self._get_namesakes("alias", key, self._by_alias)
+        return namesakes.choose(make_key(get_folder(source)))
 
+    def _get_named(self, link_key: str) -> _Namesakes:
+        return self._get_namesakes("name", link_key.rpartition("/")[2], self._by_name)
 
-def _choose(found: list[LinkTarget], source: str, key: str) -> LinkTarget | None:
-    """Return the target that is meant when several have the name."""
-    if len(found) < 2:
-        return found[0] if found else None
-    folder = make_key(get_folder(source))
-
-    def distance(target: LinkTarget) -> tuple[bool, bool, int, int, str]:
-        own = target.link_key
-        is_whole_path = "/" in key and own == key
-        in_folder = get_folder(own) == folder
-        return (not is_whole_path, not in_folder, own.count("/"), len(own), own)
-
-    return min(found, key=distance)
+    def _get_namesakes(
+        self, kind: str, name: str, targets: dict[str, list[LinkTarget]]
+    ) -> _Namesakes:
+        found = self._namesakes.get((kind, name))
+        if found is None:
+            found = self._namesakes[kind, name] = _Namesakes(targets.get(name, ()))
+        return found
 
 
 def join_path(folder: str, written: str) -> str | None:
@@ -152,18 +178,25 @@ def load_resolver(project_id: UUID, written: Iterable[str] | None = None) -> Lin
     """Return a resolver for links that are written so; without them, for all of a project."""
     if written is None:
         return build_resolver(load_targets(project_id), load_aliases(project_id))
-    names, keys = set[str](), set[str]()
+    names, keys = dict[str, None](), dict[str, None]()
     for target in written:
-        names |= {make_name_key(target), make_name_key(target.partition("#")[0])}
-        keys.add(make_key(target))
-    if len(names) > BATCH_SIZE:  # more than a query should be asked for by name
-        return load_resolver(project_id)
-    aliases = load_aliases(project_id).filter(key__in=keys)
-    named = aliases.values_list("key", "note_id", "note__path")
-    return LinkResolver(
-        load_targets(project_id, names),
-        [(key, LinkTarget("note", pk, path)) for key, pk, path in named],
-    )
+        names[make_name_key(target)] = names[make_name_key(target.partition("#")[0])] = None
+        keys[make_key(target)] = None
+    targets = [each for some in _cut(names) for each in load_targets(project_id, some)]
+    aliases = [
+        (key, LinkTarget("note", pk, path))
+        for some in _cut(keys)
+        for key, pk, path in load_aliases(project_id)
+        .filter(key__in=some)
+        .values_list("key", "note_id", "note__path")
+    ]
+    return LinkResolver(targets, aliases)
+
+
+def _cut(names: Iterable[str]) -> Iterable[Sequence[str]]:
+    """Cut what is more than a query should be asked for by name."""
+    rest = list(names)
+    return (rest[start : start + BATCH_SIZE] for start in range(0, len(rest), BATCH_SIZE))
 
 
 def build_resolver(targets: list[LinkTarget], aliases: QuerySet[NoteAlias]) -> LinkResolver:
@@ -201,35 +234,49 @@ def resolve_link(
     return load_resolver(project_id, written).resolve(source, kind, target, fragment)
 
 
-def links_naming(project_id: UUID, names: Iterable[str]) -> list[NoteLink]:
-    """Return the links that may lead to something of one of these names, with their sources."""
-    keys = {key for name in names for key in (name, name.partition("#")[0])}
-    rows = NoteLink.objects.filter(project=project_id, name_key__in=keys).exclude(target="")
-    # Texts of whole notes are not needed to see where they link to.
-    return list(
-        rows.select_related("source").defer("source__text").order_by("source__key", "line", "pk")
-    )
+def find_backlinks(note: Note, limit: int) -> Backlinks:
+    """Return the other notes that link to this one.
 
-
-def backlinks_for(note: Note) -> list[Backlink]:
-    """Return the links of other notes to this one, by path and line."""
-    names = {note.name_key, *(key.rpartition("/")[2] for key in _get_alias_keys(note))}
-    links = links_naming(note.project_id, names)
-    written = {link.target for link in links}
-    written |= {f"{link.target}#{link.fragment}" for link in links if link.fragment}
+    The database counts links that are written alike once for each note: a note may have thousands.
+    """
+    named = _select_naming(note)
+    rows = list(_select_spellings(named)[: MAX_BACKLINK_ROWS + 1])
+    written = {target for _, _, _, target, _ in rows}
+    written |= {f"{target}#{fragment}" for _, _, _, target, fragment in rows if fragment}
     resolver = load_resolver(note.project_id, written)
-    found = []
-    for link in links:
-        target = resolver.resolve(link.source.path, link.kind, link.target, link.fragment)
-        if target == LinkTarget("note", note.pk, note.path) and link.source_id != note.pk:
-            source = link.source
-            place = (source.path, source.title, link.line, link.kind, link.label, link.fragment)
-            found.append(Backlink(*place))
-    return found
+    own = LinkTarget("note", note.pk, note.path)
+    sources = {
+        path: NoteEntry(path, title)
+        for path, title, kind, target, fragment in rows
+        if resolver.resolve(path, kind, target, fragment) == own
+    }
+    shown = tuple(sources.values())[:limit]
+    if len(rows) <= MAX_BACKLINK_ROWS:
+        return Backlinks(shown, len(sources))
+    return Backlinks(shown, named.aggregate(n=Count("source", distinct=True))["n"], True)
 
 
-def _get_alias_keys(note: Note) -> list[str]:
-    return list(NoteAlias.objects.filter(note=note).values_list("key", flat=True))
+def _select_spellings(links: QuerySet[NoteLink]) -> QuerySet[NoteLink, tuple[str, ...]]:
+    """Return how links are written in each note, the plainest ways of each, by path."""
+    columns = ("source__path", "source__title", "kind", "target", "fragment")
+    written = links.values("source__key", *columns).annotate(times=Count("pk"))
+    number = Window(
+        RowNumber(),
+        partition_by=F("source__key"),
+        order_by=[Length("fragment"), Length("target"), "target", "fragment", "kind"],
+    )
+    plainest = written.annotate(number=number).filter(number__lte=MAX_SPELLINGS)
+    rows = plainest.order_by("source__key", "number").values_list(*columns)
+    return cast("QuerySet[NoteLink, tuple[str, ...]]", rows)
+
+
+def _select_naming(note: Note) -> QuerySet[NoteLink]:
+    """Return the links of other notes that may lead to this one, by its name or an alias."""
+    aliases = NoteAlias.objects.filter(note=note).values_list("key", flat=True)[:MAX_ALIASES]
+    names = {note.name_key, *(key.rpartition("/")[2] for key in aliases)}
+    keys = {key for name in names for key in (name, name.partition("#")[0])}
+    links = NoteLink.objects.filter(project=note.project_id, name_key__in=keys)
+    return links.exclude(target="").exclude(source=note).order_by()
 
 
 def outgoing_links(note: Note) -> list[OutgoingLink]:

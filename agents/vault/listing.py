@@ -1,7 +1,8 @@
 """What a project's library shows: folders, tags, what changed last."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 from uuid import UUID
 
 from django.db import connection
@@ -14,6 +15,7 @@ from agents.vault.paths import make_key, validate_path
 from agents.vault.service import NoteEntry
 
 BATCH_SIZE = 500
+MAX_LISTED_TAGS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +108,61 @@ def list_recent(project_id: UUID, limit: int) -> list[str]:
     return list(rows.values_list("path", flat=True)[:limit])
 
 
-def list_tags(project_id: UUID) -> list[TagCount]:
-    """Return the tags of a project, each with how many notes have it or one below it."""
-    tagged: dict[str, set[int]] = {}
-    names: dict[str, str] = {}
-    rows = NoteTag.objects.filter(project=project_id).values_list("tag", "note_id")
-    for tag, note_id in rows:
-        parts = tag.split("/")
-        for length in range(1, len(parts) + 1):
-            name = "/".join(parts[:length])
-            tagged.setdefault(make_key(name), set()).add(note_id)
-            names.setdefault(make_key(name), name)
-    return [TagCount(names[key], len(tagged[key])) for key in sorted(tagged)]
+class TagCounts(Sequence[TagCount]):
+    """The tags of a project by name, each with how many notes have it or one below it.
+
+    The database counts those that are asked for. `is_cut` says that there are more than are listed.
+    """
+
+    def __init__(self, project_id: UUID) -> None:
+        self._tags = NoteTag.objects.filter(project=project_id)
+        grouped = self._tags.order_by("key").values_list("key").annotate(Min("tag"))
+        rows = list(grouped[: MAX_LISTED_TAGS + 1])
+        self._names: dict[str, str] = {}
+        self._parents: set[str] = set()
+        for key, tag in rows[:MAX_LISTED_TAGS]:
+            self._add(key, tag)
+        self._keys = sorted(self._names)[:MAX_LISTED_TAGS]
+        self.is_cut = max(len(rows), len(self._names)) > MAX_LISTED_TAGS
+
+    def _add(self, key: str, tag: str) -> None:
+        """Add a tag, and those above it up to one that is there."""
+        self._names[key] = tag
+        while "/" in key and key.rpartition("/")[0] not in self._parents:
+            key, tag = key.rpartition("/")[0], tag.rpartition("/")[0]
+            self._parents.add(key)
+            self._names.setdefault(key, tag)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @overload
+    def __getitem__(self, wanted: int) -> TagCount: ...
+    @overload
+    def __getitem__(self, wanted: slice) -> Sequence[TagCount]: ...
+    def __getitem__(self, wanted: int | slice) -> TagCount | Sequence[TagCount]:
+        if isinstance(wanted, int):
+            return self._count([self._keys[wanted]])[0]
+        return self._count(self._keys[wanted])
+
+    def _count(self, keys: Sequence[str]) -> list[TagCount]:
+        leaves = self._tags.filter(key__in=[key for key in keys if key not in self._parents])
+        counts = dict(leaves.order_by().values_list("key").annotate(Count("note", distinct=True)))
+        for key in self._parents.intersection(keys):
+            below = _select_tagged(self._tags, key)
+            counts[key] = below.aggregate(count=Count("note", distinct=True))["count"]
+        return [TagCount(self._names[key], counts[key]) for key in keys]
+
+
+def _select_tagged(tags: QuerySet[NoteTag], key: str) -> QuerySet[NoteTag]:
+    """Return the rows of a tag and of those below it; "0" comes after "/" in an index of bytes."""
+    if connection.vendor == "sqlite":
+        return tags.filter(Q(key=key) | Q(key__gte=f"{key}/", key__lt=f"{key}0"))
+    return tags.filter(Q(key=key) | Q(key__startswith=f"{key}/"))
 
 
 def notes_with_tag(project_id: UUID, tag: str) -> QuerySet[Note]:
     """Return the notes that have a tag or one below it."""
     key = make_key(tag.strip().strip("/").removeprefix("#"))
-    tagged = NoteTag.objects.filter(Q(key=key) | Q(key__startswith=f"{key}/"), project=project_id)
+    tagged = _select_tagged(NoteTag.objects.filter(project=project_id), key)
     return notes_for(project_id).filter(pk__in=tagged.values("note"))

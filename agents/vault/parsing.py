@@ -6,6 +6,7 @@ Obsidian's notation is read, and plain Markdown. A parser never raises, and look
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from urllib.parse import unquote
 
 from agents.core.frontmatter import BYTE_ORDER_MARK, Frontmatter, read_frontmatter
@@ -18,6 +19,8 @@ from agents.vault.paths import get_name
 MAX_TITLE_LENGTH = 200
 MAX_LABEL_LENGTH = 200
 MAX_TAG_LENGTH = 200
+MAX_TAGS = MAX_ALIASES = 1_000
+"""Of one note; the rest of them are only text."""
 _LABEL_WINDOW = 1_000
 """How far from `](` the rest of a Markdown link is looked for."""
 _MAX_NESTED_LABELS = 4
@@ -92,8 +95,8 @@ def parse_note(path: str, text: str) -> ParsedNote:
             tags.update(dict.fromkeys(_find_tags(_blank_out(line, found))))
     return ParsedNote(
         title=_choose_title(path, block, headings, lines),
-        tags=tuple(tags),
-        aliases=tuple(_clean_aliases(block)),
+        tags=tuple(islice(tags, MAX_TAGS)),
+        aliases=tuple(islice(_clean_aliases(block), MAX_ALIASES)),
         links=tuple(links),
         headings=tuple(headings),
         blocks=blocks,

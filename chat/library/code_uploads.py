@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.cache import cache
+from django.db import OperationalError
 
 from agents.code.importer import CodeImportReport, import_code
 from agents.code.service import CodeRefused
@@ -18,6 +19,9 @@ from agents.code.sources import open_code_source
 PROGRESS_SECONDS = 3_600
 PROGRESS_STEP = 25
 """Files between two notes of how far it is."""
+NO_ROOM = (
+    "The server cannot store it ({why}). Files imported so far are kept; upload it again later."
+)
 MAX_NAME_BYTES = 200
 """Disks take names of 255."""
 
@@ -26,15 +30,22 @@ def import_uploaded(
     project_id: UUID, user_id: int, place: Path, name: str, folder: str, upload_id: UUID
 ) -> CodeImportReport:
     """Make a folder of the project's code what a zip holds. The file is taken away."""
-    with _named_zip(place, name) as archive, open_code_source(archive) as source:
-        if not source.files:
-            raise CodeRefused("There are no files in it.")
 
-        def note(done: int, total: int, path: str) -> None:
-            if done % PROGRESS_STEP == 0 or done == total:
-                cache.set(_get_key(user_id, upload_id), (done, total), PROGRESS_SECONDS)
+    def note(done: int, total: int, path: str) -> None:
+        if done % PROGRESS_STEP == 0 or done == total:
+            cache.set(_get_key(user_id, upload_id), (done, total), PROGRESS_SECONDS)
 
-        return import_code(project_id, source, folder=folder, user_id=user_id, progress=note)
+    try:
+        with _named_zip(place, name) as archive, open_code_source(archive) as source:
+            if not source.files:
+                raise CodeRefused("There are no files in it.")
+            return import_code(project_id, source, folder=folder, user_id=user_id, progress=note)
+    except OSError as error:
+        raise CodeRefused(NO_ROOM.format(why=error.strerror)) from error
+    except OperationalError as error:
+        raise CodeRefused(NO_ROOM.format(why=error)) from error
+    finally:
+        place.unlink(missing_ok=True)
 
 
 def get_progress(user_id: int, upload_id: UUID) -> tuple[int, int] | None:
@@ -44,10 +55,20 @@ def get_progress(user_id: int, upload_id: UUID) -> tuple[int, int] | None:
 
 
 def store_upload(content: IO[bytes]) -> Path:
-    """Return a file of one's own with what was sent in one request."""
-    with tempfile.NamedTemporaryFile(dir=_get_folder(), suffix=".zip", delete=False) as made:
-        shutil.copyfileobj(content, made)
-    return Path(made.name)
+    """Return a file of one's own with what was sent in one request.
+
+    Raises CodeRefused if the disk does not take it.
+    """
+    place: Path | None = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=_get_folder(), suffix=".zip", delete=False) as made:
+            place = Path(made.name)
+            shutil.copyfileobj(content, made)
+    except OSError as error:
+        if place is not None:
+            place.unlink(missing_ok=True)
+        raise CodeRefused(NO_ROOM.format(why=error.strerror)) from error
+    return place
 
 
 @contextmanager

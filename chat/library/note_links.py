@@ -1,11 +1,13 @@
 """Where the links of a note lead on the pages of the library, and the notes shown inside of it."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import accumulate, islice
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.text import get_text_list
 
 from agents.core.frontmatter import BYTE_ORDER_MARK
 from agents.models import Note, NoteLink, Project
@@ -19,10 +21,54 @@ from chat.library.note_rendering import render_note
 from chat.library.note_syntax import LinkPlace, make_anchor, make_fragment_anchor
 from chat.markdown import RenderBudget
 
-MAX_EMBEDS = 20
+MAX_EMBEDS = 200
+MAX_TAGS = MAX_PROPERTIES = 1_000
+"""That one page resolves, however often the same one is there. The rest of them are plain text."""
+MAX_LINKS = 2_000
+"""Different links that one page resolves, its embedded notes included."""
+MAX_SHOWN = 20
+MAX_SHOWN_BYTES = 2 * 1024 * 1024
+"""Of the notes shown inside another: each of them is read as a whole."""
 MAX_EMBED_CHARS = 20_000
 PICTURE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp", ".svg")
 NOTHING = LinkPlace("missing", "")
+PLAIN = LinkPlace("text", "")
+WrittenLink = tuple[str, str, str]
+"""Kind, target and fragment of a link."""
+
+
+class PageLimits:
+    """How much one page resolves of a kind, and of which kinds there was more."""
+
+    def __init__(self) -> None:
+        self._left = {"embeds": MAX_EMBEDS, "tags": MAX_TAGS, "properties": MAX_PROPERTIES}
+        self.exceeded: set[str] = set()
+
+    def take(self, kind: str) -> bool:
+        """Return whether one more is resolved."""
+        self._left[kind] -= 1
+        if self._left[kind] < 0:
+            self.exceeded.add(kind)
+        return self._left[kind] >= 0
+
+    def describe(self) -> list[str]:
+        """Say what the page does not have."""
+        most = {"embeds": MAX_EMBEDS, "tags": MAX_TAGS, "links": MAX_LINKS}
+        plain = [f"{count:,} {kind}" for kind, count in most.items() if kind in self.exceeded]
+        sentences = []
+        if plain:
+            sentences.append(
+                f"There are more than {get_text_list(plain, 'and')}: the rest are text."
+            )
+        if "shown" in self.exceeded:
+            sentences.append(
+                f"Only the first {MAX_SHOWN} notes are shown inside this one: the rest are links."
+            )
+        if "properties" in self.exceeded:
+            sentences.append(
+                f"Only the first {MAX_PROPERTIES:,} properties are listed: the lines have them all."
+            )
+        return sentences
 
 
 class ParsedText:
@@ -32,16 +78,12 @@ class ParsedText:
         self.path = path
         self.lines = split_lines(text.removeprefix(BYTE_ORDER_MARK))
         self.parsed: ParsedNote = parse_note(path, text)
+        links = self.parsed.links
+        self.links = list(dict.fromkeys((each.kind, each.target, each.fragment) for each in links))
 
     @property
     def body(self) -> list[str]:
         return self.lines[self.parsed.frontmatter.end :]
-
-    def get_written_targets(self) -> Iterable[str]:
-        for link in self.parsed.links:
-            yield link.target or self.path
-            if link.fragment:
-                yield f"{link.target}#{link.fragment}"
 
     def cut_out(self, fragment: str) -> list[str]:
         """Return the lines below a heading, or of a block; all of them without a fragment."""
@@ -55,23 +97,24 @@ class PageLinks:
     """Where links lead, with the addresses of the library's pages; see NoteLinks."""
 
     def __init__(
-        self, project: Project, text: ParsedText, *, can_write: bool, embeds: "Embeds | None"
+        self, project: Project, text: ParsedText, *, can_write: bool, embeds: "Embeds"
     ) -> None:
         self._text = text
         self._can_write = can_write
         self._embeds = embeds
-        self._resolver: LinkResolver = embeds.resolver if embeds else LinkResolver([])
         self._address = partial(_build_address, project.slug)
+        self._tags_address = self._address("tags")
         self._anchors: dict[str, int] = {}
 
-    def resolve(self, kind: str, target: str, fragment: str) -> LinkTarget | None:
-        return self._resolver.resolve(self._text.path, kind, target, fragment)
-
     def find(self, kind: str, target: str, fragment: str) -> LinkPlace:
+        if kind == NoteLink.Kind.EMBED and not self._embeds.limits.take("embeds"):
+            return PLAIN
         anchor = make_fragment_anchor(fragment)
         if not target:
             return LinkPlace("note", f"?{urlencode({'at': anchor})}#{anchor}")
-        found = self.resolve(kind, target, fragment)
+        if self._embeds.is_left_out(self._text, (kind, target, fragment)):
+            return PLAIN
+        found = self._embeds.resolve(self._text, (kind, target, fragment))
         if found is None:
             return self._offer(target)
         if found.kind == "attachment":
@@ -88,13 +131,13 @@ class PageLinks:
         return LinkPlace("missing", f"{self._address('new')}?{urlencode({'path': path})}")
 
     def render_embed(self, target: str, fragment: str) -> str:
-        found = self.resolve(NoteLink.Kind.EMBED, target, fragment)
-        if self._embeds is None or found is None or found.kind != "note":
-            return ""
-        return self._embeds.render(found, fragment)
+        found = self._embeds.resolve(self._text, (NoteLink.Kind.EMBED, target, fragment))
+        return self._embeds.render(found, fragment) if found and found.kind == "note" else ""
 
     def get_tag_address(self, tag: str) -> str:
-        return f"{self._address('tags')}?{urlencode({'tag': tag})}"
+        if not self._embeds.limits.take("tags"):
+            return ""
+        return f"{self._tags_address}?{urlencode({'tag': tag})}"
 
     def add_anchor(self, heading: str) -> str:
         anchor = make_anchor(heading)
@@ -113,48 +156,96 @@ class EmbeddedLinks(PageLinks):
 
 
 class Embeds:
-    """The notes that a note shows, one level deep, so that a circle of them ends."""
+    """Where the links of a note lead, and the notes that it shows inside.
+
+    Those are shown one level deep, so that a circle of them ends.
+    """
 
     def __init__(
         self, project: Project, text: ParsedText, budget: RenderBudget, *, can_write: bool
     ) -> None:
+        self.limits = PageLimits()
         self._project = project
+        self._text = text
         self._budget = budget
+        if sum(link.kind == NoteLink.Kind.EMBED for link in text.parsed.links) > MAX_EMBEDS:
+            self.limits.exceeded.add("embeds")
         self._can_write = can_write
-        own = load_resolver(project.pk, text.get_written_targets())
-        self._texts = self._load_texts(text, own)
-        written = {
-            name for each in (text, *self._texts.values()) for name in each.get_written_targets()
-        }
-        self.resolver = load_resolver(project.pk, written) if self._texts else own
-        self._left = MAX_EMBEDS
+        self._found: dict[tuple[str, WrittenLink], LinkTarget | None] = {}
+        self._resolver = self._resolve_all([text])
+        self._texts = self._load_texts()
+        if self._texts:
+            self._resolver = self._resolve_all([text, *self._texts.values()])
+        self._left = MAX_SHOWN
 
-    def _load_texts(self, text: ParsedText, resolver: LinkResolver) -> dict[int, ParsedText]:
-        embeds = (link for link in text.parsed.links if link.kind == NoteLink.Kind.EMBED)
-        targets = (resolver.resolve(text.path, e.kind, e.target, e.fragment) for e in embeds)
-        ids = list(dict.fromkeys(t.pk for t in targets if t and t.kind == "note"))[:MAX_EMBEDS]
-        rows: list[Note] = list(notes_for(self._project.pk).filter(pk__in=ids))
+    def _resolve_all(self, texts: Sequence[ParsedText]) -> LinkResolver:
+        """Resolve each different link of these texts once, as many as a page may have."""
+        places = ((text.path, link) for text in texts for link in text.links)
+        links = list(islice(places, MAX_LINKS))
+        resolver = load_resolver(self._project.pk, _iterate_targets(links))
+        self._found = {(path, link): resolver.resolve(path, *link) for path, link in links}
+        return resolver
+
+    def _load_texts(self) -> dict[int, ParsedText]:
+        embeds = islice((e for e in self._text.links if e[0] == NoteLink.Kind.EMBED), MAX_EMBEDS)
+        targets = (self._found.get((self._text.path, link)) for link in embeds)
+        ids = list(dict.fromkeys(t.pk for t in targets if t and t.kind == "note"))
+        notes = notes_for(self._project.pk)
+        sizes = dict(notes.filter(pk__in=ids).values_list("pk", "size"))
+        read = accumulate(sizes.get(pk, 0) for pk in ids)
+        few = [
+            pk for pk, total in zip(ids[:MAX_SHOWN], read, strict=False) if total <= MAX_SHOWN_BYTES
+        ]
+        rows: list[Note] = list(notes.filter(pk__in=few))
         return {row.pk: ParsedText(row.path, row.text) for row in rows}
+
+    def is_left_out(self, text: ParsedText, link: WrittenLink) -> bool:
+        """Return whether a link is one of those that are too many for a page."""
+        if len(self._found) < MAX_LINKS or (text.path, link) in self._found:
+            return False
+        self.limits.exceeded.add("links")
+        return True
+
+    def resolve(self, text: ParsedText, link: WrittenLink) -> LinkTarget | None:
+        """Return where a link of a text leads."""
+        if (text.path, link) in self._found:
+            return self._found[text.path, link]
+        return self._resolver.resolve(text.path, *link)
+
+    def iterate_resolved(self, text: ParsedText) -> Iterator[tuple[WrittenLink, LinkTarget | None]]:
+        """Yield the links of a text with where they lead, without those that are too many."""
+        return ((link, found) for (path, link), found in self._found.items() if path == text.path)
 
     def render(self, target: LinkTarget, fragment: str) -> str:
         """Return the HTML of a note or a part of it; empty if it is not to be shown."""
         text = self._texts.get(target.pk)
         if text is None or self._left <= 0:
+            self.limits.exceeded.add("shown")
             return ""
         self._left -= 1
         links = EmbeddedLinks(self._project, text, can_write=self._can_write, embeds=self)
         lines = split_lines("\n".join(text.cut_out(fragment))[:MAX_EMBED_CHARS])
         return "".join(render_note(lines, links, self._budget))
 
-    def describe(self, text: ParsedText) -> str:
-        """Return a digest of all that the HTML of a note depends on besides its own text."""
+    def count_chars(self) -> int:
+        """Return how long the texts are that were read for the page."""
+        return sum(len(line) for each in (self._text, *self._texts.values()) for line in each.lines)
+
+    def digest(self) -> str:
+        """Return a digest of the texts on the page and of all that their HTML depends on."""
         digest = hashlib.sha256(f"{self._project.slug}\0{self._can_write}".encode())
-        for each in (text, *self._texts.values()):
+        for each in (self._text, *self._texts.values()):
             digest.update("\0".join([each.path, *each.lines]).encode("utf-8", "surrogatepass"))
-            for link in each.parsed.links:
-                found = self.resolver.resolve(each.path, link.kind, link.target, link.fragment)
-                digest.update(f"\0{found}".encode("utf-8", "surrogatepass"))
+        for found in self._found.values():
+            digest.update(f"\0{found}".encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
+
+
+def _iterate_targets(links: Iterable[tuple[str, WrittenLink]]) -> Iterator[str]:
+    for path, (_, target, fragment) in links:
+        yield target or path
+        if fragment:
+            yield f"{target}#{fragment}"
 
 
 def suggest_path(source: str, target: str) -> str:

@@ -2,15 +2,16 @@
 
 import re
 from dataclasses import dataclass
-from html import unescape
+from html import escape, unescape
+from itertools import chain
 
-from agents.models import Note, Project
+from agents.models import Project
 from agents.search.sections import split_lines
 from agents.vault import canvas
-from agents.vault.links import Backlink, backlinks_for
-from chat.library.note_links import Embeds, PageLinks, ParsedText, suggest_path
+from chat.library.note_links import Embeds, PageLimits, PageLinks, ParsedText, suggest_path
 from chat.library.note_rendering import render_note, render_value
 from chat.markdown import RenderBudget
+from chat.markdown.budget import estimate_cost
 from chat.markdown.heading_order import order_all_headings
 from chat.markdown.rendering import render_plain
 from chat.rendering import quota
@@ -20,17 +21,14 @@ from chat.rendering.source_links import NOTE_LINES
 
 MAX_CACHED_CHARS = 16_000_000
 """Characters of notes that a process keeps as HTML."""
+TOO_DEAR = "This note has more marks than a page shows: its end is plain text."
+CHARS_PER_COST = 10
+"""Characters of a note that cost one unit to be read: that is done each time."""
 MAX_LISTED = 50
 MAX_HEADINGS = 200
-MAX_PROPERTIES = 40
-MAX_VALUES = 20
 MAX_VALUE_CHARS = 300
 _HEADING = re.compile(r'<h([3-6]) id="([^"]+)">(.*?)</h\1>', re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
-
-_cache: RenderCache[str, list[str]] = RenderCache(
-    MAX_CACHED_CHARS, lambda blocks: sum(map(len, blocks))
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +57,20 @@ class NoteProperty:
 
 
 @dataclass(frozen=True, slots=True)
+class _RenderedNote:
+    blocks: list[str]
+    properties: list[NoteProperty]
+    remarks: list[str]
+
+    def count_chars(self) -> int:
+        values = (value for each in self.properties for value in each.values)
+        return sum(map(len, chain(self.blocks, values)))
+
+
+_cache: RenderCache[str, _RenderedNote] = RenderCache(MAX_CACHED_CHARS, _RenderedNote.count_chars)
+
+
+@dataclass(frozen=True, slots=True)
 class NotePage:
     """`block` and `line` are where the next stretch begins, `earlier` where the one before does."""
 
@@ -72,6 +84,8 @@ class NotePage:
     headings: list[PageHeading]
     properties: list[NoteProperty]
     missing: list[MissingLink]
+    remarks: list[str]
+    """Sentences about what the page does not have, because there is too much of it."""
 
     @property
     def first(self) -> int:
@@ -94,9 +108,16 @@ def build_note_page(
     budget = RenderBudget()
     embeds = Embeds(project, shown, budget, can_write=can_write)
     links = PageLinks(project, shown, can_write=can_write, embeds=embeds)
-    blocks = _cache.get_or_create(
-        embeds.describe(shown), lambda: _render_blocks(shown, text, links, budget)
-    )
+    quota.add_cost(embeds.count_chars() // CHARS_PER_COST)
+
+    def render() -> _RenderedNote:
+        blocks = _render_blocks(shown, text, links, budget)
+        properties = _list_properties(shown, links, embeds.limits)
+        remarks = [TOO_DEAR] if budget.is_exhausted() else []
+        return _RenderedNote(blocks, properties, embeds.limits.describe() + remarks)
+
+    rendered = _cache.get_or_create(embeds.digest(), render)
+    blocks = rendered.blocks
     title_anchor = _find_title(blocks, shown.parsed.title)
     starts = _find_page_starts(blocks)
     block = _find_anchor(blocks, starts, anchor) if anchor else block
@@ -111,8 +132,9 @@ def build_note_page(
         earlier=first + 1 - NOTE_LINES if first else None,
         title_anchor=title_anchor,
         headings=_list_headings(blocks[bool(title_anchor) :], is_paged=len(starts) > 1),
-        properties=_list_properties(shown, links),
-        missing=_list_missing(shown, links),
+        properties=rendered.properties,
+        missing=_list_missing(shown, embeds),
+        remarks=rendered.remarks,
     )
 
 
@@ -163,15 +185,25 @@ def _list_headings(blocks: list[str], *, is_paged: bool) -> list[PageHeading]:
     return found
 
 
-def _list_properties(shown: ParsedText, links: PageLinks) -> list[NoteProperty]:
-    return [
-        NoteProperty(
-            found.name,
-            [_render_value(found.name, value, links) for value in found.values[:MAX_VALUES]],
-        )
-        for found in shown.parsed.frontmatter.properties[:MAX_PROPERTIES]
-        if found.values
-    ]
+def _list_properties(shown: ParsedText, links: PageLinks, limits: PageLimits) -> list[NoteProperty]:
+    """Return the properties that have values. What is dear to show is shown as it is written."""
+    budget, listed = RenderBudget(), []
+    for found in shown.parsed.frontmatter.properties:
+        values = []
+        for value in found.values:
+            if not limits.take("properties"):
+                break
+            budget.spent += estimate_cost(value[:MAX_VALUE_CHARS])
+            if budget.is_exhausted():
+                values.append(escape(value[:MAX_VALUE_CHARS]))
+            else:
+                values.append(_render_value(found.name, value, links))
+        if values:
+            listed.append(NoteProperty(found.name, values))
+        if "properties" in limits.exceeded:
+            break
+    quota.add_cost(budget.spent)
+    return listed
 
 
 def _render_value(name: str, value: str, links: PageLinks) -> str:
@@ -181,20 +213,11 @@ def _render_value(name: str, value: str, links: PageLinks) -> str:
     return render_value(written[:MAX_VALUE_CHARS], links)
 
 
-def _list_missing(shown: ParsedText, links: PageLinks) -> list[MissingLink]:
+def _list_missing(shown: ParsedText, embeds: Embeds) -> list[MissingLink]:
     missing: dict[str, MissingLink] = {}
-    for link in shown.parsed.links:
-        if link.target and links.resolve(link.kind, link.target, link.fragment) is None:
-            path = suggest_path(shown.path, link.target)
-            missing.setdefault(link.target, MissingLink(link.target, path))
+    for (_, target, _), found in embeds.iterate_resolved(shown):
+        if target and found is None:
+            missing.setdefault(target, MissingLink(target, suggest_path(shown.path, target)))
         if len(missing) >= MAX_LISTED:
             break
     return list(missing.values())
-
-
-def list_backlinks(note: Note) -> list[Backlink]:
-    """Return the links of other notes to this one, one for each note."""
-    first: dict[str, Backlink] = {}
-    for link in backlinks_for(note):
-        first.setdefault(link.path, link)
-    return list(first.values())

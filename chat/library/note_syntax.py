@@ -29,9 +29,12 @@ MAX_ANCHOR_CHARS = 80
 
 @dataclass(frozen=True, slots=True)
 class LinkPlace:
-    """Where a link leads; an empty address where there is nothing yet and nothing can be made."""
+    """Where a link leads; an empty address where there is nothing yet and nothing can be made.
 
-    kind: Literal["note", "picture", "file", "missing"]
+    A link of the kind `text` stays as it is written: the note has too many.
+    """
+
+    kind: Literal["note", "picture", "file", "missing", "text"]
     href: str
 
 
@@ -45,7 +48,7 @@ class NoteLinks(Protocol):
         """Return the HTML of a note to show inside of this one; empty if it is only linked."""
 
     def get_tag_address(self, tag: str) -> str:
-        """Return the page of a tag."""
+        """Return the page of a tag; empty where the note has too many."""
 
     def add_anchor(self, heading: str) -> str:
         """Return an id for a heading that no other heading of the note has; empty for none."""
@@ -109,6 +112,9 @@ def wikilink_rule(state: StateInline, silent: bool) -> bool:
 
 def _push_wikilink(state: StateInline, link: Link) -> None:
     place = _get_links(state.env).find(link.kind, link.target, link.fragment)
+    if place.kind == "text":
+        state.push("text", "", 0).content = link.written
+        return
     shown = link.target + (f" > {link.fragment.lstrip('^')}" if link.fragment else "")
     if link.kind != NoteLink.Kind.EMBED:
         _push_link(state, place, link.label or shown.removeprefix(" > "))
@@ -202,12 +208,18 @@ def tag_rule(state: StateInline, silent: bool) -> bool:
     if found is None or not tag or is_colour(tag):
         return False
     if not silent:
-        opened = state.push("link_open", "a", 1)
-        opened.attrs = {"href": _get_links(state.env).get_tag_address(tag), "class": "tag"}
-        state.push("text", "", 0).content = found[0]
-        state.push("link_close", "a", -1)
+        _push_tag(state, found[0], _get_links(state.env).get_tag_address(tag))
     state.pos = found.end()
     return True
+
+
+def _push_tag(state: StateInline, written: str, address: str) -> None:
+    if not address:
+        state.push("text", "", 0).content = written
+        return
+    state.push("link_open", "a", 1).attrs = {"href": address, "class": "tag"}
+    state.push("text", "", 0).content = written
+    state.push("link_close", "a", -1)
 
 
 def block_name_rule(state: StateInline, silent: bool) -> bool:
@@ -281,6 +293,11 @@ def _resolve(token: Token, links: NoteLinks) -> Token:
     if name == "src" and place.kind == "picture":
         label = "".join(child.content for child in token.children or [])
         return Token("note_image", "img", 0, attrs=_build_picture_attrs(place.href, label, target))
+    if place.kind == "text" and name == "src":
+        return Token("text", "", 0, content=token.content)
+    if place.kind == "text":
+        del token.attrs[name]
+        return token
     token.attrs[name] = place.href or "#"
     if place.kind == "missing":
         token.attrs["class"] = "missing"

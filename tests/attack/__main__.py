@@ -17,7 +17,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 
-from tests.attack import approvals, faults, imports, pages, programs, sign_ins, sockets, web
+from tests.attack import (
+    approvals,
+    faults,
+    imports,
+    library,
+    pages,
+    programs,
+    sign_ins,
+    sockets,
+    web,
+)
 from tests.attack.scene import Attack, Scene
 from tests.attack.table import Row, Times, judge, lines
 from tests.attack.target import PASSWORD, Somebody, Target, open_target
@@ -49,6 +59,7 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "approvals": (approvals.approvals, 10),
     "approvals API": (programs.approvals, 10),
     "ways": (pages.ways, 10),
+    **{name: (library.open_pages(name), 6) for name in library.SHELVES},
     "code": (imports.code, 1),
     "web pages": (web.web, 3),
     "clock": (faults.clock, 1),
@@ -161,6 +172,8 @@ class Play:
         if name == "parameters":
             admin = {"is_staff": True, "is_superuser": True}
             await asyncio.to_thread(lambda: self._target.door("change", name=mallory.name, **admin))
+        if name in library.SHELVES:
+            await library.fill_shelf(name, self._target, mallory)
         return mallory, await pages.dear_talk(mallory) if name == "reloads" else ""
 
     def _scene(self, name: str, mallory: Somebody, talk: str) -> Scene:

@@ -16,13 +16,14 @@ from agents.projects.errors import ProjectError
 from agents.projects.queries import can_write, get_project
 from agents.vault.diffs import diff_texts
 from agents.vault.errors import NoteChanged, NoteRefused, VaultError
+from agents.vault.links import find_backlinks
 from agents.vault.merge import merge_texts
 from agents.vault.notes import create_note, get_note, save_note
 from agents.vault.paths import NOTE_SUFFIX, get_folder
 from agents.web.requests import get_user
 from chat.library.edited_text import apply_edit, make_editable
 from chat.library.folder_entries import build_crumbs
-from chat.library.note_page import MAX_LISTED, build_note_page, list_backlinks
+from chat.library.note_page import MAX_LISTED, build_note_page
 from chat.rendering import quota
 from chat.views.library.helpers import get_author, library_page, parse_number, render_page
 
@@ -71,12 +72,10 @@ def _render_note(request: HttpRequest, project: Project, path: str) -> HttpRespo
         anchor=request.GET.get("at", ""),
         can_write=can_write(get_user(request), project),
     )
-    backlinks = list_backlinks(shown)
     context = {
         **_build_context(shown),
         "shown": page,
-        "backlinks": backlinks[:MAX_LISTED],
-        "backlink_count": len(backlinks),
+        "backlinks": find_backlinks(shown, MAX_LISTED),
     }
     return render_page(request, project, "chat/library/note.html", context)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agents.code import sources
+from agents.code.service import CodeRefused
 from agents.code.sources import CodeSource, open_code_source
 from agents.models import CodeFile
 from agents.vault.import_sources import SkippedFile
@@ -123,6 +124,13 @@ def test_tracked_files_of_a_checkout_are_read_with_its_commit(checkout: Path) ->
     with open_code_source(checkout) as source:
         assert list_source(source) == {"a.py": ""}
         assert source.commit == run_git(checkout, "rev-parse", "HEAD")
+
+
+def test_a_checkout_without_tracked_files_is_refused_with_the_reason(folder: Path) -> None:
+    run_git(folder, "init", "-q")
+    (folder / "a.py").touch()
+    with pytest.raises(CodeRefused, match="Git tracks no files"):
+        list_files(folder)
 
 
 def test_a_detached_checkout_and_a_worktree_have_their_commits(

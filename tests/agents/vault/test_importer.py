@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.db import OperationalError
+from django.db import IntegrityError, OperationalError, connection
 
 from agents.models import Attachment, Membership, Note, NoteVersion, Project, Thread
-from agents.vault import importer, note_writer, notes
+from agents.vault import attachments, importer, note_writer, notes
 from agents.vault.attachments import get_file, remove_unreferenced_files
 from agents.vault.author import Author
 from agents.vault.errors import NoteUnavailable
@@ -127,6 +127,24 @@ def test_files_that_are_no_text_are_kept_as_they_are(
     assert files(tmp_path / "out") == files(folder)
 
 
+def test_a_file_that_is_too_large_is_listed_once(
+    project: Project, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attachments, "MAX_ATTACHMENT_BYTES", MAX_NOTE_BYTES + 5)
+    (folder / "huge.md").write_bytes(b"x" * (MAX_NOTE_BYTES + 10))
+    report = bring_in(project, folder)
+    assert left_out(report) == {"huge.md": "larger than 2,097,157 bytes"}
+    assert report.kept_as_files == []
+
+
+def test_a_file_whose_path_a_note_has_is_listed_once(project: Project, folder: Path) -> None:
+    bring_in(project, folder)
+    (folder / "empty.md").write_bytes(b"\0")
+    report = bring_in(project, folder)
+    assert left_out(report) == {"empty.md": "something else is at that path"}
+    assert report.kept_as_files == []
+
+
 def test_of_two_paths_with_one_key_the_second_is_left_out(project: Project, folder: Path) -> None:
     (folder / "Empty.md").write_text("first")
     (folder / "Bu\u0308cher.md").write_text("first")
@@ -180,6 +198,50 @@ def test_a_crash_in_the_middle_keeps_what_is_in_and_the_next_import_goes_on(
     assert Note.objects.count() == 1
     report = bring_in(project, folder)
     assert (report.created, report.unchanged) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (IntegrityError("UNIQUE constraint failed"), "Somebody else is changing the same files"),
+        (OperationalError("database or disk is full"), r"disk is full\)"),
+    ],
+)
+def test_an_import_that_is_refused_a_second_time_says_why(
+    project: Project,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    second: Exception,
+    said: str,
+) -> None:
+    errors = [IntegrityError("UNIQUE constraint failed"), second]
+    write = note_writer.write_changes
+
+    def refuse(*args: Any) -> None:
+        if errors:
+            raise errors.pop(0)
+        write(*args)
+
+    monkeypatch.setattr(importer, "write_changes", refuse)
+    with pytest.raises(ImportStopped, match=said):
+        bring_in(project, folder)
+    assert bring_in(project, folder).created == 2
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="the trigger is written for SQLite")
+def test_an_import_whose_every_write_is_refused_by_the_database_says_why(
+    project: Project, folder: Path
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE TEMP TRIGGER faster BEFORE INSERT ON agents_note "
+            "BEGIN SELECT RAISE(ABORT, 'UNIQUE constraint failed'); END"
+        )
+        try:
+            with pytest.raises(ImportStopped, match="Files imported so far are kept"):
+                bring_in(project, folder)
+        finally:
+            cursor.execute("DROP TRIGGER faster")
 
 
 def test_a_full_disk_stops_the_import_of_other_files(

@@ -3,18 +3,22 @@
 import pytest
 
 from agents.models import Note, Project
-from agents.vault import notes
+from agents.vault import links, notes
 from agents.vault.attachments import add_attachment
 from agents.vault.author import Author
 from agents.vault.links import (
+    MAX_SPELLINGS,
+    Backlinks,
     LinkResolver,
     LinkTarget,
-    backlinks_for,
+    find_backlinks,
     outgoing_links,
     resolve_link,
     unresolved_links,
 )
-from tests.support.notes import add_note
+from agents.vault.service import NoteEntry
+from tests.support.notes import add_note, add_notes
+from tests.support.rows_fetched import count_rows
 
 PATHS = [
     "Plan.md",
@@ -97,19 +101,43 @@ def test_backlinks_are_the_links_of_others(project: Project, plan: Note) -> None
     add_note(project, "a.md", "x\n[[plan#Goals|it]]")
     add_note(project, "sub/b.md", "[[Roadmap]] and [x](../Plan.md) `[[Plan]]`")
     add_note(project, "sub/Plan.md", "[[Plan]]")
-    found = [(link.path, link.line, link.kind, link.label) for link in backlinks_for(plan)]
-    assert found == [
-        ("a.md", 2, "wikilink", "it"),
-        ("sub/b.md", 1, "wikilink", ""),
-        ("sub/b.md", 1, "markdown", "x"),
-    ]
+    assert find_backlinks(plan, 10) == Backlinks(
+        (NoteEntry("a.md", "a"), NoteEntry("sub/b.md", "b")), 2
+    )
+
+
+def test_each_note_that_links_here_is_counted_once(project: Project, plan: Note) -> None:
+    add_notes(project, **{f"n{number:02}": "[[plan]] and [x](Plan.md)" for number in range(12)})
+    found = find_backlinks(plan, 3)
+    assert [source.path for source in found.sources] == ["n00.md", "n01.md", "n02.md"]
+    assert (found.count, found.is_estimate) == (12, False)
+
+
+def test_no_more_links_are_fetched_of_a_note_that_has_many(project: Project, plan: Note) -> None:
+    spellings = "".join(f"[[Plan#{n}]] [[{n}/Plan]] [[plan]]\n" for n in range(300))
+    add_note(project, "many.md", spellings)
+    with count_rows() as fetched:
+        found = find_backlinks(plan, 10)
+    assert ([source.path for source in found.sources], found.count) == (["many.md"], 1)
+    assert fetched.rows < 2 * MAX_SPELLINGS
+
+
+def test_where_too_many_links_have_the_name_the_number_is_estimated(
+    project: Project, plan: Note, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(links, "MAX_BACKLINK_ROWS", 4)
+    add_notes(project, **{f"n{number}": "[[Plan]]" for number in range(4)})
+    assert (find_backlinks(plan, 3).count, find_backlinks(plan, 3).is_estimate) == (4, False)
+    add_note(project, "n4.md", "[[Plan]] [[plan]]")
+    found = find_backlinks(plan, 3)
+    assert (len(found.sources), found.count, found.is_estimate) == (3, 5, True)
 
 
 def test_a_note_of_another_project_is_never_a_target(project: Project, plan: Note) -> None:
     other = Project.objects.create(name="other")
     add_note(other, "x.md", "[[Plan]]")
     assert resolve_link(other.pk, "x.md", "Plan") is None
-    assert backlinks_for(plan) == []
+    assert find_backlinks(plan, 10) == Backlinks()
     assert [link.target for link in unresolved_links(other.pk)] == ["Plan"]
 
 
@@ -140,5 +168,5 @@ def test_unresolved_links_are_resolved_when_their_note_comes(
 def test_embeds_that_lead_in_a_circle_are_only_links(project: Project) -> None:
     one = add_note(project, "one.md", "![[two]]")
     two = add_note(project, "two.md", "![[one]] ![[two]]")
-    assert [link.path for link in backlinks_for(one)] == ["two.md"]
-    assert [link.path for link in backlinks_for(two)] == ["one.md"]
+    assert [source.path for source in find_backlinks(one, 10).sources] == ["two.md"]
+    assert [source.path for source in find_backlinks(two, 10).sources] == ["one.md"]

@@ -5,19 +5,20 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from agents.models import Project
-from agents.vault import notes
+from agents.vault import listing, notes
 from agents.vault.attachments import add_attachment
 from agents.vault.author import Author
 from agents.vault.errors import NoteRefused
 from agents.vault.listing import (
     SubfolderEntry,
+    TagCounts,
     list_folder,
     list_notes,
     list_recent,
-    list_tags,
     notes_with_tag,
 )
-from tests.support.notes import add_note
+from tests.support.notes import add_note, add_notes
+from tests.support.rows_fetched import count_rows
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ def test_a_list_has_everything_below_a_folder(library: Project) -> None:
 
 
 def test_a_tag_counts_those_below_it(library: Project) -> None:
-    found = {tag.tag: tag.note_count for tag in list_tags(library.pk)}
+    found = {tag.tag: tag.note_count for tag in TagCounts(library.pk)}
     assert {name.lower(): count for name, count in found.items()} == {
         "land": 1,
         "sea": 2,
@@ -85,6 +86,27 @@ def test_a_tag_counts_those_below_it(library: Project) -> None:
         "Readme.md",
         "Plan/Road map.md",
     }
+
+
+def test_a_page_of_tags_fetches_each_tag_once_however_many_notes_have_it(project: Project) -> None:
+    add_notes(project, **{f"n{number}": "#sea/deep #sea #land" for number in range(50)})
+    with count_rows() as fetched, CaptureQueriesContext(connection) as asked:
+        listed = TagCounts(project.pk)[:200]
+    assert {each.tag: each.note_count for each in listed} == {"land": 50, "sea": 50, "sea/deep": 50}
+    assert fetched.rows < 10
+    assert len(asked) == 3
+
+
+def test_of_too_many_tags_the_first_are_listed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "MAX_LISTED_TAGS", 3)
+    add_note(project, "a.md", "#a #b/c")
+    assert not TagCounts(project.pk).is_cut
+    add_note(project, "b.md", "#b/d #e")
+    listed = TagCounts(project.pk)
+    assert ([each.tag for each in listed[:]], listed.is_cut) == (["a", "b", "b/c"], True)
+    assert listed[1].note_count == 2
 
 
 def test_the_newest_changes_come_first(library: Project, author: Author) -> None:

@@ -3,11 +3,12 @@
 import pytest
 
 from agents.models import Project
-from agents.vault.notes import find_note
-from chat.library import note_page
-from chat.library.note_page import list_backlinks
+from agents.vault.links import LinkResolver, LinkTarget
+from chat.library import note_links, note_page
+from chat.library.note_page import NotePage
 from tests.chat.library.conftest import Show
-from tests.support.notes import add_note
+from tests.support.line_counts import count_lines
+from tests.support.notes import add_note, add_notes
 
 
 def test_properties_are_a_table_with_links(show: Show) -> None:
@@ -76,15 +77,6 @@ def test_what_is_shown_inside_is_what_it_says_now(show: Show, project: Project) 
     assert "missing" not in show("![[In]]").blocks[0]
 
 
-def test_each_note_that_links_here_is_named_once(project: Project) -> None:
-    add_note(project, "Here.md", "x")
-    add_note(project, "a.md", "[[Here]] and [[here]]")
-    add_note(project, "b.md", "[x](Here.md)")
-    note = find_note(project.pk, "Here.md")
-    assert note is not None
-    assert [link.path for link in list_backlinks(note)] == ["a.md", "b.md"]
-
-
 def test_text_files_are_shown_as_they_are(show: Show) -> None:
     assert show("*a*\n# b", path="x.txt").blocks == ['<p class="plain">*a*\n# b</p>\n']
 
@@ -92,3 +84,107 @@ def test_text_files_are_shown_as_they_are(show: Show) -> None:
 def test_cards_of_a_canvas_are_shown(show: Show) -> None:
     page = show('{"nodes": [{"type": "text", "text": "**Card**"}]}', path="x.canvas")
     assert "<strong>Card</strong>" in "".join(page.blocks)
+
+
+# -- more than one page resolves ------------------------------------------------------------------
+
+
+def read_html(page: NotePage) -> str:
+    return "".join(page.blocks)
+
+
+def test_of_many_embeds_the_first_are_resolved_and_the_rest_is_text(
+    show: Show, project: Project
+) -> None:
+    add_note(project, "x.md")
+    page = show(f"{'![[x]] ' * 150}\n\n" * 2)
+    assert read_html(page).count('class="wikilink"') == 200
+    assert read_html(page).count("![[x]]") == 100
+    assert page.remarks == ["There are more than 200 embeds: the rest are text."]
+    assert show(f"{'![[x]] ' * 100}\n\n" * 2).remarks == []
+
+
+def test_sixty_thousand_embeds_of_itself_are_resolved_a_few_times(
+    show: Show, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolved = []
+    resolve = LinkResolver.resolve
+
+    def count(self: LinkResolver, *link: str) -> LinkTarget | None:
+        resolved.append(link)
+        return resolve(self, *link)
+
+    monkeypatch.setattr(LinkResolver, "resolve", count)
+    text = "![[x]]\n\n" * 60_000
+    add_note(project, "x.md", text)
+    page = show(text)
+    assert page.remarks == [
+        "There are more than 200 embeds: the rest are text.",
+        "Only the first 20 notes are shown inside this one: the rest are links.",
+        note_page.TOO_DEAR,
+    ]
+    assert len(resolved) < 10
+
+
+def test_of_many_tags_the_first_are_links_and_the_rest_is_text(show: Show) -> None:
+    page = show("".join(f"#tag{number} " for number in range(1_200)))
+    assert read_html(page).count('class="tag"') == 1_000
+    assert "#tag1199" in read_html(page)
+    assert page.remarks == ["There are more than 1,000 tags: the rest are text."]
+
+
+def test_of_many_properties_the_first_are_listed(show: Show) -> None:
+    lines = "".join(f"p{number}: '[[x]]'\n" for number in range(1_100))
+    page = show(f"---\n{lines}---\n{'#a ' * 1_001}")
+    assert [len(page.properties), page.properties[-1].name] == [1_000, "p999"]
+    assert page.remarks == [
+        "There are more than 1,000 tags: the rest are text.",
+        "Only the first 1,000 properties are listed: the lines have them all.",
+    ]
+
+
+def test_a_list_of_properties_that_is_dear_to_show_is_shown_as_it_is_written(show: Show) -> None:
+    values = ", ".join(f"'{'[' * 200}<b>{number}'" for number in range(100))
+    (listed,) = show(f"---\nmany: [{values}]\n---\n").properties
+    assert len(listed.values) == 100
+    assert listed.values[-1] == f"{'[' * 200}&lt;b&gt;99"
+
+
+def test_of_many_different_links_the_first_are_resolved(
+    show: Show, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(note_links, "MAX_LINKS", 3)
+    add_note(project, "a.md")
+    page = show("[[a]] [[b]] [[c]] [[a]] [[d]] [e](a.md) ![f](a.png)")
+    assert read_html(page).count('class="wikilink"') == 2
+    assert "[[d]] <a" in read_html(page)
+    assert 'href="#"' not in read_html(page)
+    assert [link.target for link in page.missing] == ["b", "c"]
+    assert page.remarks == ["There are more than 3 links: the rest are text."]
+
+
+def test_notes_that_are_too_long_to_be_read_for_another_are_linked(
+    show: Show, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(note_links, "MAX_SHOWN_BYTES", 100)
+    add_note(project, "short.md", "Short words.")
+    add_note(project, "long.md", "Long words. " * 10)
+    page = show("![[short]]\n\n![[long]]\n")
+    assert "Short words." in read_html(page)
+    assert "Long words." not in read_html(page)
+    assert len(page.remarks) == 1
+
+
+def test_many_notes_of_one_name_are_hardly_more_work_than_a_few(
+    show: Show, project: Project
+) -> None:
+    links = "".join(f"[[x#{number}]]\n\n" for number in range(300))
+
+    def measure() -> int:
+        show(links, path="y.md")  # caches of the parser, and of the text
+        return count_lines(lambda: show(links, path="y.md"))
+
+    add_notes(project, **{f"{number}/x": "" for number in range(100)})
+    few = measure()
+    add_notes(project, **{f"more {number}/x": "" for number in range(100)})
+    assert measure() < 1.5 * few

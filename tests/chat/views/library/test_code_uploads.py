@@ -1,11 +1,15 @@
 """Code that people bring in, and take away again."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 
 from agents.models import CodeCheckout, CodeFile, SearchDocument
 from tests.chat.views.library.conftest import Shelf
@@ -72,6 +76,54 @@ def test_what_is_no_zip_is_refused_in_words(shelf: Shelf, data: bytes) -> None:
     assert 'role="alert"' in html
     assert "error" in send_piece(shelf, data).json()
     assert list_paths(shelf) == []
+
+
+@contextmanager
+def without_room() -> Iterator[None]:
+    """No file of this process can grow beyond a few bytes, as on a full disk."""
+    before = getrlimit(RLIMIT_FSIZE)
+    setrlimit(RLIMIT_FSIZE, (1_000, before[1]))
+    try:
+        yield
+    finally:
+        setrlimit(RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_said_and_nothing_is_left_on_it(shelf: Shelf) -> None:
+    data = make_zip({"a.py": "".join(f"x{number} = {number**9}\n" for number in range(3_000))})
+    page = shelf.ada.get(shelf.address("code/upload/"))
+    with without_room():
+        response = send_form(shelf, data)
+    assert (page.status_code, response.status_code) == (200, 422)
+    html = response.content.decode()
+    assert problems(html) == []
+    assert "The server cannot store it (File too large)." in html
+    assert list((settings.DATA_DIR / "uploads").iterdir()) == []
+
+
+def test_where_no_upload_can_be_unpacked_it_is_said(shelf: Shelf) -> None:
+    (settings.DATA_DIR / "uploads").write_text("a file in the way")
+    response = send_form(shelf, make_zip(FILES))
+    assert response.status_code == 422
+    assert "The server cannot store it (File exists)." in response.content.decode()
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="the trigger is written for SQLite")
+def test_a_database_that_takes_no_more_is_said(shelf: Shelf) -> None:
+    def refuse() -> None:
+        raise OSError
+
+    connection.connection.create_function("refuse", 0, refuse)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE TEMP TRIGGER full BEFORE INSERT ON agents_codefile BEGIN SELECT refuse(); END"
+        )
+        try:
+            response = send_form(shelf, make_zip(FILES))
+        finally:
+            cursor.execute("DROP TRIGGER full")
+    assert response.status_code == 422
+    assert "The server cannot store it (user-defined function" in response.content.decode()
 
 
 def test_a_form_without_a_file_says_so(shelf: Shelf) -> None:

@@ -3,10 +3,12 @@
 import pytest
 
 from agents.models import Note, NoteVersion
+from agents.vault.note_writer import MAX_NOTE_BYTES
 from agents.vault.notes import find_note
+from chat.rendering import quota
 from tests.chat.views.library.conftest import Shelf
 from tests.support.dom import Dom
-from tests.support.notes import add_note
+from tests.support.notes import add_note, add_notes
 from tests.support.pages import Page, problems
 
 
@@ -125,3 +127,33 @@ def test_a_note_that_no_form_can_send_is_not_offered_to_be_edited(shelf: Shelf) 
     response = shelf.ada.get(shelf.address("edit/long.md"))
     assert response.status_code == 400
     assert "too long to be edited here" in response.content.decode()
+
+
+def test_who_opens_a_very_long_note_again_and_again_has_to_wait(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quota, "PER_SECOND", 0.001)
+    add_note(shelf.project, "long.md", "a" * (MAX_NOTE_BYTES - 1) + "\n")
+    there = shelf.address("notes/long.md")
+    statuses = [shelf.ada.get(there).status_code for _ in range(30)]
+    assert statuses[:20] == [200] * 20
+    assert statuses[-1] == 429
+    assert shelf.rea.get(there).status_code == 200
+
+
+def test_a_note_that_many_link_to_says_how_many(shelf: Shelf) -> None:
+    add_notes(shelf.project, **{f"n{number}": "[[Harbour]]" for number in range(1_100)})
+    html = shelf.rea.get(shelf.address("notes/Harbour.md")).content.decode()
+    assert problems(html) == []
+    assert "1,101 notes in all" in html
+
+
+def test_what_a_page_leaves_out_is_said(shelf: Shelf) -> None:
+    text = "![[Harbour]] " * 201
+    add_note(shelf.project, "many.md", text)
+    html = shelf.rea.get(shelf.address("notes/many.md")).content.decode()
+    assert problems(html) == []
+    remark = "There are more than 200 embeds: the rest are text."
+    assert remark in html
+    shown = shelf.ada.post(shelf.address("preview/"), {"path": "x.md", "text": text}).content
+    assert remark in shown.decode()
