@@ -19,7 +19,7 @@ from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.run_record import RunRecord
 from agents.core.state import AgentState
 from agents.ledger import FinalValues, LedgerClosed, OwnedRun, Writer
-from agents.llm import OfflineModel
+from agents.llm import OfflineModel, asking_person
 from agents.runtime.endings import final_values, interrupted_chunks
 from agents.runtime.reminders import settle_reminders
 from agents.runtime.requests import RunRequest
@@ -67,6 +67,7 @@ class RunTask:
 
     async def run(self, writer: Writer) -> None:
         run_id = self.owned_run.lease.run_id
+        asking_person.set(self.inputs.request.user.pk)
         try:
             async with aclosing(self._chunks()) as chunks:
                 async for chunk in chunks:

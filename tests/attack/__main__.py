@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 
-from tests.attack import approvals, faults, imports, pages, programs, sign_ins, sockets, web
+from tests.attack import approvals, faults, imports, names, pages, programs, sign_ins, sockets, web
 from tests.attack.scene import Attack, Scene
 from tests.attack.table import Row, Times, judge, lines
 from tests.attack.target import PASSWORD, Somebody, Target, open_target
@@ -51,6 +51,7 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "ways": (pages.ways, 10),
     "code": (imports.code, 1),
     "web pages": (web.web, 3),
+    "slow names": (names.slow_names, 5),
     "clock": (faults.clock, 1),
     "full disk": (faults.full_disk, 1),
     "locked": (faults.locked, 1),
