@@ -21,7 +21,7 @@ MAX_VALUE_LENGTH = 200
 """Of a setting, as a change of it records it."""
 
 
-class WholeNumberField(models.PositiveIntegerField):
+class WholeNumberField(models.PositiveIntegerField):  # type: ignore[type-arg]  # has none at run time
     """A column whose default replaces what is no integer.
 
     SQLite stores 10.5 in a column of integers, and its bounds hold, so a program with access to the

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Field
+from django.db.models.expressions import RawSQL
 
 from agents.core.config import LIMITS, AgentConfig, AgentConfigBounds
 from agents.models import ModelSettings, UserAgentConfig
@@ -105,10 +106,8 @@ def test_model_settings_have_bounds_as_well(name: str, value: int) -> None:
 
 
 def store_fraction(row: UserSettings, name: str, value: float) -> None:
-    with connection.cursor() as cursor:
-        table = connection.ops.quote_name(row._meta.db_table)
-        column = connection.ops.quote_name(name)
-        cursor.execute(f"UPDATE {table} SET {column} = %s WHERE id = %s", [value, row.pk])
+    """Put a value into a column past Django, which would round it down."""
+    type(row)._default_manager.filter(pk=row.pk).update(**{name: RawSQL("%s", [value])})
 
 
 @each_limit
