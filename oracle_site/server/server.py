@@ -19,6 +19,7 @@ from typing import Any
 
 from autobahn.exception import Disconnected
 from twisted.internet import reactor, tcp
+from twisted.internet.protocol import connectionDone
 from twisted.internet.task import deferLater
 from twisted.web.http import HTTPChannel
 
@@ -31,6 +32,8 @@ MAX_MESSAGE_BYTES = 64 * 1024
 """Of one message of a browser."""
 MAX_BODY_BYTES = 1024 * 1024
 """Bytes of the body of one request; views allow less."""
+MAX_STREAM_BYTES = 256 * 1024
+"""Bytes of a download or a stream of events that wait for their reader; the next wait for these."""
 MAX_UNSENT_BYTES = 4 * 1024 * 1024
 """Bytes that wait for one browser to read them: it may say that it has got what it never read."""
 HEADER_SECONDS = 30
@@ -55,6 +58,7 @@ class EagerTransport(tcp.Server):
     them costs more than sending them. Answers are not: their parts shall share a packet."""
 
     writes_immediately = False
+    _drained: asyncio.Event | None = None
 
     def write(self, data: bytes) -> None:
         is_idle = not (self.dataBuffer or self._tempDataBuffer or self.disconnecting)
@@ -64,6 +68,26 @@ class EagerTransport(tcp.Server):
                 data = data[sent:]
         if data:
             super().write(data)  # type: ignore[no-untyped-call]
+
+    def doWrite(self) -> Any:  # noqa: N802  # twisted's name
+        result = super().doWrite()  # type: ignore[no-untyped-call]
+        if self._drained is not None and self.unsent <= MAX_STREAM_BYTES:
+            self._drained.set()
+        return result
+
+    def connectionLost(self, reason: Any) -> None:  # noqa: N802  # twisted's name
+        super().connectionLost(reason)
+        if self._drained is not None:
+            self._drained.set()
+
+    async def drain(self) -> None:
+        """Wait until at most `MAX_STREAM_BYTES` wait for the other side, or it has gone."""
+        if self.connected and self.unsent > MAX_STREAM_BYTES:
+            self._drained = asyncio.Event()
+            try:
+                await self._drained.wait()
+            finally:
+                self._drained = None
 
     @property
     def unsent(self) -> int:
@@ -136,12 +160,13 @@ class BoundedChannel(HTTPChannel):
         self._end_headers()
         super().allHeadersReceived()  # type: ignore[no-untyped-call]
 
-    def connectionLost(self, reason: Any) -> None:  # noqa: N802  # twisted's name
+    def connectionLost(self, reason: Any = connectionDone) -> None:  # noqa: N802  # twisted's name
         self._end_headers()
         super().connectionLost(reason)  # type: ignore[no-untyped-call]
 
     def _begin_headers(self) -> None:
-        self._header_deadline = self.callLater(HEADER_SECONDS, self._close_unfinished)
+        later = self.callLater(HEADER_SECONDS, self._close_unfinished)  # type: ignore[no-untyped-call]
+        self._header_deadline = later
 
     def _end_headers(self) -> None:
         if self._header_deadline is not None:
@@ -237,6 +262,13 @@ class OracleServer(Server):  # type: ignore[misc]  # daphne has no types
         self.exit_code = 1
         self._on_failed(failure.getErrorMessage())
         self.stop()
+
+    async def handle_reply(self, protocol: Any, message: Any) -> None:
+        """Pass on what an application sends. daphne would keep a whole download in memory."""
+        await super().handle_reply(protocol, message)
+        channel = getattr(protocol, "channel", None)
+        if message.get("more_body") and channel is not None:
+            await channel.transport.drain()
 
     def kill_all_applications(self) -> Any:
         """Cancel them at once: daphne waits until all have ended, which a request may never do."""
