@@ -1,6 +1,11 @@
 #!/usr/bin/env python
 """Django's command line for Oracle."""
 
+if __name__ == "__main__":
+    from oracle_site.interrupts import end_at_once_on_interrupt
+
+    end_at_once_on_interrupt()
+
 import gc
 import os
 import sys

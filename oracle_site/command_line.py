@@ -1,20 +1,43 @@
-"""The command line of `manage.py`: Django's, ended quietly when whoever reads has read enough."""
+"""The command line of `manage.py`: Django's, ended quietly by Ctrl-C and by a closed pipe."""
 
 import os
 import select
 import sys
 from collections.abc import Sequence
 
-from django.core.management import execute_from_command_line
+from django.core.management import ManagementUtility
+from django.core.management.base import BaseCommand
+
+from oracle_site.interrupts import EXIT_CODE, end_at_once_on_interrupt, raise_on_interrupt
+
+
+class CommandLine(ManagementUtility):
+    """Django's, in which Ctrl-C raises KeyboardInterrupt once the command is imported."""
+
+    def fetch_command(self, subcommand: str) -> BaseCommand:
+        command = super().fetch_command(subcommand)
+        raise_on_interrupt()
+        return command
+
+
+def execute_from_command_line(arguments: Sequence[str]) -> None:
+    CommandLine(list(arguments)).execute()
 
 
 def run(arguments: Sequence[str]) -> None:
-    """Run a command. `| head` closes its end early: what is left to print then goes nowhere."""
+    """Run a command. `| head` closes its end early: what is left to print then goes nowhere.
+
+    Ctrl-C that the command does not handle ends it with a line and `EXIT_CODE`.
+    """
     try:
         try:
             execute_from_command_line(list(arguments))
         finally:
+            end_at_once_on_interrupt()
             sys.stdout.flush()  # here, where it can be caught, rather than as Python ends
+    except KeyboardInterrupt:
+        sys.stderr.write("\nStopped.\n")
+        sys.exit(EXIT_CODE)
     except BrokenPipeError:
         if not _is_abandoned(sys.stdout.fileno()):  # another pipe broke, such as a worker's
             raise

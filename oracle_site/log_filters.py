@@ -3,16 +3,19 @@
 import logging
 import re
 
+from django.core.exceptions import PermissionDenied
+
 _LINK_SECRET = re.compile(r"(/(?:invite|sign-in/[^/\s]+)/)[^/\s]+")
 """Addresses that let in whoever knows them, up to what must not be known."""
 
 
 class SuppressTracebackFilter(logging.Filter):
-    """Requests that are refused as suspicious are a line each: anybody can send them by the
-    thousand, and a traceback of our own code says nothing about them."""
+    """Requests that are refused as suspicious, or because a permission is missing, are a line each:
+    anybody can send thousands, and a traceback of our own code says nothing about them."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.name.startswith("django.security"):
+        error = record.exc_info[1] if record.exc_info else None
+        if record.name.startswith("django.security") or isinstance(error, PermissionDenied):
             record.exc_info = record.exc_text = None
         return True
 

@@ -31,6 +31,9 @@ LONG_REQUESTS = re.compile(
 )
 """Requests that may take seconds or minutes have a lane of their own beside that of the pages: two
 imports of code in the lane of the pages would keep their person from every page meanwhile."""
+FILES = re.compile(r"/library/[^/]+/files/")
+"""Files last as long as their reader takes, and have a lane of their own: large ones that are read
+slowly delay no page, and pictures do not wait behind imports."""
 USER_KEY = "oracle.user"
 """Where a page leaves in the scope who asked for it."""
 
@@ -58,7 +61,8 @@ class UserConcurrencyLimiter:
 
     def _find_lane(self, scope: Message, session: str) -> Hashable:
         who = self._people.find(session, _address(scope))
-        return who, LONG_REQUESTS.match(scope["path"]) is not None
+        path = scope["path"]
+        return who, bool(LONG_REQUESTS.match(path)), bool(FILES.match(path))
 
 
 def name_user_middleware(

@@ -16,7 +16,7 @@ from agents.endpoints.encryption import mask
 from agents.endpoints.keys import decrypt_key, encrypt_key
 from agents.endpoints.probe import resolve_host
 from agents.endpoints.selection import MAX_KEY_LENGTH, get_policy, own_base_url
-from agents.llm import EndpointNotAllowed, allowed_providers, parse_base_url
+from agents.llm import EndpointNotAllowed, LookupRefused, allowed_providers, parse_base_url
 from agents.models import ModelSettings
 from agents.settings_service import update_settings
 from agents.web.throttling import check_rate
@@ -35,6 +35,9 @@ SETTING_NAMES = (
     "max_context_nodes",
 )
 """Every setting that can be shown."""
+
+
+LOOKUPS_UNFINISHED = "Your earlier lookups of host names have not finished. Try again in a minute."
 
 
 class UnusableConfigError(ConfigError):
@@ -72,11 +75,12 @@ async def check_base_url(user: User, base_url: str) -> None:
     if not base_url or (place := parse_base_url(base_url)).is_ip:
         return
     await sync_to_async(check_rate, thread_sensitive=False)(user, "resolve")
-    found = await resolve_host(place)
     try:
-        get_policy().check_addresses(place, found)
+        get_policy().check_addresses(place, await resolve_host(user.pk, place))
     except EndpointNotAllowed as refused:
         raise UnusableConfigError({"base_url": str(refused)}) from None
+    except LookupRefused:
+        raise UnusableConfigError({"base_url": LOOKUPS_UNFINISHED}) from None
 
 
 def has_key(chosen: ModelSettings) -> bool:

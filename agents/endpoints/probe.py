@@ -27,6 +27,7 @@ from agents.llm import (
     NotFound,
     TimedOut,
     WrongAddress,
+    asking_person,
     build_http_client,
     get_capabilities,
     list_models,
@@ -61,6 +62,7 @@ class ProbeResult:
 
 async def list_endpoint_models(chosen: ModelSettings) -> ModelList:
     """Return what somebody's endpoint offers; nothing for the embedded model."""
+    asking_person.set(chosen.user_id)
     place = _select_endpoint(chosen)
     if place is None:
         return ModelList((), is_complete=True)
@@ -70,6 +72,7 @@ async def list_endpoint_models(chosen: ModelSettings) -> ModelList:
 
 async def probe(chosen: ModelSettings) -> ProbeResult | None:
     """Ask for one token, as a run would; None if it is the embedded model, which always answers."""
+    asking_person.set(chosen.user_id)
     place = _select_endpoint(chosen)
     if place is None:
         return None
@@ -85,8 +88,12 @@ async def probe(chosen: ModelSettings) -> ProbeResult | None:
     return ProbeResult(name, httpx.URL(place.base_url).host, time.monotonic() - began)
 
 
-async def resolve_host(place: EndpointOrigin) -> tuple[str, ...]:
-    """Return what a host resolves to; nothing if that cannot be said now."""
+async def resolve_host(user_id: int, place: EndpointOrigin) -> tuple[str, ...]:
+    """Return the IP addresses of a host, on behalf of a person; none if they are not known in time.
+
+    LookupRefused: too many names of that person wait already.
+    """
+    asking_person.set(user_id)
     try:
         async with asyncio.timeout(RESOLVE_SECONDS):
             return tuple(await resolve(place.host, place.port))

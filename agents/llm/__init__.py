@@ -10,7 +10,13 @@ from agents.llm.embedded import OfflineModel
 from agents.llm.errors import EmptyStream, EndpointError, NotFound, TimedOut, WrongAddress
 from agents.llm.model_list import ModelList, get_known_window, list_models
 from agents.llm.providers import PROVIDERS, allowed_providers, build_policy, resolve_base_url
-from agents.llm.transport.backend import AddressRefused, Resolve, resolve
+from agents.llm.transport.backend import AddressRefused, Resolve
+from agents.llm.transport.lookups import (
+    LookupRefused,
+    LookupTimedOut,
+    asking_person,
+    resolve,
+)
 from agents.llm.url_policy import (
     EndpointNotAllowed,
     EndpointOrigin,
@@ -27,6 +33,8 @@ __all__ = [
     "EndpointNotAllowed",
     "EndpointOrigin",
     "EndpointPolicy",
+    "LookupRefused",
+    "LookupTimedOut",
     "ModelList",
     "NotFound",
     "OfflineModel",
@@ -36,6 +44,7 @@ __all__ = [
     "UnavailableModel",
     "WrongAddress",
     "allowed_providers",
+    "asking_person",
     "build_http_client",
     "build_policy",
     "get_capabilities",

@@ -21,7 +21,8 @@ from agents.llm.errors import EndpointError, NotFound
 from agents.llm.model_list import suggest_models
 from agents.llm.retry import Random, RetryPolicy
 from agents.llm.stream import ChatStream, Sleep
-from agents.llm.transport.backend import CheckedBackend, Permits, Resolve, resolve
+from agents.llm.transport.backend import CheckedBackend, Permits, Resolve, resolve_for_site
+from agents.llm.transport.lookups import resolve as resolve_for_person
 from agents.llm.transport.pool import PoolTransport
 from agents.llm.transport.proxies import environment_proxies
 
@@ -39,16 +40,18 @@ _REFUSAL_PHRASES = {
 def build_http_client(
     transport: httpx.AsyncBaseTransport | None = None,
     permits: Permits | None = None,
-    resolve: Resolve = resolve,
+    resolve: Resolve | None = None,
 ) -> httpx.AsyncClient:
     """Return a client for a whole process: building it is slow, and its connections are kept.
 
     `permits` is for the addresses that people have entered. Then no proxy of the environment is
-    used: what it connects to could not be checked.
+    used: what it connects to could not be checked. And names are looked up within the limits of
+    the person who asks, `asking_person`; `resolve` replaces this.
     """
     mounts: dict[str, httpx.AsyncBaseTransport | None] = {}
     if transport is None:
-        backend = CheckedBackend(permits, resolve)
+        usual = resolve_for_site if permits is None else resolve_for_person
+        backend = CheckedBackend(permits, resolve or usual)
         build = partial(PoolTransport, backend, _load_ssl_context(), _LIMITS)
         transport = build()
         for pattern, proxy in environment_proxies().items() if permits is None else ():

@@ -26,6 +26,7 @@ from agents.llm.errors import (
 )
 from agents.llm.retry import parse_retry_after
 from agents.llm.transport.backend import AddressRefused
+from agents.llm.transport.lookups import LookupRefused, LookupTimedOut
 
 logger = logging.getLogger(__name__)
 
@@ -120,6 +121,11 @@ class EndpointClient:
                 return WrongAddress()
             case httpx.PoolTimeout():
                 return Overloaded("Too many answers are being written at the moment. Try again.")
+            case httpx.ConnectTimeout(__cause__=LookupTimedOut()):
+                return TimedOut(
+                    f"The name of {self._netloc} was not resolved in time. "
+                    "Check the base URL, or try again."
+                )
             case httpx.ConnectTimeout():
                 return TimedOut(
                     f"{self._netloc} did not accept a connection in time. "
@@ -132,6 +138,11 @@ class EndpointClient:
                     f"{self._netloc} leads to an address that people may not use here. Use a "
                     "public address, or ask an administrator to allow this one "
                     "(ORACLE_INSIDE_ENDPOINTS)."
+                )
+            case httpx.ConnectError(__cause__=LookupRefused()):
+                return Overloaded(
+                    f"Cannot look up {self._netloc}: your earlier lookups of host names have not "
+                    "finished. Check your base URLs, and try again in a minute."
                 )
             case httpx.ConnectError():
                 return Unreachable(

@@ -1,6 +1,8 @@
 """What each person has set for their agent. Whoever has set nothing has the defaults."""
 
+import logging
 import re
+from functools import lru_cache
 from typing import Any, Self
 
 from django.conf import settings
@@ -13,15 +15,44 @@ from agents.core.config import LIMITS, AgentConfig
 from agents.core.decisions import TREES, check_tree_name
 from agents.core.registry import NotRegistered
 
+logger = logging.getLogger(__name__)
 _BEHAVIOUR_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_VALUE_LENGTH = 200
 """Of a setting, as a change of it records it."""
 
 
+class WholeNumberField(models.PositiveIntegerField):  # type: ignore[type-arg]  # has none at run time
+    """A column whose default replaces what is no integer.
+
+    SQLite stores 10.5 in a column of integers, and its bounds hold, so a program with access to the
+    database could make every request of that person fail.
+    """
+
+    def from_db_value(self, value: Any, *_: object) -> Any:
+        if value is None or isinstance(value, int):
+            return value
+        _log_replaced(f"{self.model._meta.db_table}.{self.column}", str(value), self.default)
+        return self.default
+
+    def deconstruct(self) -> Any:
+        """Return the class of Django's, so that migrations need not know this one."""
+        name, _, args, kwargs = super().deconstruct()
+        return name, "django.db.models.PositiveIntegerField", args, kwargs
+
+
+@lru_cache(maxsize=1_000)
+def _log_replaced(column: str, value: str, default: int) -> None:
+    """Log a value once, not at every read."""
+    logger.warning(
+        "%s is %s in the database, which is no whole number; using the default, %d",
+        *(column, value, default),
+    )
+
+
 def limit_field(name: str) -> Any:
     """Return the column of one limit, from its one definition."""
     limit = LIMITS[name]
-    return models.PositiveIntegerField(
+    return WholeNumberField(
         limit.label,
         default=limit.default,
         help_text=limit.help,
@@ -135,7 +166,7 @@ class ModelSettings(UserSettings):
     subagent_model = models.CharField(max_length=200, blank=True)
     thinking_enabled = models.BooleanField(default=False)
     reasoning_effort = models.CharField(max_length=8, choices=Effort.choices, default=Effort.MEDIUM)
-    librarian_timeout = models.PositiveIntegerField(
+    librarian_timeout = WholeNumberField(
         default=1_200,
         validators=[MinValueValidator(60), MaxValueValidator(3_600)],
         help_text="Seconds that a librarian may take; never more than its run has left.",
@@ -144,7 +175,7 @@ class ModelSettings(UserSettings):
         default=True,
         help_text="A librarian reads results that are too long; the model gets its summary.",
     )
-    max_context_nodes = models.PositiveIntegerField(
+    max_context_nodes = WholeNumberField(
         default=30,
         validators=[MinValueValidator(5), MaxValueValidator(100)],
         help_text="Earlier exchanges that are replayed to the model.",

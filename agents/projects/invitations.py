@@ -21,6 +21,10 @@ CLOCK_SKEW = timedelta(seconds=5)
 """The difference between the clocks of two machines that is tolerated."""
 MAX_OPEN = 50
 """Links of one project that may be open at a time."""
+ARCHIVED_MESSAGE = (
+    "This project is archived, so nobody can join it. Ask an owner to unarchive it: "
+    "this link stays valid for its week."
+)
 SPENT_MESSAGE = "This link was used or revoked, or is older than a week. Ask for a new one."
 
 
@@ -71,10 +75,20 @@ def get_invitation(token: str) -> Invitation:
     return invitation
 
 
+def check_can_join(invitation: Invitation) -> None:
+    """Raise ProjectRefused if nobody can join the project now. The link stays valid."""
+    if invitation.project.is_archived:
+        raise ProjectRefused(ARCHIVED_MESSAGE)
+
+
 def accept_invitation(token: str, user: User) -> Project:
-    """Let somebody in. Of many who come with one link at once, one has it."""
+    """Add a person to the project of a link. Of many who use one link at once, one is added.
+
+    Raises ProjectNotFound for a spent link, ProjectRefused if the person cannot join now.
+    """
     with transaction.atomic():
         invitation = get_invitation(token)
+        check_can_join(invitation)
         lock_members(invitation.project)  # before the link, as those do who remove its maker
         _claim(invitation, user)
         role = Membership.Role(invitation.role)
@@ -83,8 +97,11 @@ def accept_invitation(token: str, user: User) -> Project:
 
 
 def accept_as_new_user(token: str, username: str, password: str) -> tuple[User, Project]:
-    """Make the account of somebody new and let them in. The password was validated before."""
-    get_invitation(token)  # hashing is dear: only for those who may
+    """Create an account and add it to the project of a link. The password was validated before.
+
+    Raises what `accept_invitation` raises; then there is no account.
+    """
+    check_can_join(get_invitation(token))  # hashing is dear: only for those who may
     hashed = make_password(password)  # before the transaction: it takes a third of a second
     with transaction.atomic():
         user = User.objects.create(username=User.normalize_username(username), password=hashed)

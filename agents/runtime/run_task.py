@@ -19,7 +19,7 @@ from agents.core.ports import ChatModel, Clock, ToolRunner
 from agents.core.run_record import RunRecord
 from agents.core.state import AgentState
 from agents.ledger import FinalValues, LedgerClosed, OwnedRun, Writer
-from agents.llm import OfflineModel
+from agents.llm import OfflineModel, asking_person
 from agents.runtime.endings import final_values, interrupted_chunks
 from agents.runtime.reminders import settle_reminders
 from agents.runtime.requests import RunRequest
@@ -66,6 +66,7 @@ class RunTask:
             self.task.cancel()
 
     async def run(self, writer: Writer) -> None:
+        asking_person.set(self.inputs.request.user.pk)
         try:
             await self._drive(writer)
         except LedgerClosed:

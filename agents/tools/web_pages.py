@@ -14,7 +14,14 @@ from urllib.parse import urljoin
 import httpx
 
 from agents.core.ports import Service
-from agents.llm import AddressRefused, EndpointPolicy, Resolve, build_http_client, resolve
+from agents.llm import (
+    AddressRefused,
+    EndpointPolicy,
+    LookupRefused,
+    LookupTimedOut,
+    Resolve,
+    build_http_client,
+)
 from agents.tools.definition import ToolFailed, ToolRefused
 from agents.tools.page_reading import FetchedPage, parse_content_type
 from agents.tools.web_hosts import INTERNET_ONLY, PageUrl, WebHosts, WebNotAllowed
@@ -37,7 +44,7 @@ class WebPages(Service):
         self,
         hosts: WebHosts,
         policy: EndpointPolicy = INTERNET_ONLY,
-        resolve: Resolve = resolve,
+        resolve: Resolve | None = None,
         seconds: float = MAX_SECONDS,
     ) -> None:
         self._hosts = hosts
@@ -89,6 +96,10 @@ async def _open(client: httpx.AsyncClient, page: PageUrl) -> AsyncIterator[httpx
 def _describe_error(error: Exception) -> str:
     if isinstance(error.__cause__, AddressRefused):
         return "The page cannot be read: its host has no address on the internet."
+    if isinstance(error.__cause__, LookupTimedOut):
+        return "The page cannot be read: the name of its host was not resolved in time."
+    if isinstance(error.__cause__, LookupRefused):
+        return "The page cannot be read: earlier lookups of names have not finished. Try it later."
     if isinstance(error, httpx.ConnectError | httpx.TimeoutException):
         return "The page cannot be read: its server does not answer."
     return "The page cannot be read: its server does not answer as a web server does."

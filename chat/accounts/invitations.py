@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from agents.models import Invitation
 from agents.projects import invitations
-from agents.projects.errors import ProjectError, ProjectNotFound
+from agents.projects.errors import ProjectNotFound, ProjectRefused
 from agents.web.requests import get_user
 from chat.accounts.forms import NAME_TAKEN_MESSAGE, NewAccountForm
 from chat.accounts.login_throttle import WINDOW_SECONDS, SignInAttempts
@@ -35,9 +35,12 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         return _answer(request, token, found)
     except ProjectNotFound:
         return render(request, "accounts/invitation_spent.html", status=410)
+    except ProjectRefused as refused:
+        return _render(request, found, 409, form=NewAccountForm(), problem=str(refused))
 
 
 def _answer(request: HttpRequest, token: str, found: Invitation) -> HttpResponse:
+    invitations.check_can_join(found)
     if request.user.is_authenticated:
         return _join(request, token, found)
     if request.method != "POST":
@@ -68,12 +71,7 @@ def _create_account(form: NewAccountForm, token: str) -> User | None:
 def _join(request: HttpRequest, token: str, found: Invitation) -> HttpResponse:
     if request.method != "POST":
         return _render(request, found)
-    try:
-        project = invitations.accept_invitation(token, get_user(request))
-    except ProjectNotFound:
-        raise
-    except ProjectError as error:
-        return _render(request, found, 409, problem=str(error))
+    project = invitations.accept_invitation(token, get_user(request))
     return redirect("project-open", project.slug)
 
 

@@ -34,6 +34,7 @@ without data, which some readers take for an event and fail on."""
 LINE_BREAK_ESCAPES = {ord(mark): f"\\u{ord(mark):04x}" for mark in "\x85\u2028\u2029"}
 """Escaped in data: readers that split lines as Unicode does would break it there."""
 REVOKED_COMMENT = b": this token is not valid any more\n\n"
+NO_ACCESS_COMMENT = b": you have no access to this run's project any more\n\n"
 
 
 def stream_response(
@@ -67,8 +68,8 @@ async def iter_events(token: ApiToken, run: AgentRun, after: int) -> AsyncGenera
                 if rights_changed.is_set() or clock() - asked >= HEARTBEAT_SECONDS:
                     rights_changed.clear()
                     asked = clock()
-                    if not await _may_read(token, run.pk):
-                        yield REVOKED_COMMENT
+                    if refusal := await _find_refusal(token, run.pk):
+                        yield refusal
                         return
                 if page is not None and page.chunks:
                     spoken = clock()
@@ -95,11 +96,18 @@ def format_event(chunk: OracleStreamChunk) -> bytes:
     return f"id: {chunk.seq}\nevent: {chunk.type}\ndata: {data}\n\n".encode()
 
 
-async def _may_read(token: ApiToken, run_id: UUID) -> bool:
-    def ask() -> bool:
-        return auth.is_token_valid(token) and user_can_read(token.user, run_id)
+async def _find_refusal(token: ApiToken, run_id: UUID) -> bytes:
+    """Return the comment that ends a stream whose reader lost access; empty if they still have it.
+
+    Also empty while the database does not answer: it is asked again later.
+    """
+
+    def ask() -> bytes:
+        if not auth.is_token_valid(token):
+            return REVOKED_COMMENT
+        return b"" if user_can_read(token.user, run_id) else NO_ACCESS_COMMENT
 
     try:
         return await run_db(ask)
     except (OperationalError, InterfaceError):
-        return True  # nobody can say: ask again later
+        return b""

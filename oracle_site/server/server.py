@@ -19,7 +19,9 @@ from typing import Any
 
 from autobahn.exception import Disconnected
 from twisted.internet import reactor, tcp
+from twisted.internet.protocol import connectionDone
 from twisted.internet.task import deferLater
+from twisted.web.http import HTTPChannel
 
 from agents.core.tasks import stop
 from agents.runtime import Runtime, open_runtime
@@ -30,8 +32,12 @@ MAX_MESSAGE_BYTES = 64 * 1024
 """Of one message of a browser."""
 MAX_BODY_BYTES = 1024 * 1024
 """Bytes of the body of one request; views allow less."""
+MAX_STREAM_BYTES = 256 * 1024
+"""Bytes of a download or a stream of events that wait for their reader; the next wait for these."""
 MAX_UNSENT_BYTES = 4 * 1024 * 1024
 """Bytes that wait for one browser to read them: it may say that it has got what it never read."""
+HEADER_SECONDS = 30
+"""For the headers of a request, from the opening of the connection or their first byte."""
 MESSAGE_BURST, MESSAGES_PER_SECOND = 200, 20.0
 BYTE_BURST, BYTES_PER_SECOND = 1024 * 1024, 64 * 1024
 """Of one socket, before anybody looks at them. The chat allows fewer messages, says so, and closes
@@ -52,6 +58,7 @@ class EagerTransport(tcp.Server):
     them costs more than sending them. Answers are not: their parts shall share a packet."""
 
     writes_immediately = False
+    _drained: asyncio.Event | None = None
 
     def write(self, data: bytes) -> None:
         is_idle = not (self.dataBuffer or self._tempDataBuffer or self.disconnecting)
@@ -61,6 +68,26 @@ class EagerTransport(tcp.Server):
                 data = data[sent:]
         if data:
             super().write(data)  # type: ignore[no-untyped-call]
+
+    def doWrite(self) -> Any:  # noqa: N802  # twisted's name
+        result = super().doWrite()  # type: ignore[no-untyped-call]
+        if self._drained is not None and self.unsent <= MAX_STREAM_BYTES:
+            self._drained.set()
+        return result
+
+    def connectionLost(self, reason: Any) -> None:  # noqa: N802  # twisted's name
+        super().connectionLost(reason)
+        if self._drained is not None:
+            self._drained.set()
+
+    async def drain(self) -> None:
+        """Wait until at most `MAX_STREAM_BYTES` wait for the other side, or it has gone."""
+        if self.connected and self.unsent > MAX_STREAM_BYTES:
+            self._drained = asyncio.Event()
+            try:
+                await self._drained.wait()
+            finally:
+                self._drained = None
 
     @property
     def unsent(self) -> int:
@@ -111,10 +138,61 @@ class BoundedWebSocketProtocol(WebSocketFactory.protocol):  # type: ignore[misc]
 WebSocketFactory.protocol = BoundedWebSocketProtocol
 
 
+class BoundedChannel(HTTPChannel):
+    """A connection that is closed if the headers of a request take longer than `HEADER_SECONDS`.
+
+    Twisted closes idle connections only, so a byte now and then would keep one open.
+    """
+
+    _header_deadline: Any = None
+
+    def connectionMade(self) -> None:  # noqa: N802  # twisted's name
+        super().connectionMade()  # type: ignore[no-untyped-call]
+        self._begin_headers()
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802  # twisted's name
+        is_between_requests = self.line_mode and self._header_deadline is None
+        if is_between_requests:
+            self._begin_headers()
+        super().dataReceived(data)  # type: ignore[no-untyped-call]
+
+    def allHeadersReceived(self) -> None:  # noqa: N802  # twisted's name
+        self._end_headers()
+        super().allHeadersReceived()  # type: ignore[no-untyped-call]
+
+    def connectionLost(self, reason: Any = connectionDone) -> None:  # noqa: N802  # twisted's name
+        self._end_headers()
+        super().connectionLost(reason)  # type: ignore[no-untyped-call]
+
+    def _begin_headers(self) -> None:
+        later = self.callLater(HEADER_SECONDS, self._close_unfinished)  # type: ignore[no-untyped-call]
+        self._header_deadline = later
+
+    def _end_headers(self) -> None:
+        if self._header_deadline is not None:
+            self._header_deadline.cancel()
+            self._header_deadline = None
+
+    def _close_unfinished(self) -> None:
+        self._header_deadline = None
+        self.timeoutConnection()  # type: ignore[no-untyped-call]
+
+
+daphne.http_protocol.HTTPFactory.protocol = BoundedChannel
+
+
 class BoundedRequest(WebRequest):  # type: ignore[misc]  # daphne has no types
-    """A bound on what is kept of a request before anybody looks at it."""
+    """A bound on what is kept of a request, and a check of its host, before anybody looks at it."""
 
     _received_bytes = 0
+
+    def process(self) -> Any:
+        """Refuse a request that does not say which host it is for, as RFC 9112 has it."""
+        hosts = self.requestHeaders.getRawHeaders(b"Host", [])
+        if self.clientproto == b"HTTP/1.1" and len(hosts) != 1:
+            self.basic_error(400, b"Bad Request", "A request has exactly one Host header.")
+            return None
+        return super().process()
 
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802  # twisted's name
         self._received_bytes += len(data)
@@ -184,6 +262,13 @@ class OracleServer(Server):  # type: ignore[misc]  # daphne has no types
         self.exit_code = 1
         self._on_failed(failure.getErrorMessage())
         self.stop()
+
+    async def handle_reply(self, protocol: Any, message: Any) -> None:
+        """Pass on what an application sends. daphne would keep a whole download in memory."""
+        await super().handle_reply(protocol, message)
+        channel = getattr(protocol, "channel", None)
+        if message.get("more_body") and channel is not None:
+            await channel.transport.drain()
 
     def kill_all_applications(self) -> Any:
         """Cancel them at once: daphne waits until all have ended, which a request may never do."""

@@ -12,12 +12,14 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from agents.llm import build_policy
+from agents.models import ModelSettings
 from agents.tools.blocking import THREADS
 from agents.tools.definition import ToolFailed, ToolRefused
 from agents.tools.page_process import read_in_process
 from agents.tools.web_hosts import WebHosts
 from agents.tools.web_pages import WebPages
 from chat.accounts.links import LinkTokens, build_sign_in_link
+from tests.attack import resolver
 from tests.support.web_server import HOST
 
 _true_now: Callable[[], datetime] = timezone.now
@@ -65,6 +67,21 @@ async def fetch(request: HttpRequest) -> JsonResponse:
     except (ToolFailed, ToolRefused) as error:
         return JsonResponse({"read": False, "why": str(error)})
     return JsonResponse({"read": True})
+
+
+@csrf_exempt
+def endpoint(request: HttpRequest) -> JsonResponse:
+    """{name, base_url}: somebody's own endpoint, as saved earlier."""
+    asked: dict[str, Any] = json.loads(request.body)
+    rows = ModelSettings.objects.filter(user__username=asked["name"])
+    rows.update(provider="own", base_url=asked["base_url"])
+    return JsonResponse({})
+
+
+@csrf_exempt
+def names(request: HttpRequest) -> JsonResponse:
+    """How many slow names were looked up so far."""
+    return JsonResponse({"slow": len(resolver.slow_hosts)})
 
 
 async def _resolve_to_loopback(host: str, port: int) -> list[str]:

@@ -141,7 +141,12 @@ def open_target() -> Iterator[Target]:
     """A fresh site on this machine, until the block ends."""
     with tempfile.TemporaryDirectory(prefix="oracle-attack-") as name, _model() as model:
         folder, port = Path(name), free_port()
-        variables = {"DJANGO_SETTINGS_MODULE": SETTINGS, "ORACLE_LLM_BASE_URL": f"{model}/v1"}
+        variables = {
+            "DJANGO_SETTINGS_MODULE": SETTINGS,
+            # A name, so that each request needs a lookup.
+            "ORACLE_LLM_BASE_URL": f"{model.replace('127.0.0.1', 'localhost')}/v1",
+            "ORACLE_OWN_ENDPOINTS": "yes",
+        }
         prepare(folder, **variables)
         with serving(folder, "--grace", "0.3", port=port, sign_in=False, **variables) as server:
             yield Target(server, folder, f"http://127.0.0.1:{port}")

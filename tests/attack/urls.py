@@ -15,5 +15,7 @@ urlpatterns = [
     path("door/link", backdoors.link),
     path("door/clock", backdoors.clock),
     path("door/fetch", backdoors.fetch),
+    path("door/endpoint", backdoors.endpoint),
+    path("door/names", backdoors.names),
     path("", include("oracle_site.urls")),
 ]

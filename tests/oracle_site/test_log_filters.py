@@ -44,6 +44,26 @@ def test_nor_is_that_of_a_link_that_signs_in(log: io.StringIO) -> None:
     assert token not in log.getvalue()
 
 
+def test_a_refusal_is_one_line_with_its_address(log: io.StringIO) -> None:
+    client = Client(headers=HTTPS)
+    client.force_login(User.objects.create_user("nia"))
+    assert client.get("/admin/").status_code == 403
+    assert client.get("/admin/agents/agentrun/").status_code == 403
+    written = log.getvalue().splitlines()
+    assert [line.partition("django.request: ")[2] for line in written] == [
+        "Forbidden (Permission denied): /admin/",
+        "Forbidden (Permission denied): /admin/agents/agentrun/",
+    ]
+
+
+def test_an_error_of_ours_keeps_its_traceback(log: io.StringIO) -> None:
+    try:
+        raise ZeroDivisionError
+    except ZeroDivisionError:
+        logging.getLogger("django.request").exception("Internal Server Error: /")
+    assert "Traceback" in log.getvalue()
+
+
 def test_other_addresses_are_logged_as_they_are(log: io.StringIO) -> None:
     assert Client(headers=HTTPS).get("/p/nothing-here/sign-in/").status_code == 404
     assert "/p/nothing-here/sign-in/" in log.getvalue()

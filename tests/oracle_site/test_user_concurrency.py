@@ -139,6 +139,7 @@ async def test_sessions_that_are_made_up_are_those_of_an_address() -> None:
         reverse("admin:agents_agentrun_replay"),
         reverse("rule-try"),
         reverse("behaviour-try"),
+        reverse("library-file", args=["tidewatch", "maps/large.png"]),
     ],
 )
 async def test_a_long_request_holds_up_no_page_of_its_person(long_request: str) -> None:
@@ -146,6 +147,16 @@ async def test_a_long_request_holds_up_no_page_of_its_person(long_request: str) 
     app = await known(pages)
     visits = [visit(app, "ada", long_request) for _ in range(3)]
     visits += [visit(app, "ada", "/c/1/")]
+    await settled()
+    assert len(pages.inside) == 3
+    await let_all_go(pages, visits)
+
+
+async def test_a_picture_does_not_wait_behind_imports() -> None:
+    pages = Pages(ada=1)
+    app = await known(pages)
+    visits = [visit(app, "ada", reverse("library-upload", args=["tidewatch"])) for _ in range(3)]
+    visits += [visit(app, "ada", reverse("library-file", args=["tidewatch", "a.png"]))]
     await settled()
     assert len(pages.inside) == 3
     await let_all_go(pages, visits)

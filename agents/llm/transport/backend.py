@@ -12,11 +12,8 @@ from typing import Any
 
 import httpcore
 
+from agents.llm.transport.lookups import MAX_ADDRESSES
 from agents.llm.transport.pacing import PacedStream, PlainNetworkStream
-
-MAX_ADDRESSES = 4
-"""Of one host, that are tried."""
-
 
 Permits = Callable[[str, int, str], bool]
 """Whether this host and port may be reached at this IP address."""
@@ -88,8 +85,8 @@ async def _connect_address(address: str, port: int) -> socket.socket:
     return made
 
 
-async def resolve(host: str, port: int) -> Sequence[str]:
-    """Return the IP addresses of a host, in the order in which the system would try them."""
+async def resolve_for_site(host: str, port: int) -> Sequence[str]:
+    """Return the IP addresses of a host of the site's settings, by a thread of the event loop."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(info[4][0]) for info in found))[:MAX_ADDRESSES]

@@ -64,6 +64,7 @@ class Command(BaseCommand):
         try:
             outcome = asyncio.run(self._ask(asked, show))
         except KeyboardInterrupt:  # before the run began, or again while it was being stopped
+            self.stderr.write("Stopped.")
             outcome = "cancelled"
         sys.exit(EXIT_CODES[outcome])
 

@@ -20,6 +20,7 @@ from agents.vault.legacy_folders import import_legacy_folders
 from chat.accounts.bootstrap import get_or_create_first_user
 from chat.accounts.links import build_sign_in_link
 from chat.errors import InvalidAction
+from oracle_site.interrupts import end_at_once_on_interrupt
 from oracle_site.write_probe import try_to_write
 
 
@@ -39,6 +40,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        end_at_once_on_interrupt()  # until the server handles it
+
         from oracle_site.server.server import (
             OracleServer,  # installs a reactor: only where it serves
         )

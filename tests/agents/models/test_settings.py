@@ -5,11 +5,14 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Field
+from django.db.models.expressions import RawSQL
 
 from agents.core.config import LIMITS, AgentConfig, AgentConfigBounds
 from agents.models import ModelSettings, UserAgentConfig
+from agents.models.settings import UserSettings
+from agents.settings_service import update_limits
 from tests.agents.models.factories import ada
 
 pytestmark = pytest.mark.django_db
@@ -97,3 +100,47 @@ def test_model_settings_have_bounds_as_well(name: str, value: int) -> None:
         row.full_clean()
     with pytest.raises(IntegrityError), transaction.atomic():
         row.save()
+
+
+# -- fractions, which SQLite stores in a column of integers ---------------------------------------
+
+
+def store_fraction(row: UserSettings, name: str, value: float) -> None:
+    """Put a value into a column past Django, which would round it down."""
+    type(row)._default_manager.filter(pk=row.pk).update(**{name: RawSQL("%s", [value])})
+
+
+@each_limit
+def test_a_fraction_counts_as_not_set(limit: AgentConfigBounds) -> None:
+    row = UserAgentConfig.for_user(ada())
+    store_fraction(row, limit.name, limit.minimum + 0.5)
+    assert UserAgentConfig.objects.get().to_config() == AgentConfig()
+
+
+@pytest.mark.parametrize("name", ["librarian_timeout", "max_context_nodes"])
+def test_so_does_one_among_the_settings_of_models(name: str) -> None:
+    row = ModelSettings.for_user(ada())
+    default = getattr(row, name)
+    store_fraction(row, name, default - 0.5)
+    assert getattr(ModelSettings.objects.get(), name) == default
+
+
+def test_a_fraction_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    row = UserAgentConfig.for_user(ada())
+    store_fraction(row, "max_iterations", 10.25)
+    for _ in range(3):
+        UserAgentConfig.objects.get().to_config()
+    assert caplog.messages == [
+        "agents_useragentconfig.max_iterations is 10.25 in the database, which is no whole number; "
+        "using the default, 15"
+    ]
+
+
+def test_the_next_change_replaces_a_fraction() -> None:
+    user = ada()
+    row = UserAgentConfig.for_user(user)
+    store_fraction(row, "max_iterations", 10.5)
+    update_limits(user, {"token_budget": 9_000})
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT max_iterations FROM agents_useragentconfig")
+        assert cursor.fetchall() == [(15,)]

@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
-from agents.projects import invitations, services
+from agents.projects import invitations, members, services
 from agents.projects.queries import Role, get_role
 from chat.accounts.login_throttle import MAX_FAILURES
 from tests.agents.projects.people import Team
@@ -97,6 +97,38 @@ def test_attempts_with_one_link_are_counted_as_sign_ins_are() -> None:
     assert answer.status_code == 429
     assert answer.headers["Retry-After"]
     assert not User.objects.filter(username="nia").exists()
+
+
+@pytest.mark.parametrize("is_signed_in", [True, False])
+def test_a_link_into_an_archived_project_is_refused_and_stays_good(is_signed_in: bool) -> None:
+    team = Team()
+    client, link = browser(team.eve if is_signed_in else None), address(team)
+    services.archive_project(team.project, by=team.ada)
+    for response in (client.get(link), client.post(link, GOOD)):
+        assert response.status_code == 409
+        text = response.content.decode()
+        assert "This project is archived" in text
+        assert "Ask an owner to unarchive it" in text
+        assert "<button" not in text.partition("<main")[2]
+        assert problems(text) == []
+    assert get_role(team.eve, team.project) is None
+    assert not User.objects.filter(username="nia").exists()
+    services.unarchive_project(team.project, by=team.ada)
+    assert client.post(link, GOOD).headers["Location"] == "/p/engine/"
+
+
+def test_a_new_account_for_a_full_project_is_refused_and_not_created(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    team, client = Team(), browser()
+    link = address(team)
+    monkeypatch.setattr(members, "MAX_MEMBERS", 3)
+    response = client.post(link, GOOD)
+    assert response.status_code == 409
+    assert "may have 3 members" in response.content.decode()
+    assert not User.objects.filter(username="nia").exists()
+    monkeypatch.undo()
+    assert client.post(link, GOOD).status_code == 302
 
 
 def test_a_link_of_a_deleted_project_lets_nobody_in() -> None:

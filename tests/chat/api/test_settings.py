@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.db.models.expressions import RawSQL
 
 from agents.core.config import LIMITS, AgentConfig
 from agents.models import AgentRun, SettingChange, UserAgentConfig
@@ -29,6 +30,14 @@ async def test_the_defaults_are_there_before_anything_was_set(ada: Caller) -> No
     got = await ada("GET", CONFIG)
     assert got.json() == {"version": 1, **AgentConfig().model_dump()}
     assert got.headers["etag"] == '"1"'
+
+
+async def test_a_fraction_that_was_put_into_the_database_is_no_server_error(ada: Caller) -> None:
+    await ada("GET", CONFIG)
+    await sync_to_async(UserAgentConfig.objects.update)(max_iterations=RawSQL("10.5", ()))
+    got = await ada("GET", CONFIG)
+    assert got.status_code == 200
+    assert got.json() == {"version": 1, **AgentConfig().model_dump()}
 
 
 async def test_some_are_changed_and_the_others_stay(ada: Caller) -> None:

@@ -123,5 +123,6 @@ async def test_whoever_is_removed_gets_nothing_more_of_a_run(ada: Caller, going:
     got = await until(stream, b"event: ")
     await sync_to_async(remove_member)(ada.chat.project, ada.user, by=owner)
     rest = b"".join([part async for part in stream])
-    assert rest.endswith(sse.REVOKED_COMMENT)
+    assert rest.endswith(sse.NO_ACCESS_COMMENT)
+    assert b"token" not in rest
     assert b"event: done" not in got + rest
