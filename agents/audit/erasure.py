@@ -15,6 +15,7 @@ from django.dispatch import Signal
 from agents.audit.log import log_actions, log_details
 from agents.audit.remembered_words import forget_words
 from agents.audit.signing import ERASABLE_TEXTS, OWN_BEHAVIOUR
+from agents.audit.traces import empty_log
 from agents.models.approvals import ApprovalCall, ApprovalRequest
 from agents.models.audit import AuditEntry
 from agents.models.behaviours import BehaviourText
@@ -49,6 +50,7 @@ def erase(run_ids: Iterable[UUID], *, why: str, by: User | None = None) -> int:
             Reminder.objects.filter(source_run_id__in=found).delete()  # their words are from there
             _delete_summaries(found)
             content_erased.send(sender=AgentRun, runs=found)
+            transaction.on_commit(empty_log, robust=True)
         count += len(found)
     return count
 

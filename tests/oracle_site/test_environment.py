@@ -35,6 +35,15 @@ def test_only_its_owner_can_read_the_database(suffix: str, tmp_path: Path) -> No
     assert stat.S_IMODE(made.stat().st_mode) == 0o600
 
 
+def test_a_write_protected_database_is_refused_and_stays_so(tmp_path: Path) -> None:
+    protected = tmp_path / "oracle.sqlite3"
+    protected.touch()
+    protected.chmod(0o444)
+    with pytest.raises(ImproperlyConfigured, match=r"write-protected.*chmod u\+w"):
+        database(tmp_path)
+    assert stat.S_IMODE(protected.stat().st_mode) == 0o444
+
+
 def test_what_sqlite_writes_beside_it_is_private_too(tmp_path: Path) -> None:
     path = database(tmp_path)["NAME"]
     with closing(sqlite3.connect(path)) as connection:
