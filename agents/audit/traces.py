@@ -63,11 +63,11 @@ def _merge_index(table: str) -> None:
 
 def _count_changes(cursor: CursorWrapper, table: str, pages: int) -> int:
     """Merge some pages, and return how many rows that wrote."""
-    before = cursor.execute("SELECT total_changes()").fetchone()[0]
+    (before,) = cursor.execute("SELECT total_changes()").fetchone()
     statement = f"INSERT INTO {table}({table}, rank) VALUES ('merge', %s)"  # noqa: S608  # our own names
     cursor.execute(statement, [pages])
-    after: int = cursor.execute("SELECT total_changes()").fetchone()[0]
-    return after - before
+    (after,) = cursor.execute("SELECT total_changes()").fetchone()
+    return int(after - before)
 
 
 def _truncate_log() -> bool:
