@@ -21,7 +21,13 @@ from agents.models.librarian import LibrarianSummary
 from agents.models.projects import Departure, Invitation, Membership, Project, SiteSettings
 from agents.models.runs import AgentRun, RunEvent, RunTool
 from agents.models.search import SearchDocument, SearchSection
-from agents.models.settings import Appearance, ModelSettings, SettingChange, UserAgentConfig
+from agents.models.settings import (
+    Appearance,
+    ModelSettings,
+    ProviderSettings,
+    SettingChange,
+    UserAgentConfig,
+)
 from agents.models.threads import Thread, ThreadEntry
 from agents.models.vault import (
     Attachment,
@@ -61,6 +67,7 @@ __all__ = [
     "NoteVersion",
     "NotificationSettings",
     "Project",
+    "ProviderSettings",
     "Reminder",
     "RuleState",
     "RunEvent",
