@@ -106,8 +106,8 @@ def _switch_provider(user: User, provider: str, base_url: str | None) -> str | N
     own = rows.filter(provider=provider).first() or ProviderSettings(user=user, provider=provider)
     address = own.base_url if base_url is None else base_url
     # Once there was one key for all providers: it may have been put away with another one.
-    holders = (own, *rows.exclude(provider=provider))
-    holder = next((row for row in holders if _is_key_for(row, provider, address)), own)
+    strays = (row for row in rows if not _is_key_for(row, row.provider, row.base_url))
+    holder = next((row for row in strays if _is_key_for(row, provider, address)), own)
     taken = {"sealed_key": holder.sealed_key, "key_hint": holder.key_hint}
     ModelSettings.objects.filter(pk=chosen.pk).update(**taken)
     if holder is not own:
