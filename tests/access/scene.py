@@ -58,7 +58,7 @@ PEOPLE = (*PLACES, "former", "outsider")
 OWN_TABLES = {
     "agents.BehaviourText", "agents.StoredBehaviour",
     "agents.ApiToken", "agents.Appearance", "agents.AuditEntry", "agents.ControlSwitch",
-    "agents.ModelSettings", "agents.NotificationSettings",
+    "agents.ModelSettings", "agents.NotificationSettings", "agents.ProviderSettings",
     "agents.SettingChange", "agents.SiteSettings", "agents.StoredSubscriber",
     "agents.UserAgentConfig", "chat.SignInCount", "chat.TrialWrite",
 }  # fmt: skip

@@ -111,7 +111,6 @@ def test_a_provider_a_key_and_a_model_are_chosen_tried_and_kept(visit: Visit) ->
     assert KEY not in page.content()
 
 
-
 def test_another_provider_and_back_shows_the_base_url_and_the_key_again(visit: Visit) -> None:
     page = visit.page
     visit.use_stage()
