@@ -35,8 +35,11 @@ class AgentsConfig(AppConfig):
 
 
 def _prepare_user_deletion(instance: Any, **_: Any) -> None:
-    from agents.audit import erasure
+    from django.db import transaction
+
+    from agents.audit import erasure, traces
     from agents.projects.members import revoke_links_by
 
     erasure.erase_user_content(instance)
     revoke_links_by(instance, by=None)
+    transaction.on_commit(traces.empty_log, robust=True)

@@ -1,6 +1,8 @@
 from typing import Any
 
 from django.apps import AppConfig
+from django.conf import settings
+from django.db.models.signals import post_delete
 
 
 class ChatConfig(AppConfig):
@@ -11,6 +13,17 @@ class ChatConfig(AppConfig):
         from agents.audit.erasure import content_erased
 
         content_erased.connect(_clear_erased_text)
+        post_delete.connect(_remove_uploads, sender=settings.AUTH_USER_MODEL)
+
+
+def _remove_uploads(instance: Any, **_: Any) -> None:
+    from functools import partial
+
+    from django.db import transaction
+
+    from chat.library.upload_pieces import remove_uploads
+
+    transaction.on_commit(partial(remove_uploads, instance.pk), robust=True)
 
 
 def _clear_erased_text(runs: list[Any], **_: Any) -> None:

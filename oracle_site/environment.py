@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,7 @@ def _sqlite(path: Path) -> dict[str, Any]:
     of a transaction, where waiting for it (`timeout`, in seconds) works. Without both, writers
     that meet fail with "database is locked". So keep transactions short. What is logged is moved
     into the file by the runtime every second; a commit does so only when that has fallen behind.
+    Deleted rows are overwritten (`secure_delete`), so that nothing erased stays in the file.
     """
     _keep_private(path)
     return {
@@ -70,7 +72,7 @@ def _sqlite(path: Path) -> dict[str, Any]:
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
-            "PRAGMA wal_autocheckpoint=10000",
+            "PRAGMA wal_autocheckpoint=10000; PRAGMA secure_delete=ON",
         },
     }
 
@@ -79,9 +81,16 @@ def _keep_private(path: Path) -> None:
     """Make a file that is missing, and take the rights of others away from one that is there.
 
     SQLite gives its log and its index the rights of the file; they may be older than this rule.
+    Raises ImproperlyConfigured if the file is write-protected: somebody meant it to stay as it is.
     """
     with suppress(OSError):  # another's file, or a folder that cannot be written: said at the start
         os.close(os.open(path, os.O_RDONLY | os.O_CREAT, PRIVATE_MODE))
+    with suppress(OSError):
+        if not path.stat().st_mode & stat.S_IWUSR:
+            raise ImproperlyConfigured(
+                f"The database {path} is write-protected. Allow its owner to write (chmod u+w), "
+                "or set ORACLE_DATA_DIR to another folder."
+            )
     for suffix in ("", "-wal", "-shm"):
         with suppress(OSError):
             path.with_name(path.name + suffix).chmod(PRIVATE_MODE)

@@ -15,6 +15,7 @@ from agents.models import (
     ControlSwitch,
     ModelSettings,
     NotificationSettings,
+    ProviderSettings,
     Reminder,
     RuleState,
     SettingChange,
@@ -56,6 +57,10 @@ def serialize_profile(user: User) -> dict[str, Any]:
             name: _serialize_settings(kind.for_user(user))
             for name, kind in SETTINGS_CLASSES.items()
         },
+        "other_providers": [
+            {"provider": row.provider, "base_url": row.base_url}
+            for row in ProviderSettings.objects.filter(user=user).order_by("provider")
+        ],
     }
 
 

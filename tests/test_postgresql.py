@@ -24,8 +24,10 @@ PROCESSES = 3
 FILES = (
     # what was recorded
     "test_words_everywhere.py",
+    "test_erased_bytes.py",
     *(f"agents/test_{name}.py" for name in ("replay_source", "rule_firings", "rule_log")),
-    *(f"agents/audit/test_{name}.py" for name in ("verify", "db_triggers")),
+    *(f"agents/audit/test_{name}.py" for name in ("verify", "db_triggers", "written_elsewhere")),
+    "agents/endpoints/test_model_settings.py",
     "agents/ledger/test_refused_rows.py",
     *(f"agents/projects/test_{name}.py" for name in ("races", "purge")),
     "agents/migrations/test_from_a11961e.py",

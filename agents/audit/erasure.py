@@ -15,12 +15,14 @@ from django.dispatch import Signal
 from agents.audit.log import log_actions, log_details
 from agents.audit.remembered_words import forget_words
 from agents.audit.signing import ERASABLE_TEXTS, OWN_BEHAVIOUR
+from agents.audit.traces import empty_log
 from agents.models.approvals import ApprovalCall, ApprovalRequest
 from agents.models.audit import AuditEntry
 from agents.models.behaviours import BehaviourText
 from agents.models.control import Reminder
 from agents.models.librarian import LibrarianSummary
 from agents.models.runs import AgentRun, RunEvent
+from agents.models.threads import ThreadEntry
 
 BATCH_SIZE = 200
 """Runs in one transaction."""
@@ -48,7 +50,9 @@ def erase(run_ids: Iterable[UUID], *, why: str, by: User | None = None) -> int:
             _erase_decisions(found)
             Reminder.objects.filter(source_run_id__in=found).delete()  # their words are from there
             _delete_summaries(found)
+            _erase_withdrawn(ThreadEntry.objects.filter(run_id__in=found))
             content_erased.send(sender=AgentRun, runs=found)
+            transaction.on_commit(empty_log, robust=True)
         count += len(found)
     return count
 
@@ -86,6 +90,11 @@ def _delete_summaries(run_ids: list[UUID]) -> None:
     written.delete()
 
 
+def _erase_withdrawn(entries: QuerySet[ThreadEntry]) -> None:
+    """Erase the texts of entries that were withdrawn. Those that stand are the project's."""
+    entries.filter(withdrawn_at__isnull=False).exclude(text="").update(text="")
+
+
 def erase_unfinished(run_id: UUID, calls: Iterable[str]) -> int:
     """Erase what the subagents of these calls wrote; how many had written something.
 
@@ -106,6 +115,7 @@ def _subagent_events(run_id: UUID, call: str) -> QuerySet[RunEvent]:
 
 
 def erase_user_content(user: User) -> None:
-    """Erase what was said in a person's runs, before they are deleted: the runs stay."""
+    """Erase what was said in a person's runs, and what they withdrew, before they are deleted."""
     own = AgentRun.objects.filter(user=user, outcome__isnull=False).exclude(question="")
     erase(list(own.values_list("pk", flat=True)), why="user deleted")
+    _erase_withdrawn(ThreadEntry.objects.filter(user=user))

@@ -1,6 +1,7 @@
 """What rules remember of runs: words of a run go when that is erased, numbers stay."""
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -55,14 +56,14 @@ def _find_given(owners: Mapping[UUID, tuple[int, UUID]]) -> dict[_Rule, set[str]
 
 
 def _list_words(value: Any) -> Iterator[str]:
-    """Yield the texts in a value: lists and maps are gone through."""
+    """Yield the texts in a value: lists and maps are gone through, keys are texts too."""
     if isinstance(value, str) and value:
         yield value
     elif isinstance(value, list):
         for each in value:
             yield from _list_words(each)
     elif isinstance(value, Mapping):
-        for each in value.values():
+        for each in chain(value.keys(), value.values()):
             yield from _list_words(each)
 
 

@@ -2,6 +2,7 @@
 
 from django.db import transaction
 
+from agents.audit.traces import clear_traces
 from agents.code.file_rows import delete_files
 from agents.code.listing import files_below
 from agents.code.service import CodeRefused
@@ -21,6 +22,7 @@ def remove_checkout(checkout: CodeCheckout, *, user_id: int) -> int:
     with transaction.atomic():
         _check_can_write(checkout, user_id)
         checkout.delete()
+        transaction.on_commit(clear_traces, robust=True)
     return len(ids)
 
 

@@ -2,7 +2,10 @@
 
 from agents.endpoints.encryption import decrypt, encrypt
 from agents.llm import PROVIDERS, EndpointOrigin, parse_base_url
-from agents.models import ModelSettings
+from agents.models import ModelSettings, ProviderSettings
+
+KeyHolder = ModelSettings | ProviderSettings
+"""A row with a sealed key."""
 
 # -- keys -----------------------------------------------------------------------------------------
 
@@ -12,18 +15,18 @@ def encrypt_key(place: EndpointOrigin, key: str) -> str:
     return encrypt(f"{place.origin} {key}") if key else ""
 
 
-def decrypt_key(chosen: ModelSettings, base_url: str) -> str:
+def decrypt_key(chosen: KeyHolder, base_url: str) -> str:
     """Return the person's key for an endpoint; empty if they have none for this one."""
     origin, key = _decrypt_stored(chosen)
     return key if key and origin == parse_base_url(base_url).origin else ""
 
 
-def key_origin(chosen: ModelSettings) -> str:
+def key_origin(chosen: KeyHolder) -> str:
     """Return the origin that the stored key was entered for; empty if none can be read."""
     return _decrypt_stored(chosen)[0]
 
 
-def _decrypt_stored(chosen: ModelSettings) -> tuple[str, str]:
+def _decrypt_stored(chosen: KeyHolder) -> tuple[str, str]:
     origin, _, key = decrypt(chosen.sealed_key).partition(" ")
     return origin, key
 

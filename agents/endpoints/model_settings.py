@@ -16,8 +16,14 @@ from agents.endpoints.encryption import mask
 from agents.endpoints.keys import decrypt_key, encrypt_key
 from agents.endpoints.probe import resolve_host
 from agents.endpoints.selection import MAX_KEY_LENGTH, get_policy, own_base_url
-from agents.llm import EndpointNotAllowed, LookupRefused, allowed_providers, parse_base_url
-from agents.models import ModelSettings
+from agents.llm import (
+    EndpointNotAllowed,
+    LookupRefused,
+    allowed_providers,
+    parse_base_url,
+    resolve_base_url,
+)
+from agents.models import ModelSettings, ProviderSettings
 from agents.settings_service import update_settings
 from agents.web.throttling import check_rate
 
@@ -50,7 +56,7 @@ def update_model_settings(
     """Store model settings and record who changed what; ConfigError names every problem.
 
     A key may be among them; an empty one removes it. A new base URL has to pass `check_base_url`
-    before.
+    before. Another provider brings back the base URL and the key that were entered for it last.
     """
     given = {n: v.strip() if isinstance(v, str) else v for n, v in values.items()}
     problems = {n: p for n, v in given.items() if n != KEY and (p := _find_problem(n, v))}
@@ -59,9 +65,9 @@ def update_model_settings(
     _check_url_policy(given.get("base_url"))
     secret = given.pop(KEY, None)
     with transaction.atomic():
-        before = ModelSettings.for_user(user).provider
-        if given.get("provider", before) != before:
-            given.setdefault("base_url", "")  # the address belonged to the provider before
+        if "provider" in given:
+            base_url = _switch_provider(user, given["provider"], given.get("base_url"))
+            given |= {} if base_url is None else {"base_url": base_url}
         row = update_settings(ModelSettings, user, given, expected=expected)
         return row if secret is None else _store_key(user, row, secret)
 
@@ -87,6 +93,43 @@ def has_key(chosen: ModelSettings) -> bool:
     """Return whether there is a key for the endpoint that is chosen now."""
     try:
         return bool(chosen.provider and decrypt_key(chosen, own_base_url(chosen)))
+    except EndpointNotAllowed:
+        return False
+
+
+# -- another provider -----------------------------------------------------------------------------
+
+
+def _switch_provider(user: User, provider: str, base_url: str | None) -> str | None:
+    """Put away what was entered for the chosen provider, and take out what was for another.
+
+    Returns the base URL to be stored: the given one, else what was entered for that provider last;
+    None if the provider stays as it is. The key is the one that was entered for that endpoint.
+    """
+    chosen = ModelSettings.objects.select_for_update().get(pk=ModelSettings.for_user(user).pk)
+    if provider == chosen.provider:
+        return base_url
+    rows = ProviderSettings.objects.filter(user=user)
+    if chosen.base_url or chosen.sealed_key:
+        entered = {name: getattr(chosen, name) for name in ("base_url", "sealed_key", "key_hint")}
+        rows.update_or_create(user=user, provider=chosen.provider, defaults=entered)
+    own = rows.filter(provider=provider).first() or ProviderSettings(user=user, provider=provider)
+    address = own.base_url if base_url is None else base_url
+    # Once there was one key for all providers: it may have been put away with another one.
+    strays = (row for row in rows if not _is_key_for(row, row.provider, row.base_url))
+    holder = next((row for row in strays if _is_key_for(row, provider, address)), own)
+    taken = {"sealed_key": holder.sealed_key, "key_hint": holder.key_hint}
+    ModelSettings.objects.filter(pk=chosen.pk).update(**taken)
+    if holder is not own:
+        holder.sealed_key, holder.key_hint = own.sealed_key, own.key_hint
+        holder.save()
+    rows.filter(provider=provider).delete()
+    return address
+
+
+def _is_key_for(row: ProviderSettings, provider: str, base_url: str) -> bool:
+    try:
+        return bool(decrypt_key(row, resolve_base_url(provider, base_url)))
     except EndpointNotAllowed:
         return False
 

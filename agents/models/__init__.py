@@ -21,7 +21,13 @@ from agents.models.librarian import LibrarianSummary
 from agents.models.projects import Departure, Invitation, Membership, Project, SiteSettings
 from agents.models.runs import AgentRun, ProcessLease, RunEvent, RunTool
 from agents.models.search import SearchDocument, SearchSection
-from agents.models.settings import Appearance, ModelSettings, SettingChange, UserAgentConfig
+from agents.models.settings import (
+    Appearance,
+    ModelSettings,
+    ProviderSettings,
+    SettingChange,
+    UserAgentConfig,
+)
 from agents.models.threads import Thread, ThreadEntry
 from agents.models.vault import (
     Attachment,
@@ -62,6 +68,7 @@ __all__ = [
     "NotificationSettings",
     "ProcessLease",
     "Project",
+    "ProviderSettings",
     "Reminder",
     "RuleState",
     "RunEvent",

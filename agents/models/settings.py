@@ -205,6 +205,36 @@ class ModelSettings(UserSettings):
         return tuple(dict.fromkeys((own, *settings.ORACLE_LLM_MODELS)))
 
 
+class ProviderSettings(models.Model):
+    """What a person has entered for a provider that is not chosen now; it waits until it is.
+
+    For the chosen provider the same columns of `ModelSettings` count, and there is no row here.
+    """
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        related_name="provider_settings",
+        db_index=False,  # the unique (user, provider) serves
+    )
+    provider = models.CharField(max_length=32, blank=True)
+    base_url = models.CharField(max_length=500, blank=True)
+    sealed_key = models.TextField(blank=True, editable=False)
+    """Bound to the origin that it was entered for: see agents.endpoints.keys."""
+    key_hint = models.CharField(max_length=8, blank=True, editable=False)
+
+    class Meta:
+        verbose_name = "provider settings"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "provider"], name="one_row_per_person_and_provider"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider or 'the site'} of {self.user}"
+
+
 class Appearance(UserSettings):
     """How pages look to a user."""
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from agents.audit.erasure import erase
 from agents.audit.log import log_action
+from agents.audit.traces import clear_traces
 from agents.models import AgentRun, AuditEntry, Project, SiteSettings
 from agents.projects.services import UNDO_PERIOD
 
@@ -44,6 +45,7 @@ def purge_project(project: Project) -> None:
         _delete_rows(project)
         log_action(AuditEntry.Verb.PROJECT, by=None, did="purge", project=str(project.pk))
         _remove_row(project)
+        transaction.on_commit(clear_traces, robust=True)
     logger.info("project %s was purged", project.pk)
 
 

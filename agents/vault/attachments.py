@@ -9,8 +9,10 @@ import hashlib
 import mimetypes
 import os
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -27,6 +29,7 @@ from agents.vault.paths import make_key, make_name_key, validate_path
 MAX_ATTACHMENT_BYTES = 100 * 1024 * 1024
 DEFAULT_CONTENT_TYPE = "application/octet-stream"
 GONE_MESSAGE = "could not be kept at this moment; add it again"
+MAX_PART_AGE_SECONDS = 24 * 3600
 _TEMPORARY = ".part"
 
 
@@ -151,6 +154,16 @@ def remove_unreferenced_files(hashes: Iterable[str]) -> int:
     For whoever deletes a project: collect the hashes of its attachments before, call this after.
     """
     return sum(_remove_file(get_file(sha256)) for sha256 in set(hashes) if not _is_used(sha256))
+
+
+def remove_abandoned_parts() -> None:
+    """Remove what a process that died was writing, or removing, more than a day ago."""
+    oldest = time.time() - MAX_PART_AGE_SECONDS
+    root = get_file("00").parent.parent
+    for part in chain(root.glob(f"*{_TEMPORARY}"), root.glob(f"*/*{_TEMPORARY}")):
+        with suppress(OSError):
+            if part.stat().st_mtime < oldest and not _is_used(part.name.partition("-")[0]):
+                part.unlink()
 
 
 def _is_used(sha256: str) -> bool:

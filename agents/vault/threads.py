@@ -178,12 +178,17 @@ def entries_by_run(run_id: UUID, call_id: str | None = None) -> QuerySet[ThreadE
 
 
 def withdraw_entries(entries: QuerySet[ThreadEntry], user_id: int | None) -> list[ThreadEntry]:
-    """Take entries back that stand: they keep their numbers, and nobody finds or reads them."""
+    """Take entries back that stand: they keep their numbers, and nobody finds or reads them.
+
+    Where their author was deleted, or the content of their run erased, their text is erased too.
+    """
     with transaction.atomic():
         standing = entries.filter(withdrawn_at__isnull=True).order_by("pk")
-        rows = list(standing.select_related("thread").select_for_update(of=("self",)))
+        rows = list(standing.select_related("thread", "run").select_for_update(of=("self",)))
         for row in rows:
             row.withdrawn_at, row.withdrawn_by_id = timezone.now(), user_id
+            if row.user_id is None or (row.run is not None and row.run.is_erased):
+                row.text = ""
             remove_documents(row.thread.project_id, SearchDocument.Kind.THREAD, [row.pk])
-        ThreadEntry.objects.bulk_update(rows, ["withdrawn_at", "withdrawn_by"])
+        ThreadEntry.objects.bulk_update(rows, ["withdrawn_at", "withdrawn_by", "text"])
     return rows

@@ -57,7 +57,7 @@ async def show_models(request: ApiRequest) -> HttpResponse:
 )
 async def change_model_settings(request: ApiRequest, body: Any) -> HttpResponse:
     """409 also says that a value cannot be used as things are: an address that is not allowed
-    here, a key without a provider. Another provider takes the base URL of the last one away."""
+    here, a key without a provider. Another provider brings its own base URL and key back."""
     values = body.model_dump(exclude={"version"}, exclude_unset=True)
     try:
         await check_base_url(request.user, values.get("base_url", "").strip())

@@ -36,7 +36,7 @@ def import_uploaded(
             cache.set(_get_key(user_id, upload_id), (done, total), PROGRESS_SECONDS)
 
     try:
-        with _named_zip(place, name) as archive, open_code_source(archive) as source:
+        with _named_zip(user_id, place, name) as archive, open_code_source(archive) as source:
             if not source.files:
                 raise CodeRefused("There are no files in it.")
             return import_code(project_id, source, folder=folder, user_id=user_id, progress=note)
@@ -54,14 +54,16 @@ def get_progress(user_id: int, upload_id: UUID) -> tuple[int, int] | None:
     return found
 
 
-def store_upload(content: IO[bytes]) -> Path:
+def store_upload(user_id: int, content: IO[bytes]) -> Path:
     """Return a file of one's own with what was sent in one request.
 
     Raises CodeRefused if the disk does not take it.
     """
     place: Path | None = None
     try:
-        with tempfile.NamedTemporaryFile(dir=_get_folder(), suffix=".zip", delete=False) as made:
+        with tempfile.NamedTemporaryFile(
+            dir=_get_folder(), prefix=f"{user_id}-", suffix=".zip", delete=False
+        ) as made:
             place = Path(made.name)
             shutil.copyfileobj(content, made)
     except OSError as error:
@@ -72,11 +74,11 @@ def store_upload(content: IO[bytes]) -> Path:
 
 
 @contextmanager
-def _named_zip(place: Path, name: str) -> Iterator[Path]:
+def _named_zip(user_id: int, place: Path, name: str) -> Iterator[Path]:
     """Give the file the name that it had: a folder of that name is not part of its paths."""
     stem = PurePosixPath(name.replace("\\", "/").replace("\0", "")).stem
     stem = stem.encode(errors="ignore")[:MAX_NAME_BYTES].decode(errors="ignore")
-    with tempfile.TemporaryDirectory(dir=_get_folder()) as folder:
+    with tempfile.TemporaryDirectory(dir=_get_folder(), prefix=f"{user_id}-") as folder:
         named = Path(folder) / f"{stem.strip('. ') or 'code'}.zip"
         place.rename(named)
         yield named

@@ -1,5 +1,6 @@
 """Large files come in pieces, because the server takes no large request. They are put together
-in a file of whoever sends them, until the last piece is there."""
+in a file of whoever sends them, until the last piece is there. Names of such files, and of anything
+else in that folder, begin with the person's id."""
 
 import shutil
 import time
@@ -71,18 +72,34 @@ def take_upload(user_id: int, upload_id: UUID) -> Iterator[Path]:
         taken.unlink(missing_ok=True)
 
 
-def _make_room(user_id: int) -> None:
-    """Remove what nobody finished, and the oldest of somebody who has begun too many."""
+def remove_uploads(user_id: int) -> None:
+    """Remove everything that a person has begun to upload."""
+    for place in _get_folder().glob(f"{user_id}-*"):
+        _remove(place)
+
+
+def remove_abandoned_uploads() -> None:
+    """Remove uploads that nobody has added anything to for a day."""
     oldest = time.time() - MAX_AGE_SECONDS
-    own: list[tuple[float, Path]] = []
     for place in _get_folder().iterdir():
         with suppress(FileNotFoundError):
-            changed = place.stat().st_mtime
-            if changed < oldest and place.is_dir():  # of an import whose server died
-                shutil.rmtree(place, ignore_errors=True)
-            elif changed < oldest:
-                place.unlink()
-            elif place.match(f"{user_id}-*.part"):
-                own.append((changed, place))
+            if place.stat().st_mtime < oldest:
+                _remove(place)
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir():  # of an import whose server died
+        shutil.rmtree(place, ignore_errors=True)
+    else:
+        place.unlink(missing_ok=True)
+
+
+def _make_room(user_id: int) -> None:
+    """Remove what nobody finished, and the oldest of somebody who has begun too many."""
+    remove_abandoned_uploads()
+    own: list[tuple[float, Path]] = []
+    for place in _get_folder().glob(f"{user_id}-*.part"):
+        with suppress(FileNotFoundError):
+            own.append((place.stat().st_mtime, place))
     for _, place in sorted(own)[: max(0, len(own) - MAX_OPEN_UPLOADS + 1)]:
         place.unlink(missing_ok=True)

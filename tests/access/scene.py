@@ -59,6 +59,7 @@ OWN_TABLES = {
     "agents.BehaviourText", "agents.StoredBehaviour",
     "agents.ApiToken", "agents.Appearance", "agents.AuditEntry", "agents.ControlSwitch",
     "agents.ModelSettings", "agents.NotificationSettings", "agents.ProcessLease",
+    "agents.ProviderSettings",
     "agents.SettingChange", "agents.SiteSettings", "agents.StoredSubscriber",
     "agents.UserAgentConfig", "chat.SignInCount", "chat.TrialWrite",
 }  # fmt: skip

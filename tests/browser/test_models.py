@@ -111,6 +111,21 @@ def test_a_provider_a_key_and_a_model_are_chosen_tried_and_kept(visit: Visit) ->
     assert KEY not in page.content()
 
 
+def test_another_provider_and_back_shows_the_base_url_and_the_key_again(visit: Visit) -> None:
+    page = visit.page
+    visit.use_stage()
+    visit.enter("key", KEY)
+    expect(page.locator("#key-hint")).to_have_text("…abcd")
+    visit.settled()
+    page.locator("#provider").select_option("")
+    expect(page.locator("#key")).to_have_count(0)
+    visit.settled()
+    page.locator("#provider").select_option("own")
+    expect(page.locator("#base_url")).to_have_value(visit.stage.base_url)
+    expect(page.locator("#key-hint")).to_have_text("…abcd")
+    visit.settled()
+
+
 def test_what_goes_wrong_is_said_where_it_happens(visit: Visit) -> None:
     visit.tab.watch.allowed.append(REFUSED)
     visit.stage.play("sad-model", Script([], then=Fault("status_401")))

@@ -35,6 +35,15 @@ def test_only_its_owner_can_read_the_database(suffix: str, tmp_path: Path) -> No
     assert stat.S_IMODE(made.stat().st_mode) == 0o600
 
 
+def test_a_write_protected_database_is_refused_and_stays_so(tmp_path: Path) -> None:
+    protected = tmp_path / "oracle.sqlite3"
+    protected.touch()
+    protected.chmod(0o444)
+    with pytest.raises(ImproperlyConfigured, match=r"write-protected.*chmod u\+w"):
+        database(tmp_path)
+    assert stat.S_IMODE(protected.stat().st_mode) == 0o444
+
+
 def test_what_sqlite_writes_beside_it_is_private_too(tmp_path: Path) -> None:
     path = database(tmp_path)["NAME"]
     with closing(sqlite3.connect(path)) as connection:
@@ -50,6 +59,7 @@ def test_sqlite_takes_its_lock_at_once_and_lets_readers_pass(tmp_path: Path) -> 
     assert options["transaction_mode"] == "IMMEDIATE"
     assert "journal_mode=WAL" in options["init_command"]
     assert "wal_autocheckpoint=10000" in options["init_command"]  # the runtime does it before
+    assert "secure_delete=ON" in options["init_command"]  # not every SQLite is built so
     assert options["timeout"] >= 5
 
 

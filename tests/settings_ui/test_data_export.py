@@ -17,6 +17,7 @@ from agents.models import (
     ControlSwitch,
     Membership,
     ModelSettings,
+    ProviderSettings,
     Reminder,
     RuleState,
     SettingChange,
@@ -36,6 +37,7 @@ EMPTY_LISTS = (
     "changes", "tokens", "conversations", "runs", "entries",
     "rules", "behaviours", "behaviour_texts", "switches", "rule_states", "reminders", "approvals",
 )  # fmt: skip
+BASE_URL = "https://models.example/v1"
 SECRET = "sk-very-secret-0123"
 
 
@@ -48,7 +50,9 @@ def prepared() -> tuple[User, str]:
     run_of(user, talk.project, question="Asked in the terminal?")
     update_limits(user, {"max_iterations": 20})
     ModelSettings.for_user(user)
-    ModelSettings.objects.update(sealed_key=encrypt(SECRET), key_hint="0123")
+    sealed = {"sealed_key": encrypt(SECRET), "key_hint": "0123"}
+    ModelSettings.objects.update(**sealed)
+    ProviderSettings.objects.create(user=user, provider="own", base_url=BASE_URL, **sealed)
     return user, ApiToken.issue(user, "Backup", ["ask"])[1]
 
 
@@ -69,6 +73,7 @@ async def test_everything_is_sent_piece_by_piece_and_no_secret_with_it() -> None
     assert len(conversation["exchanges"]) == 40
     assert found["runs"][-1]["question"] == "Asked in the terminal?"
     assert len(found["runs"]) == 41
+    assert found["other_providers"] == [{"provider": "own", "base_url": BASE_URL}]
     sealed_key = (await ModelSettings.objects.aget(user=user)).sealed_key
     for secret in (SECRET, token, sealed_key, user.password, "digest"):
         assert not secret or secret not in text
@@ -87,6 +92,7 @@ def test_others_are_not_in_it() -> None:
 @pytest.mark.django_db
 def test_somebody_without_anything_gets_a_proper_file() -> None:
     found = json.loads("".join(iter_document(User.objects.create_user("new"))))
+    assert found["other_providers"] == []
     for name in EMPTY_LISTS:
         assert found[name] == []
 

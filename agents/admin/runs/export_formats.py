@@ -25,8 +25,12 @@ _PATHS = {
     "project": "project__name",
     **ATTRIBUTES,
 }
-FORMULA_START = re.compile(r"[\s\"']*[=+\-@\t\r＝＋－＠]")  # noqa: RUF001  # spreadsheets read wide signs too
-"""How a cell begins that a spreadsheet would take for a formula, also behind blanks and quotes."""
+FORMULA_START = re.compile(
+    r"(^|[,;|\t-\r\x1c-\x1e\x85\u2028\u2029])"
+    r"(?=[\s\"']*[=+\-@\t\r＝＋－＠])"  # noqa: RUF001  # spreadsheets read wide signs too
+)
+"""Where a spreadsheet would begin a formula, also behind blanks and quotes: at the beginning of a
+cell, and behind anything in it that ends a cell or a line for those who open the file otherwise."""
 
 
 def iter_rows(runs: QuerySet[Any]) -> Iterator[dict[str, Any]]:
@@ -64,7 +68,7 @@ def escape_cell(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float):
         return value
     text = " ".join(map(str, value)) if isinstance(value, list) else _to_text(value)
-    return f"'{text}" if FORMULA_START.match(text) else text
+    return FORMULA_START.sub(r"\1'", text)
 
 
 def _to_text(value: Any) -> str:

@@ -33,7 +33,8 @@ def upload(request: HttpRequest, project: Project) -> HttpResponse:
         try:
             if sent is None:
                 raise CodeRefused("Choose a zip first.")
-            _import(request, project, store_upload(sent), sent.name or "", uuid4())
+            place = store_upload(get_user(request).pk, sent)
+            _import(request, project, place, sent.name or "", uuid4())
             return redirect(_get_report_address(project, folder))
         except (CodeError, VaultError) as error:
             context["refusal"] = str(error)

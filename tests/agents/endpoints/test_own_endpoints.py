@@ -18,6 +18,7 @@ from pytest_django import Settings
 from agents.core.chunks import Content, Done, Error, OracleStreamChunk
 from agents.core.clock import LoopClock
 from agents.endpoints.keys import encrypt_key
+from agents.endpoints.model_settings import update_model_settings
 from agents.endpoints.selection import get_policy
 from agents.llm import EndpointError, build_http_client, build_policy, list_models, parse_base_url
 from agents.llm import client as llm_client
@@ -95,6 +96,20 @@ async def test_a_run_asks_its_user_s_endpoint_with_their_key(settings: Settings)
     run = await AgentRun.objects.aget()
     assert run.model == "mine"
     assert KEY not in str([row async for row in AgentRun.objects.values()])
+
+
+async def test_after_another_provider_and_back_it_is_asked_as_before(settings: Settings) -> None:
+    settings.ORACLE_LLM_BASE_URL = ""
+    request = await asked()
+    change = sync_to_async(update_model_settings)
+    async with ScriptedEndpoint([say("Mine.")]) as own:
+        mine = {"provider": "own", "base_url": own.base_url, "oracle_model": "mine"}
+        await change(request.user, {**mine, "api_key": KEY})
+        await change(request.user, {"provider": ""})
+        await change(request.user, {"provider": "own"})
+        chunks = await ask(request)
+        assert (text(chunks), reason(chunks)) == ("Mine.", "completed")
+        assert keys(own) == {f"Bearer {KEY}"}
 
 
 async def test_the_librarian_asks_there_too_with_its_own_model(settings: Settings) -> None:

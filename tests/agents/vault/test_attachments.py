@@ -1,5 +1,6 @@
 """Files that are not notes: one file per content, gone with its last row."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from agents.vault.attachments import (
     get_attachment,
     get_file,
     iterate_chunks,
+    remove_abandoned_parts,
     remove_unreferenced_files,
     store_bytes,
 )
@@ -152,3 +154,18 @@ def test_bytes_that_are_gone_are_said_to_be(project: Project) -> None:
     get_file(row.sha256).unlink()
     with pytest.raises(NoteUnavailable, match=r"a\.bin"):
         list(iterate_chunks(row))
+
+
+def test_what_a_process_that_died_has_left_goes_after_a_day(
+    project: Project, data_folder: Path
+) -> None:
+    kept = add_attachment(project.pk, "a.bin", [b"kept"])
+    used = f"{get_file(kept.sha256)}-1.part"  # of a purge that did not get to bring it back
+    unused = str(data_folder / "attachments" / "unused.part")
+    recent = str(data_folder / "attachments" / "recent.part")
+    for path in (used, unused, recent):
+        Path(path).write_bytes(b"half")
+    for path in (used, unused):
+        os.utime(path, (0, 0))
+    remove_abandoned_parts()
+    assert [Path(path).exists() for path in (used, unused, recent)] == [True, False, True]

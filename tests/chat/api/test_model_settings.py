@@ -264,12 +264,16 @@ async def test_names_are_not_resolved_for_somebody_without_end(
     assert response.headers["retry-after"] == "60"
 
 
-async def test_another_provider_takes_the_address_of_the_last_one_away(
+async def test_each_provider_has_a_base_url_and_a_key_of_its_own(
     ada: Caller, settings: Settings
 ) -> None:
     settings.ORACLE_OWN_ENDPOINTS = "yes"
-    await patch(ada, provider="own", base_url="https://8.8.8.8/v1")
-    assert (await patch(ada, provider="openai")).json()["base_url"] == ""
+    own = await patch(ada, provider="own", base_url="https://8.8.8.8/v1", api_key=SECRET)
+    seen = [
+        (answer.json()["base_url"], answer.json()["has_key"])
+        for answer in (own, await patch(ada, provider=""), await patch(ada, provider="own"))
+    ]
+    assert seen == [("https://8.8.8.8/v1", True), ("", False), ("https://8.8.8.8/v1", True)]
 
 
 # -- keys -----------------------------------------------------------------------------------------

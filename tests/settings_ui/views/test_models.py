@@ -352,6 +352,22 @@ def test_changes_of_a_key_are_recorded_by_their_hints(ada: User) -> None:
     assert (chosen(ada).sealed_key, chosen(ada).key_hint) == ("", "")
 
 
+@pytest.mark.parametrize("htmx", [True, False])
+def test_a_provider_that_is_chosen_again_shows_its_base_url_and_key_again(
+    ada: User, anything: None, htmx: bool
+) -> None:
+    at(ada, "http://127.0.0.1:1/v1", key=KEY)
+    away = save(ada, "provider", "", htmx=htmx).content.decode() + get(ada).content.decode()
+    assert "127.0.0.1:1" not in away
+    assert "…wxyz" not in away
+    back = save(ada, "provider", "own", htmx=htmx)
+    html = (back if htmx else get(ada)).content.decode()
+    (address,) = [field for field in Page(html).all("input") if field.get("id") == "base_url"]
+    assert address.get("value") == "http://127.0.0.1:1/v1"
+    assert "Yours ends in …wxyz" in Page(html).text()
+    assert KEY not in html
+
+
 @pytest.mark.parametrize(
     "value", ["", "  ", "two words", "kéy", "a\x00b", "x" * 501, "key\nwith\nlines"]
 )

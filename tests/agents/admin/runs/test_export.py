@@ -105,7 +105,7 @@ def test_the_permission_is_its_own(people: Owner, exporter: User) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", ' "=1', "'=1", "  @x", "\n+1", "＝1", '"@'],  # noqa: RUF001  # wide on purpose
+    ["=1+1", "+1", "-1", "@SUM(A1)", ' "=1', "'=1", "  @x", "＝1", '"@', "\ta", "\ra"],  # noqa: RUF001  # wide on purpose
 )
 def test_no_cell_is_a_formula(text: str, people: Owner, exporter: User) -> None:
     assert escape_cell(text) == f"'{text}"
@@ -116,10 +116,32 @@ def test_no_cell_is_a_formula(text: str, people: Owner, exporter: User) -> None:
     assert json.loads(line)["model"] == text
 
 
-@pytest.mark.parametrize("text", ["offline", "gpt-4o", "a=b", "1", "", "x@y", "é"])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_NONE])
+def test_no_cell_is_a_formula_whatever_separates_cells_for_who_opens_the_file(
+    delimiter: str, quoting: Any
+) -> None:
+    texts = [
+        f"{before}{separator}{blank}=cmd|'/c calc'!A1"
+        for before in ("", "x", '"', '"x,')
+        for separator in ("", ";", ",", "|", "\t", "\n", "\r", "\r\n", "\v", "\x85", "\u2028")
+        for blank in ("", " ", '"', "' ")
+    ]
+    rows = [{**dict.fromkeys(COLUMNS), "model": text} for text in texts]
+    lines = "".join(as_csv(rows)).splitlines(keepends=True)
+    cells = {
+        cell.lstrip(' \t"')
+        for row in csv.reader(lines, delimiter=delimiter, quoting=quoting)
+        for cell in row
+    }
+    assert {cell for cell in cells if "cmd" in cell}
+    assert not {cell for cell in cells if cell.startswith(("=", "+", "-", "@"))}
+
+
+@pytest.mark.parametrize("text", ["offline", "gpt-4o", "a=b", "1", "", "x@y", "é", "a;b\tc\nd"])
 def test_what_is_harmless_is_left_alone(text: str) -> None:
     assert escape_cell(text) == text
-    assert not FORMULA_START.match(text)
+    assert not FORMULA_START.search(text)
 
 
 def test_newlines_commas_and_quotes_stay_in_their_cell(people: Owner, exporter: User) -> None:
