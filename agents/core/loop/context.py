@@ -158,7 +158,8 @@ class RunContext:
     def emit_due_notices(self, *, warnings: bool = True) -> Iterator[OracleStreamChunk]:
         """Give what is wrong with a tree, every warning that is due, and what a tree wanted said.
 
-        The warnings are the loop's own: a tree cannot use up, or reword, one of them.
+        The warnings are the loop's own: a tree cannot use up, or reword, one of them. None is
+        given once the last answer has begun: what is measured then is in the last decision.
         """
         wanted = [notice for notice in self.state.notices if not is_warning(notice)]
         if self.state.notices:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from agents.core.behaviours.run_interface import PLAIN_TURN, StepChunks, TurnOrder
 from agents.core.chunks import Hint, OracleStreamChunk, Turn
 from agents.core.decisions.checkpoint import start_turn_state
+from agents.core.decisions.endings import PROVIDER_ERROR, TIMEOUT
 from agents.core.decisions.notices import attribute_to_tree, wrap_up_notice
 from agents.core.loop.context import RunContext
 from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
@@ -177,9 +178,19 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
         errors=count_trailing_errors(batch.entries),
         held=sum(entry.is_held for entry in batch.entries),
         interim=turn.order.interim,
+        failure=_find_failure(ctx, answer),
     )
     ctx.state = ctx.state.after_turn(ended)
     return ended
+
+
+def _find_failure(ctx: RunContext, answer: ModelReply) -> str:
+    """Return why the last answer failed; empty for a whole one, and for any other turn."""
+    if ctx.state.wrap_up_reason is None or ctx.cancellation.requested:
+        return ""
+    if answer.is_late:
+        return TIMEOUT
+    return PROVIDER_ERROR if answer.error is not None or answer.cut == "cut" else ""
 
 
 def _finish_reason(ctx: RunContext, answer: ModelReply) -> str:
