@@ -233,7 +233,8 @@ class RunContext:
         chars, tools = self.prompt.chars, self.tool_chars()
         working = self.budget.estimate(chars + measure_told(self.hints) + tools)
         turns, bare = self.state.turns_left, self.wrap_up_tokens()
-        one = working_tokens(self.budget, chars, tools) if turns > 1 else bare
+        goes_on = turns > 1 or self.state.wrap_up_reason == "token_budget"
+        one = working_tokens(self.budget, chars, tools) if goes_on else bare
         step = self.budget.estimate(TURN_CHARS)
         past = [(self.budget.estimate(chars), tokens) for chars, tokens in self._growth]
         self.state = self.state.replace(

@@ -197,8 +197,9 @@ class TurnEngine:
                 "completed",
             )  # it was shaped by the limit all the same
         limited = REASONS.get(decision.reason).outcome is Outcome.LIMITED
-        has_answer = decision.checkpoint == WRAP_UP or ctx.state.finish_reason in ANSWERED
-        yield from ctx.emit_due_notices(warnings=limited and not has_answer)
+        had_answer = ctx.state.finish_reason in ANSWERED and not ctx.state.interim
+        is_over = decision.checkpoint == WRAP_UP or had_answer
+        yield from ctx.emit_due_notices(warnings=limited and not is_over)
         if limited and decision.reason not in INSIDE_LIMIT:
             yield from ctx.tell(
                 attribute_to_tree(limit_notice(decision.reason, ctx.state), ctx.tally.tree)

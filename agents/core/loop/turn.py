@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agents.core.behaviours.run_interface import PLAIN_TURN, StepChunks, TurnOrder
 from agents.core.chunks import Hint, OracleStreamChunk, Turn
 from agents.core.decisions.checkpoint import start_turn_state
-from agents.core.decisions.endings import PROVIDER_ERROR, TIMEOUT
 from agents.core.decisions.notices import attribute_to_tree, wrap_up_notice
 from agents.core.loop.context import RunContext
 from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
@@ -184,13 +184,13 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
     return ended
 
 
-def _find_failure(ctx: RunContext, answer: ModelReply) -> str:
+def _find_failure(ctx: RunContext, answer: ModelReply) -> Literal["", "provider_error", "timeout"]:
     """Return why the last answer failed; empty for a whole one, and for any other turn."""
     if ctx.state.wrap_up_reason is None or ctx.cancellation.requested:
         return ""
     if answer.is_late:
-        return TIMEOUT
-    return PROVIDER_ERROR if answer.error is not None or answer.cut == "cut" else ""
+        return "timeout"
+    return "provider_error" if answer.error is not None or answer.cut == "cut" else ""
 
 
 def _finish_reason(ctx: RunContext, answer: ModelReply) -> str:
