@@ -489,7 +489,13 @@ def _judge_reason(
     if has_failed and last is not None:
         both = (verdict.reason, *done.also_triggered)
         verdict.expect({last.wrap_up, last.failure} <= {*both}, f"only {both} are kept")
-    told = [c for c in own if isinstance(c, SystemMessage) and c.system_type == "limit_reached"]
+    told = [
+        c
+        for c in own
+        if isinstance(c, SystemMessage)
+        and c.system_type == "limit_reached"
+        and c.metadata["limit_type"] in ("iterations", "tokens", "context", "time")
+    ]
     verdict.expect(not told or done.outcome == "limited", "a limit was reached that ended nothing")
     for notice in told:
         value, limit = (notice.metadata.get(name) for name in ("current_value", "limit_value"))

@@ -176,8 +176,8 @@ async def test_the_time_of_a_last_answer_is_not_warned_of() -> None:
 
 @virtual_time
 async def test_an_answer_that_the_model_cut_off_is_not_followed_by_a_warning() -> None:
-    cut = replace(say("So it", finish="length"), usage=TokenUsage(9_000, 50))
-    chunks = await play(ScriptedModel([cut]), looking(), config=limits(token_budget=10_000))
+    cut = replace(say("So it", finish="length"), usage=TokenUsage(45_000, 50))
+    chunks = await play(ScriptedModel([cut]), looking())
     assert reason(chunks) == "output_truncated"
     assert warned(chunks) == []
 
