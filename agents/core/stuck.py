@@ -1,4 +1,4 @@
-"""Is the agent getting anywhere? Action signatures, result digests and the three stuck rules.
+"""Detect runs without progress: action signatures, result digests and the three stuck rules.
 
 As a command it reads recorded runs, one JSON object a line, and says where each is stuck:
 
@@ -106,13 +106,18 @@ class ProgressTracker:
     def stuck_rule(self) -> str | None:
         """The name of the rule that says the run is stuck, or None."""
         rules = self.rules
-        if self.same_results >= rules.identical > 0:
+        if self.has_same_results:
             return "identical"
         if self.writes and self.same_action >= rules.writing > 0:
             return "writing"
         if self.known_row >= rules.known > 0:
             return "cycle"
         return None
+
+    @property
+    def has_same_results(self) -> bool:
+        """Whether the last turns did the same and got the same, as often as rule 1 asks for."""
+        return self.same_results >= self.rules.identical > 0
 
     @property
     def last_action(self) -> str:
@@ -125,6 +130,14 @@ class ProgressTracker:
         return bool(self.recent and self.recent[-1]) and (
             self.recent.count(self.recent[-1]) >= LOOP_COUNT
         )
+
+
+def detect_no_progress(recent_actions: tuple[str, ...]) -> bool:
+    """Return whether the last three calls were the same. Whether that is a loop depends on their
+    results: the same question may have another answer each time."""
+    if len(recent_actions) < 3:
+        return False
+    return recent_actions[-1] == recent_actions[-2] == recent_actions[-3]
 
 
 def canonicalize_arguments(arguments: Mapping[str, Any] | str) -> str:
@@ -202,7 +215,7 @@ def _digest_results(keys: Iterable[str], results: Iterable[str]) -> str:
     return digest("\x00".join(sorted(f"{k}\x01{r}" for k, r in zip(keys, results, strict=True))))
 
 
-def detect_no_progress(
+def find_stuck_turn(
     turns: Iterable[Mapping[str, Any]], rules: StuckRules = DEFAULT_STUCK_RULES
 ) -> tuple[int | None, str | None]:
     """Return the first turn, counted from 1, at which a rule fires, and its name."""
@@ -219,7 +232,7 @@ def main(lines: TextIO, out: TextIO) -> None:
         if line.strip():
             try:
                 run = json.loads(line)
-                turn, rule = detect_no_progress(run["turns"])
+                turn, rule = find_stuck_turn(run["turns"])
             except (ValueError, KeyError, TypeError) as error:
                 raise SystemExit(f"not a recorded run: {line[:80].strip()!r} ({error!r})") from None
             out.write(json.dumps({"id": run["id"], "fired_at_turn": turn, "rule": rule}) + "\n")

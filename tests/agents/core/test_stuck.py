@@ -22,6 +22,7 @@ from agents.core.stuck import (
     canonicalize_arguments,
     detect_no_progress,
     digest,
+    find_stuck_turn,
     join_signatures,
     main,
     normalise,
@@ -82,6 +83,21 @@ def test_another_action_between_breaks_the_row() -> None:
 
 def test_another_result_between_breaks_the_row() -> None:
     assert rows(look(), look(), look("new"), look(), look())[-1] is None
+
+
+@pytest.mark.parametrize(
+    ("actions", "found"),
+    [
+        ((), False),
+        (("a", "a"), False),
+        (("a", "a", "a"), True),
+        (("a", "b", "a"), False),
+        (("b", "a", "a", "a"), True),
+        (("a", "a", "a", "b"), False),
+    ],
+)
+def test_three_equal_calls_are_asked_about(actions: tuple[str, ...], found: bool) -> None:
+    assert detect_no_progress(actions) is found
 
 
 # -- rule 2: writing ------------------------------------------------------------------------------
@@ -347,7 +363,7 @@ def recorded(*results: str, write: bool = False, name: str = "look") -> list[dic
 def test_recorded_runs_are_read_with_the_same_rules(
     turns: list[dict[str, Any]], found: tuple[int | None, str | None]
 ) -> None:
-    assert detect_no_progress(turns) == found
+    assert find_stuck_turn(turns) == found
 
 
 def test_the_command_answers_every_run_on_a_line() -> None:
