@@ -1,4 +1,4 @@
-"""Detect runs without progress: action signatures, result digests and the three stuck rules.
+"""Detect runs without progress: action signatures, result digests and the four stuck rules.
 
 As a command it reads recorded runs, one JSON object a line, and says where each is stuck:
 
@@ -19,6 +19,9 @@ WRITING_TURNS = 4
 """Rule 2: the same writing action this many turns in a row, whatever it returns."""
 KNOWN_TURNS = 5
 """Rule 3: this many tool turns in a row that only repeat what already occurred."""
+SAME_ANSWERS_TURNS = 7
+"""Rule 4: the same tools with exactly the same results this many turns in a row, whatever their
+arguments, while nothing is written."""
 RULE_BOUNDS = (2, 50)
 """How many turns a stuck rule may ask for."""
 LOOP_WINDOW = 6
@@ -47,6 +50,7 @@ class StuckRules:
     identical: int = IDENTICAL_TURNS
     writing: int = WRITING_TURNS
     known: int = KNOWN_TURNS
+    answers: int = SAME_ANSWERS_TURNS
 
     def __post_init__(self) -> None:
         low, high = RULE_BOUNDS
@@ -69,6 +73,8 @@ class TurnAction:
     results: str = ""
     results_normalised: str = ""
     writes: bool = False
+    answers: str = ""
+    """Of the tools and their results without arguments; empty for a turn that has written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,8 @@ class ProgressTracker:
     same_results: int = 0
     writes: bool = False
     known_row: int = 0
+    last_answers: str = ""
+    same_answers: int = 0
     seen: frozenset[tuple[str, str]] = frozenset()
     rules: StuckRules = DEFAULT_STUCK_RULES
 
@@ -98,9 +106,16 @@ class ProgressTracker:
             same_results=self.same_results + 1 if same_results else 1,
             writes=step.writes,
             known_row=self.known_row + 1 if pair in self.seen else 0,
+            last_answers=step.answers,
+            same_answers=self._count_answers(step.answers),
             seen=self.seen | {pair},
             rules=self.rules,
         )
+
+    def _count_answers(self, answers: str) -> int:
+        if not answers:
+            return 0
+        return self.same_answers + 1 if answers == self.last_answers else 1
 
     @property
     def stuck_rule(self) -> str | None:
@@ -112,6 +127,8 @@ class ProgressTracker:
             return "writing"
         if self.known_row >= rules.known > 0:
             return "cycle"
+        if self.same_answers >= rules.answers > 0:
+            return "answers"
         return None
 
     @property
@@ -179,18 +196,28 @@ def normalise(text: str) -> str:
     return _SPACE.sub(" ", _VOLATILE.sub("0", text)).strip()
 
 
-def build_action(calls: Iterable[tuple[str, str]], *, writes: bool) -> TurnAction:
-    """Return the step of a turn from its calls, each as (signature, result text)."""
+def build_action(
+    calls: Iterable[tuple[str, str]], *, writes: bool, has_written: bool | None = None
+) -> TurnAction:
+    """Return the step of a turn from its calls, each as (signature, result text). `has_written` is
+    whether a call that writes has not failed, by default whether one writes."""
     pairs = list(calls)
     if not pairs:
         return TurnAction("")
     keys = [call for call, _ in pairs]
+    digests = [digest(result) for _, result in pairs]
+    has_written = writes if has_written is None else has_written
     return TurnAction(
         join_signatures(keys),
-        _digest_results(keys, (digest(result) for _, result in pairs)),
+        _digest_results(keys, digests),
         _digest_results(keys, (digest(normalise(result)) for _, result in pairs)),
         writes,
+        "" if has_written else _digest_results((_name_tool(key) for key in keys), digests),
     )
+
+
+def _name_tool(signature: str) -> str:
+    return signature.partition(":")[0]
 
 
 # -- the command ----------------------------------------------------------------------------------
@@ -202,11 +229,14 @@ def action_from_trace(turn: Mapping[str, Any]) -> TurnAction:
     if not calls:
         return TurnAction("")
     keys = [f"{call['name']}:{call['args']}" for call in calls]
+    results = [call["result_sha"] for call in calls]
+    has_written = any(call["write"] for call in calls) and any(call["ok"] for call in calls)
     return TurnAction(
         join_signatures(keys),
-        _digest_results(keys, (call["result_sha"] for call in calls)),
+        _digest_results(keys, results),
         _digest_results(keys, (call["result_nsha"] for call in calls)),
         any(call["write"] for call in calls),
+        "" if has_written else _digest_results((call["name"] for call in calls), results),
     )
 
 

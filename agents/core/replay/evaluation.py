@@ -72,7 +72,9 @@ def find_stuck_step(recording: Recording, rules: StuckRules) -> int | None:
     for number, step in enumerate(recording.steps, start=1):
         turn = step.turn
         track = track.with_step(
-            TurnAction(turn.action, turn.results, turn.results_normalised, turn.writes)
+            TurnAction(
+                turn.action, turn.results, turn.results_normalised, turn.writes, turn.answers
+            )
         )
         if track.stuck_rule:
             return number

@@ -1,10 +1,13 @@
 """Is the agent getting anywhere?"""
 
+import gzip
+import hashlib
 import io
 import json
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -148,6 +151,38 @@ def test_a_known_action_with_a_new_result_is_progress() -> None:
     assert rows(*steps) == [None] * 20
 
 
+# -- rule 4: the same results, whatever is asked --------------------------------------------------
+
+
+def ask(
+    number: int, result: str = "nothing", *, writes: bool = False, ok: bool = True
+) -> TurnAction:
+    calls = [(f'find:{{"q":{number}}}', result)]
+    return build_action(calls, writes=writes, has_written=writes and ok)
+
+
+def test_seven_turns_of_other_questions_with_the_same_results_are_stuck() -> None:
+    assert rows(*map(ask, range(7))) == [None] * 6 + ["answers"]
+
+
+def test_another_result_or_a_turn_of_text_begins_the_count_again() -> None:
+    steps = [*map(ask, range(6)), ask(6, "a page"), *map(ask, range(7, 13))]
+    assert rows(*steps) == [None] * 13
+    assert rows(*map(ask, range(6)), TEXT, *map(ask, range(6, 12))) == [None] * 13
+
+
+def test_what_is_written_is_progress_and_what_fails_to_be_is_not() -> None:
+    saved = [ask(number, "saved", writes=True) for number in range(12)]
+    assert rows(*saved) == [None] * 12
+    failed = [ask(number, "no such line", writes=True, ok=False) for number in range(7)]
+    assert rows(*failed)[-1] == "answers"
+
+
+def test_recordings_without_it_are_judged_without_it() -> None:
+    old = [replace(ask(number), answers="") for number in range(12)]
+    assert rows(*old) == [None] * 12
+
+
 # -- other numbers of turns -----------------------------------------------------------------------
 
 
@@ -158,7 +193,8 @@ def test_a_known_action_with_a_new_result_is_progress() -> None:
         (StuckRules(identical=2), 2),
         (StuckRules(identical=0), 4),
         (StuckRules(identical=0, writing=0), 6),
-        (StuckRules(identical=0, writing=0, known=0), None),
+        (StuckRules(identical=0, writing=0, known=0), 7),
+        (StuckRules(identical=0, writing=0, known=0, answers=0), None),
     ],
 )
 def test_each_rule_can_be_set_and_switched_off(rules: StuckRules, stuck_at: int | None) -> None:
@@ -392,6 +428,31 @@ def test_the_command_of_no_runs_says_nothing() -> None:
     out = io.StringIO()
     main(io.StringIO("\n"), out)
     assert out.getvalue() == ""
+
+
+@pytest.mark.skipif(
+    not (TRACES / "dev.jsonl.gz").exists(), reason="the recorded runs (shared/traces) are not here"
+)
+@pytest.mark.parametrize("half", [0, 1], ids=["chosen on", "held out"])
+def test_the_rule_of_same_results_finds_near_repeats_in_either_half_of_the_tasks(half: int) -> None:
+    """Its number of turns was chosen on the first half. In neither does it stop a run that made
+    progress, or succeeded, and that the others let go on."""
+    with gzip.open(TRACES / "dev.jsonl.gz", "rt") as lines:
+        runs = [run for run in map(json.loads, lines) if half_of(run["task"]) == half]
+    without = StuckRules(answers=0)
+    more = [
+        run
+        for run in runs
+        if find_stuck_turn(run["turns"])[0] and not find_stuck_turn(run["turns"], without)[0]
+    ]
+    near = [run for run in runs if run["stuck_kind"] == "near"]
+    assert len(near) == 10
+    assert sum(run in more for run in near) >= 5
+    assert not [run for run in more if run["label"] == "progress" or run["success"]]
+
+
+def half_of(task: str) -> int:
+    return int(hashlib.sha256(f"split{task}".encode()).hexdigest(), 16) % 2
 
 
 @pytest.mark.skipif(

@@ -149,7 +149,7 @@ def test_a_replay_foretells_what_a_real_run_under_tighter_limits_does(count: int
             token_budget=rng.choice([50_000, 200_000]),
             timeout_seconds=rng.choice([120, 600]),
         )
-        patience = rng.choice([StuckRules(0, 0, 0), StuckRules()])
+        patience = rng.choice([StuckRules(0, 0, 0, 0), StuckRules()])
         recording = recorded([], loose, then=stubborn(seed), stuck=patience)
         assert replay(recording, stuck=patience).kind == "same"
         tighter = dict(rng.sample(TIGHTER, k=rng.choice([1, 1, 2])))
@@ -172,7 +172,7 @@ def test_a_replay_foretells_what_a_real_run_under_tighter_limits_does(count: int
 def test_a_replay_foretells_where_other_stuck_rules_really_end_a_run() -> None:
     ended: Counter[str] = Counter()
     for seed in range(60):
-        recording = recorded([], then=stubborn(seed, "stuck"), stuck=StuckRules(0, 0, 0))
+        recording = recorded([], then=stubborn(seed, "stuck"), stuck=StuckRules(0, 0, 0, 0))
         real = done(chunks_of([], AgentConfig(), then=stubborn(seed, "stuck")))
         verdict = replay(recording)
         assert (verdict.reason, verdict.turn) == (real.termination_reason, real.turns_used), seed

@@ -74,7 +74,7 @@ def test_a_recording_is_found_stuck_where_its_line_is() -> None:
     rng = random.Random(5)
     for _ in range(200):
         turns = turns_of(*rng.choices(["a", "b", "c"], k=15), write=rng.random() < 0.5)
-        rules = StuckRules(*(rng.choice([0, 2, 3, 6]) for _ in range(3)))
+        rules = StuckRules(*(rng.choice([0, 2, 3, 6]) for _ in range(4)))
         assert (find_stuck_step(from_trace({"id": "x", "turns": turns}), rules)) == (
             find_stuck_turn(turns, rules)[0]
         )
