@@ -37,9 +37,9 @@ def tools() -> FakeTools:
     return FakeTools({"look": look, "wait": hangs(), "break": raises(RuntimeError(SECRET))})
 
 
-def look(page: int = 0, **_: Any) -> str:
+def look(page: Any = "", **_: Any) -> str:
     """Another page has something else, so that a run that turns pages makes progress."""
-    return f"found {SECRET}{' again' * page}"
+    return f"found {SECRET} {page}".strip()
 
 
 def person(name: str, *permissions: str, group: str = "", **more: Any) -> User:
