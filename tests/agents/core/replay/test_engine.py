@@ -33,7 +33,7 @@ from tests.agents.core.recorded_runs import chunks_of, recorded, recording_of, s
 from tests.support.scenarios import AlwaysYes, Scenario
 from tests.support.scenarios import play as play_scenario
 from tests.support.script import Call, call, calls, say
-from tests.support.scripted_model import Pause, ScriptedModel
+from tests.support.scripted_model import Item, Pause, ScriptedModel
 from tests.support.tools import (
     FakeTools,
     fails,
@@ -236,7 +236,7 @@ def test_an_endpoint_that_fails_in_the_last_answer_is_the_reason_if_no_limit_is_
 
 
 def test_a_last_answer_that_the_deadline_cut_might_have_ended_with_more_time() -> None:
-    silent = [Pause(60), TextDelta("late"), Finished((), "stop")]
+    silent: list[Item] = [Pause(60), TextDelta("late"), Finished((), "stop")]
     late = recorded([*FIVE_TURNS[:3], silent], limits(max_iterations=4, timeout_seconds=10))
     assert late.reason == "timeout"
     assert replay(late).kind == "same"
