@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -20,8 +20,8 @@ WRITING_TURNS = 4
 KNOWN_TURNS = 5
 """Rule 3: this many tool turns in a row that only repeat what already occurred."""
 SAME_ANSWERS_TURNS = 7
-"""Rule 4: the same tools with exactly the same results this many turns in a row, whatever their
-arguments, while nothing is written."""
+"""Rule 4: exactly the same results this many turns in a row, whatever was called, while nothing is
+written."""
 RULE_BOUNDS = (2, 50)
 """How many turns a stuck rule may ask for."""
 LOOP_WINDOW = 6
@@ -74,7 +74,7 @@ class TurnAction:
     results_normalised: str = ""
     writes: bool = False
     answers: str = ""
-    """Of the tools and their results without arguments; empty for a turn that has written."""
+    """Of the results alone, whatever was called; empty for a turn that has written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,27 +107,22 @@ class ProgressTracker:
             writes=step.writes,
             known_row=self.known_row + 1 if pair in self.seen else 0,
             last_answers=step.answers,
-            same_answers=self._count_answers(step.answers),
+            same_answers=self.same_answers + 1 if step.answers == self.last_answers else 1,
             seen=self.seen | {pair},
             rules=self.rules,
         )
-
-    def _count_answers(self, answers: str) -> int:
-        if not answers:
-            return 0
-        return self.same_answers + 1 if answers == self.last_answers else 1
 
     @property
     def stuck_rule(self) -> str | None:
         """The name of the rule that says the run is stuck, or None."""
         rules = self.rules
-        if self.has_same_results:
+        if self.same_results >= rules.identical > 0:
             return "identical"
         if self.writes and self.same_action >= rules.writing > 0:
             return "writing"
         if self.known_row >= rules.known > 0:
             return "cycle"
-        if self.same_answers >= rules.answers > 0:
+        if self.same_answers >= rules.answers > 0 and self.last_answers:
             return "answers"
         return None
 
@@ -212,12 +207,8 @@ def build_action(
         _digest_results(keys, digests),
         _digest_results(keys, (digest(normalise(result)) for _, result in pairs)),
         writes,
-        "" if has_written else _digest_results((_name_tool(key) for key in keys), digests),
+        "" if has_written else _join_results(digests),
     )
-
-
-def _name_tool(signature: str) -> str:
-    return signature.partition(":")[0]
 
 
 # -- the command ----------------------------------------------------------------------------------
@@ -236,8 +227,13 @@ def action_from_trace(turn: Mapping[str, Any]) -> TurnAction:
         _digest_results(keys, results),
         _digest_results(keys, (call["result_nsha"] for call in calls)),
         any(call["write"] for call in calls),
-        "" if has_written else _digest_results((call["name"] for call in calls), results),
+        "" if has_written else _join_results(results),
     )
+
+
+def _join_results(results: Sequence[str]) -> str:
+    """Return what came of a turn without its calls: a digest already, if there was one result."""
+    return results[0] if len(results) == 1 else digest("\x00".join(sorted(results)))
 
 
 def _digest_results(keys: Iterable[str], results: Iterable[str]) -> str:
