@@ -109,11 +109,11 @@ class Terminal:
         if done.explanation:
             self._out.write(f"\n{done.explanation}\n")
         reason = get_reason(done.termination_reason)
+        words = f"{reason.sentence} {reason.remedy} " if done.outcome != "completed" else ""
         self._out.write(
-            f"\n{reason.label}: {reason.sentence} {reason.remedy}\n"
-            f"[{done.outcome}: {done.termination_reason}; "
+            f"\n{reason.label}: {words}"
             f"{done.turns_used} iteration{'' if done.turns_used == 1 else 's'}, "
-            f"{done.tokens_used:,} tokens ({done.usage_source}), {done.model_used}]\n"
+            f"{done.tokens_used:,} tokens ({done.usage_source}), {done.model_used}\n"
         )
 
 

@@ -184,6 +184,11 @@ class Turn(BaseChunk):
     """How many of its calls wait for a person."""
     interim: str = ""
     """What the text of this turn is called, if it is not yet the answer: a plan, a draft."""
+    answers: str = ""
+    """Digest of its results, whatever was called; empty if something was written, and in recordings
+    from before."""
+    failure: Literal["", "provider_error", "timeout"] = ""
+    """Why a wrap-up turn failed. Empty in recordings from before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -204,7 +204,9 @@ EVENT_TYPES: Mapping[str, EventType] = {
     "budget.iteration.warning": EventType("warning", "loop", _LIMIT),
     "budget.iteration.exceeded": EventType("error", "loop", _LIMIT),
     "budget.token.warning": EventType("warning", "loop", _LIMIT),
-    "budget.token.exceeded": EventType("error", "loop", _LIMIT),
+    "budget.token.exceeded": EventType(
+        "error", "loop", {**_LIMIT, "cause": _word("forecast"), "needed": _number(6_200)}
+    ),
     "budget.timeout.warning": EventType("warning", "loop", _LIMIT),
     "budget.timeout.exceeded": EventType("error", "loop", _LIMIT),
     "context.approaching_limit": EventType("warning", "loop", _LIMIT),
@@ -263,6 +265,7 @@ EVENT_TYPES: Mapping[str, EventType] = {
         "rule",
         {
             "rule": _word("own:same-tool-fails"),
+            "trigger": _word("tool.call.failure"),
             "to": _word("both"),
             "keep": _truth(False),
             "name": _text("One tool keeps failing"),

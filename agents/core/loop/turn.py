@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agents.core.behaviours.run_interface import PLAIN_TURN, StepChunks, TurnOrder
 from agents.core.chunks import Hint, OracleStreamChunk, Turn
@@ -147,9 +148,11 @@ def abort_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamCh
 def _build_turn_action(ctx: RunContext, batch: ToolBatch) -> TurnAction:
     """Return what the turn did. A wrap-up turn runs nothing, whatever it asks for."""
     done = [] if ctx.state.wrap_up_reason else batch.entries
+    writes = any(ctx.tools.writes(entry.name) for entry in done)
     return build_action(
         [(entry.signature, entry.outcome.content) for entry in done if entry.outcome is not None],
-        writes=any(ctx.tools.writes(entry.name) for entry in done),
+        writes=writes,
+        has_written=writes and not all_calls_failed(done),
     )
 
 
@@ -173,13 +176,24 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
         results=step.results,
         results_normalised=step.results_normalised,
         writes=step.writes,
+        answers=step.answers,
         failed=all_calls_failed(batch.entries),
         errors=count_trailing_errors(batch.entries),
         held=sum(entry.is_held for entry in batch.entries),
         interim=turn.order.interim,
+        failure=_find_failure(ctx, answer) if ctx.state.wrap_up_reason else "",
     )
     ctx.state = ctx.state.after_turn(ended)
     return ended
+
+
+def _find_failure(ctx: RunContext, answer: ModelReply) -> Literal["", "provider_error", "timeout"]:
+    """Return why the last answer failed; empty for a whole one."""
+    if ctx.cancellation.requested:
+        return ""
+    if answer.is_late:
+        return "timeout"
+    return "provider_error" if answer.error is not None or answer.cut == "cut" else ""
 
 
 def _finish_reason(ctx: RunContext, answer: ModelReply) -> str:

@@ -170,6 +170,8 @@ OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
         "errors": st.none() | st.integers(0, 2),
         "held": counts,
         "interim": words,
+        "answers": words,
+        "failure": st.sampled_from(["", "provider_error", "timeout"]),
     },
     Decision: {
         "checkpoint": words,
@@ -292,6 +294,7 @@ NOT_WORDS = {
         "action_digest",
         "results",
         "results_normalised",
+        "answers",
     },
     "decision": {"checkpoint", "reason", "tree", "checks", "path"},
     "event": {"name", "payload"},

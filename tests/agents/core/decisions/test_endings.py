@@ -15,7 +15,13 @@ from agents.core.decisions.warnings import add_due_warnings, due_warnings, mark_
 from agents.core.reasons import REASONS
 from agents.core.sanitize import truncate
 from agents.core.state import AgentState, Notice
-from agents.core.stuck import DEFAULT_STUCK_RULES, ProgressTracker, StuckRules, TurnAction
+from agents.core.stuck import (
+    DEFAULT_STUCK_RULES,
+    ProgressTracker,
+    StuckRules,
+    TurnAction,
+    detect_no_progress,
+)
 from agents.core.tokens import MIN_ANSWER_TOKENS
 from tests.agents.core.factories import fresh, limits
 
@@ -428,7 +434,10 @@ def test_a_full_context_is_told_from_a_spent_budget() -> None:
     spent = limit_notice("token_budget", fresh(CONFIG, tokens_used=10_000))
     assert "Token limit reached (10,000/10,000)" in spent.message
     forecast = limit_notice("token_budget", fresh(CONFIG, tokens_used=5_000, next_request=6_000))
-    assert "5,000/10,000 used, and no other iteration fits" in forecast.message
+    assert forecast.message.startswith(
+        "The token budget has no room for another iteration: 5,000 of 10,000 tokens are left, "
+        "and it and the answer take about 6,000."
+    )
 
 
 @pytest.mark.parametrize(
@@ -438,7 +447,7 @@ def test_a_full_context_is_told_from_a_spent_budget() -> None:
         (
             "timeout",
             {"now": 85.04},
-            "Time limit reached: 85/100 s used, and no other iteration fits.",
+            "The time for work is over: 85/100 s used, and no other iteration fits.",
         ),
         ("timeout", {"now": 100.2}, "Time limit reached (100.2/100 s)."),
         (
@@ -475,30 +484,69 @@ def test_a_limit_reads_as_the_documents_have_it(
     assert limit_notice(rule, fresh(CONFIG, **state)).message.startswith(words)
 
 
+@pytest.mark.parametrize("results", ["rrr", "rst", "rrs"])
+def test_the_default_tree_ends_three_equal_calls_where_their_results_are_equal(
+    results: str,
+) -> None:
+    track = tracked(*(TurnAction("look:{}", result) for result in results))
+    state = fresh(CONFIG, turn=3, recent_actions=("look:{}",) * 3, progress=track)
+    assert detect_no_progress(state.recent_actions)
+    expected = (False, "no_progress") if results == "rrr" else (True, "")
+    assert DefaultDecisionTree(CONFIG).should_continue(state) == expected
+
+
+def test_three_identical_calls_of_one_batch_are_no_loop() -> None:
+    track = tracked(TurnAction("look:{} | look:{} | look:{}", "r"))
+    state = fresh(CONFIG, turn=1, recent_actions=("look:{}",) * 3, progress=track)
+    assert DefaultDecisionTree(CONFIG).should_continue(state) == (True, "")
+
+
+@pytest.mark.parametrize(("identical", "goes_on"), [(2, False), (3, False), (4, True), (0, True)])
+def test_the_configured_number_of_repeats_decides(identical: int, goes_on: bool) -> None:
+    rules = StuckRules(identical=identical)
+    track = tracked(*[TurnAction("look:{}", "r")] * 3, rules=rules)
+    state = fresh(CONFIG, turn=3, recent_actions=("look:{}",) * 3, progress=track)
+    assert DefaultDecisionTree(CONFIG).should_continue(state)[0] is goes_on
+
+
+ADVICE = "Raise the limit for longer work."
+
+
 @pytest.mark.parametrize(
     ("rule", "state", "message", "value"),
     [
-        ("max_iterations", {"turn": 9}, "Last iteration (10/10): answering now.", 10),
+        (
+            "max_iterations",
+            {"turn": 9},
+            "Last iteration (10/10): answering now. " + ADVICE,
+            10,
+        ),
         (
             "token_budget",
             {"tokens_used": 9_100, "next_request": 950},
-            "Token budget nearly used (9,100/10,000): answering now.",
+            "Token budget nearly used (9,100/10,000): answering now. " + ADVICE,
             9_100,
         ),
         (
             "token_budget",
             {"tokens_used": 0, "next_request": 10_500},
             "The token budget has no room for another iteration (0/10,000; it and the answer "
-            "take about 10,500): answering now.",
+            "take about 10,500): answering now. " + ADVICE,
             0,
         ),
         (
             "token_budget",
             {"context_tokens": 7_950, "context_window": 8_000},
-            "The model's context is nearly full (7,950/8,000 tokens): answering now.",
+            "The model's context is nearly full (7,950/8,000 tokens): answering now. "
+            "A new conversation starts empty.",
             7_950,
         ),
-        ("timeout", {"now": 86.0}, "Time nearly used (86/100 s): answering now.", 86.0),
+        (
+            "timeout",
+            {"now": 86.0},
+            "Time nearly used (86/100 s): answering now. " + ADVICE,
+            86.0,
+        ),
     ],
 )
 def test_a_last_answer_is_announced_as_a_warning(
