@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from agents.core.behaviours import Behaviour
-from agents.core.behaviours.rehearsal import RehearsedTurn, rehearse
+from agents.core.behaviours.rehearsal import TRUNCATED, RehearsedTurn, rehearse
 from agents.core.chunks import (
     PARSE_ERRORS,
     Content,
@@ -34,6 +34,7 @@ ERASED = "What was said was erased, and a behaviour goes by that."
 TOO_DEAR = "Not played: the behaviour takes too long for so many runs. Choose fewer."
 SENT_BACK = "sent_back"
 _ANSWERED = frozenset({"stop", "length"})
+_FAILURES = {"content_filter": "content_filter", "length": TRUNCATED}
 _READ_KINDS = ("turn", "content", "hint", "tool_call", "decision")
 _NO_LIMITS: Mapping[str, int] = {}
 Writes = Callable[[str], bool]
@@ -152,6 +153,7 @@ class _TurnFold:
                 interim=opened.interim,
                 seconds=end.model_ms / 1000,
                 is_blank=end.finish_reason not in _ANSWERED,
+                failure=_FAILURES.get(end.finish_reason, ""),
                 is_steered=self._is_steered,
                 follows_calls=self._follows_calls,
             )

@@ -78,6 +78,8 @@ class AgentState:
     wrap_up_reason: str | None = None
     termination_reason: str | None = None
     rule_stop: RuleStop | None = None
+    has_branches: bool = False
+    """Whether a behaviour drives the run, which may try something else when a request failed."""
     asked_end: str | None = None
     """The reason for which a behaviour, or a call that waits for a yes, ends the run."""
     token_limit: int = 0

@@ -8,13 +8,15 @@ requests that arrived, the bytes that were delivered, the tools that ran and the
 import asyncio
 import json
 import random
+import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 
+from agents.context_messages import messages_from_chunks
 from agents.core.behaviours.run_interface import CALLS_LABEL
 from agents.core.cancellation import Cancellation
 from agents.core.chunks import (
@@ -406,7 +408,9 @@ async def play(
                     if scenario.reader_pauses:
                         await asyncio.sleep(0)
             began = clock.time() - clock.monotonic()
-            return judge(scenario, chunks, transport, tools.most_at_once, began)
+            behaviour = control.behaviour if control is not None else None
+            has_branches = behaviour is not None and behaviour.name != "oracle-agent"
+            return judge(scenario, chunks, transport, tools.most_at_once, began, has_branches)
 
 
 # -- judgement ------------------------------------------------------------------------------------
@@ -418,6 +422,7 @@ def judge(
     transport: Delivered,
     most_at_once: int,
     began: float,
+    has_branches: bool = False,
 ) -> Verdict:
     verdict = Verdict(scenario.seed)
     limits = scenario.config.restrict_to(scenario.tree.get_config())
@@ -433,6 +438,8 @@ def judge(
     _judge_token_warning(verdict, scenario, chunks)
     _judge_errors(verdict, scenario, chunks)
     _judge_text(verdict, chunks, transport)
+    _judge_history(verdict, chunks)
+    _judge_failed_requests(verdict, chunks, transport, has_branches=has_branches)
     _judge_time(verdict, scenario, chunks, done, limits, transport, began)
     return verdict
 
@@ -671,6 +678,47 @@ def _judge_text(verdict: Verdict, chunks: list[OracleStreamChunk], transport: De
     verdict.expect(kept == before, "what was written before the answer differs")
 
 
+def _judge_history(verdict: Verdict, chunks: list[OracleStreamChunk]) -> None:
+    """The next question finds the answer alone, and one result for every call."""
+    messages = messages_from_chunks(chunks)
+    said = [message["content"] or "" for message in messages if message["role"] == "assistant"]
+    said[-1] = _ADDED_BY_CODE.sub("", said[-1])
+    answer, _ = _split_text(chunks)
+    verdict.expect(_squeeze("".join(said)) == _squeeze(answer), "history has more than the answer")
+    wanted = [call["id"] for message in messages for call in message.get("tool_calls", ())]
+    given = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
+    verdict.expect(wanted == given, "history has not one result per call")
+
+
+def _judge_failed_requests(
+    verdict: Verdict, chunks: list[OracleStreamChunk], transport: Delivered, *, has_branches: bool
+) -> None:
+    """A request that failed for good ends a run that has no branches, and is told in one that goes
+    on; none is made a third time for the same lasting cause, whatever a behaviour wants."""
+    failed, told, last = False, 0, ""
+    for chunk in chunks:
+        if chunk.parent:
+            continue
+        match chunk:
+            case Turn(phase="start", wrap_up=None) if failed:
+                verdict.expect(has_branches, "went on after a request that had failed for good")
+                verdict.expect(told == 1, f"a request that failed was told {told} times")
+                failed = False
+            case Turn(phase="end"):
+                last = chunk.finish_reason
+                failed, told = last in ("error", "content_filter") and chunk.wrap_up is None, 0
+            case SystemMessage(system_type="provider", metadata=about) if "attempt" not in about:
+                told += 1
+    ended = {"provider_error": "error", "content_filter": "content_filter"}
+    verdict.expect(ended.get(verdict.reason, last) == last, f"{verdict.reason} after {last}")
+    faults = [r.reply.fault for r in transport.requests if r.key == "main"]
+    causes = Counter(_LASTING.get(fault.name) for fault in faults if fault is not None)
+    has_last_answer = any(isinstance(chunk, Turn) and chunk.wrap_up for chunk in chunks)
+    for cause in set(_LASTING.values()):
+        most = 1 + has_branches + has_last_answer
+        verdict.expect(causes[cause] <= most, f"{causes[cause]} requests failed as {cause}")
+
+
 def _split_text(chunks: list[OracleStreamChunk]) -> tuple[str, str]:
     """The text of the answer, and of the turns that only led to it."""
     texts: dict[bool, list[str]] = {False: [], True: []}
@@ -681,6 +729,20 @@ def _split_text(chunks: list[OracleStreamChunk]) -> tuple[str, str]:
         elif isinstance(chunk, Content) and not chunk.parent:
             texts[is_interim].append(chunk.content)
     return "".join(texts[False]), "".join(texts[True])
+
+
+_ADDED_BY_CODE = re.compile(
+    r"\[(?:No answer was written|The answer above ended|The user was asked)[^\n]*\]\Z"
+)
+"""How a run ended, in the history of the next."""
+_LASTING: Mapping[str, str] = {
+    "status_400": "bad request",
+    "status_401": "key",
+    "status_403": "key",
+    "status_402": "credit",
+    "status_404": "model",
+}
+"""Faults that no further request changes, by their cause."""
 
 
 def _squeeze(text: str) -> str:

@@ -64,6 +64,8 @@ class Frame:
     deadline: float | None = None
     then: "BehaviourNode | bool | None" = None
     """What comes after that which is done for it, if nothing but its end is waited for."""
+    failures: int = 0
+    """Requests below it that failed, if it is a repeater."""
     said: set[int] | None = None
     """Nodes below that have told the model what they have to say, in this phase."""
 
@@ -254,3 +256,6 @@ class Walk:
 
     def has_calls(self) -> bool:
         return self.run.has_calls()
+
+    def has_failed(self) -> bool:
+        return self.run.has_failed()

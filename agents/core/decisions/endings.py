@@ -97,14 +97,14 @@ END_CONDITIONS = (
         "output_truncated",
         lambda state: state.finish_reason,
         lambda _: "length",
-        lambda state: state.finish_reason == "length" and not state.interim,
+        lambda state: state.finish_reason == "length" and not (state.interim or state.has_branches),
         enforced=True,
     ),
     EndCondition(
         "content_filter",
         lambda state: state.finish_reason,
         lambda _: "content_filter",
-        lambda state: state.finish_reason == "content_filter",
+        lambda state: state.finish_reason == "content_filter" and not state.has_branches,
         enforced=True,
     ),
     EndCondition(

@@ -70,13 +70,16 @@ class BehaviourEngine(TurnEngine):
     # -- what came of it --------------------------------------------------------------------------
 
     def has_answer(self) -> bool:
-        return self.turn is not None and self.turn.answer.error is None
+        return self.turn is not None and not self.turn.failure
 
     def has_calls(self) -> bool:
         return self.turn is not None and bool(self.turn.answer.calls)
 
     def has_answered(self) -> bool:
-        return self.ctx.state.finish_reason in _ANSWERED
+        return self.ctx.state.finish_reason in _ANSWERED and not self.has_failed()
+
+    def has_failed(self) -> bool:
+        return bool((self.turn or self.last_turn).failure)
 
     def get_reply(self) -> str:
         return "".join((self.turn or self.last_turn).answer.text)
@@ -115,7 +118,14 @@ class BehaviourEngine(TurnEngine):
         self.ctx.state = self.ctx.state.replace(asked_end=reason)
 
     def end_behaviour(self) -> None:
-        self.stop("completed" if self.ctx.state.has_answered else BEHAVIOUR_ENDED)
+        if not self.has_failed():  # the failure ends the run then, see leave_behaviour
+            self.stop("completed" if self.ctx.state.has_answered else BEHAVIOUR_ENDED)
+
+    def leave_behaviour(self) -> None:
+        """Let a request that failed end the run after all: there is nothing else to try."""
+        self.ctx.state = self.ctx.state.replace(has_branches=False)
+        if self.failure is not None and self.ctx.state.asked_end is None:
+            self.fail(self.failure)
 
     def ask_approval(self, question: str, snapshot: Mapping[str, Any]) -> None:
         """Ask at the next checkpoint, if that does not end the run for another reason."""

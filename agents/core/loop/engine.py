@@ -25,6 +25,10 @@ from agents.core.reasons import INSIDE_LIMIT, REASONS, Outcome
 from agents.core.state import Notice
 from agents.core.tokens import truncate_history
 
+MAX_FAILED_REQUESTS = 50
+"""Of one run, whatever its behaviour tries instead: they are no iterations, so nothing else counts
+those that failed before their answer."""
+
 
 class TurnEngine:
     """One run's turns: it decides, asks, works and folds, when it is told to."""
@@ -37,6 +41,10 @@ class TurnEngine:
         """Why the run has ended; empty while it goes on."""
         self.error: ModelError | None = None
         """What to tell the user instead of the reason's own sentence."""
+        self.failure: ModelError | None = None
+        """Why the request of the turn before failed, while a behaviour may try something else."""
+        self.failures: list[str] = []
+        """The codes of all requests that failed, those of errors that stay one after another."""
         self.also_triggered: tuple[str, ...] = ()
         self.turn: TurnInProgress | None = None
         """The one that is open."""
@@ -80,6 +88,9 @@ class TurnEngine:
         yield from ctx.context_update()
         decision, wrap_up = self._decide(checkpoint)
         yield decision
+        if decision.goes_on and wrap_up is None:
+            yield from self._report_failed_request()
+        self.failure = None
         if not decision.goes_on:
             yield from self._announce_stop(decision, wrap_up)
             if wrap_up is None:
@@ -110,8 +121,40 @@ class TurnEngine:
         self.turn, self.last_turn, error = None, turn, turn.answer.error
         self.ctx.limits.apply(PLAIN_TURN)
         if error is not None and not self.ctx.cancellation.requested:
-            yield from self._handle_model_error(error, turn.wrap_up)
+            if turn.wrap_up is None and self._may_try_again(error):
+                self.failure = error
+            else:
+                yield from self._handle_model_error(error, turn.wrap_up)
         self.checkpoint = WRAP_UP if turn.wrap_up else "turn"
+
+    # -- failed requests --------------------------------------------------------------------------
+
+    def _may_try_again(self, error: ModelError) -> bool:
+        """Return whether a behaviour may make another request after one that failed for good: not
+        if an error of the same cause has shown before that it stays."""
+        is_known = error.is_permanent and error.code in self.failures
+        self.failures.append(error.code if error.is_permanent else "")
+        return (
+            self.ctx.state.has_branches
+            and not is_known
+            and len(self.failures) < MAX_FAILED_REQUESTS
+        )
+
+    def _report_failed_request(self) -> Iterator[OracleStreamChunk]:
+        """Tell the user why the turn before came to nothing, since another request follows."""
+        failed = self.last_turn.failure
+        if not failed:
+            return
+        why = str(self.failure or REASONS.get(failed).sentence)
+        cause = self.failure.code if self.failure is not None else failed
+        yield from self.ctx.tell(
+            Notice(
+                key="",
+                system_type="provider",
+                message=f"{why} The model is asked again.",
+                metadata={"limit_type": "provider", "cause": cause},
+            )
+        )
 
     # -- decisions --------------------------------------------------------------------------------
 
@@ -135,6 +178,12 @@ class TurnEngine:
         )
         return decision, wrap_up
 
+    def fail(self, error: ModelError) -> None:
+        """End because the endpoint failed for good."""
+        self.ctx.refresh()
+        self._record_fired(measure_conditions(self.ctx.state))
+        self.end("provider_error", error)
+
     def _handle_model_error(
         self, error: ModelError, wrap_up: str | None
     ) -> Iterator[OracleStreamChunk]:
@@ -142,9 +191,7 @@ class TurnEngine:
         unless the model has never answered at all: then the failure is what the user must know."""
         ctx = self.ctx
         if wrap_up is None or ctx.state.turn == 0:
-            ctx.refresh()
-            self._record_fired(measure_conditions(ctx.state))
-            self.end("provider_error", error)
+            self.fail(error)
             return
         ctx.tally.wrap_up_error = str(error)
         yield from ctx.tell(

@@ -51,6 +51,17 @@ class TurnInProgress:
     def next_step(self) -> str:
         return STEPS[self.steps]
 
+    @property
+    def failure(self) -> str:
+        """The reason for which a run may end because this request failed for good, or nothing.
+        Interim text that is cut off serves as far as it goes."""
+        if self.answer.error is not None:
+            return "provider_error"
+        finish = self.answer.finish_reason
+        if finish == "length" and not self.order.interim:
+            return "output_truncated"
+        return finish if finish == "content_filter" else ""
+
 
 def begin_turn(
     ctx: RunContext, wrap_up: str | None, order: TurnOrder = PLAIN_TURN

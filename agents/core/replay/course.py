@@ -39,4 +39,6 @@ def _apply_turn(step: RecordedTurn, found: Rehearsal, before: int) -> RecordedTu
 
 
 def _apply_end(seen: CheckpointState, found: Rehearsal, taken: int) -> CheckpointState:
-    return replace(seen, asked_end=(found.reason or None) if taken == found.turns else None)
+    is_end = taken == found.turns and bool(found.reason)
+    asked_end = found.reason if is_end else None
+    return replace(seen, asked_end=asked_end, has_branches=not is_end)

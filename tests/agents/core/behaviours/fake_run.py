@@ -20,6 +20,8 @@ from agents.core.chunks import Content, OracleStreamChunk
 from agents.core.config import AgentConfig
 from tests.agents.core.behaviours.stand_in_words import register_stand_ins
 
+FAILED = "Failed…"
+"""The reply of a request that failed."""
 STEPS = ("ask", "plan", "execute", "deliver", "fold")
 
 
@@ -94,6 +96,9 @@ class FakeRun:
 
     def has_answered(self) -> bool:
         return self.turns > 0 and not self.get_reply().endswith("…")
+
+    def has_failed(self) -> bool:
+        return self.turns > 0 and self.get_reply() == FAILED
 
     def get_reply(self) -> str:
         return self.replies[self.turns - 1] if self.turns <= len(self.replies) else "Found."

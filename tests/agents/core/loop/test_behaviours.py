@@ -15,6 +15,7 @@ from agents.core.loop import ApprovalDecision, Control, HeldCall, Resume
 from agents.core.messages import ModelError, ModelRequest
 from agents.core.run_record import RunRecord
 from agents.core.tasks import abandoned_tasks
+from agents.llm.errors import KeyRefused
 from tests.agents.core.factories import (
     decisions,
     done,
@@ -277,9 +278,10 @@ async def test_a_failing_endpoint_ends_a_shipped_behaviour_in_each_of_its_phases
     answers = list(PHASES[name])
     if phase >= len(answers):
         return
-    with ScriptedModel([*answers[:phase], ModelError("Gone.")]) as model:
-        chunks = await play(model, toolbox(), control=driven(name))
+    model = ScriptedModel(answers[:phase], then=KeyRefused())
+    chunks = await play(model, toolbox(), control=driven(name))
     assert reason(chunks) == "provider_error"
+    assert len(model.requests) <= phase + 2
     assert decisions(chunks)[-1].goes_on
 
 
