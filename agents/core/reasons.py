@@ -116,7 +116,7 @@ register_reason(
     Outcome.LIMITED,
     "Time limit",
     "warning",
-    "The run used all its time.",
+    "The run used all its time for work.",
     "Continue, raise the time limit, or ask a narrower question.",
     wraps_up=True,
 )
@@ -143,7 +143,7 @@ register_reason(
     Outcome.LIMITED,
     "No progress",
     "warning",
-    "The agent repeated itself without learning anything new.",
+    "The agent made no progress.",
     "Rephrase the question or say where to look, then continue.",
     wraps_up=True,
 )

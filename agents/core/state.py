@@ -76,6 +76,10 @@ class AgentState:
     interim: str = ""
     """What the text of the last turn is called, if it is not yet the answer."""
     wrap_up_reason: str | None = None
+    wrap_up_failure: str = ""
+    """Why the last answer failed: provider_error or timeout."""
+    limit_reached: bool = False
+    """Whether the limit that asks for the last answer was reached before it."""
     termination_reason: str | None = None
     rule_stop: RuleStop | None = None
     has_branches: bool = False
@@ -233,6 +237,7 @@ class AgentState:
             empty_answers=self.empty_answers + 1 if turn.finish_reason == "empty" else 0,
             interim=turn.interim,
             wrap_up_reason=turn.wrap_up,
+            wrap_up_failure=turn.failure,
             held_calls=turn.held,
         )
 

@@ -108,12 +108,10 @@ class Terminal:
         self._end_text()
         if done.explanation:
             self._out.write(f"\n{done.explanation}\n")
-        reason = get_reason(done.termination_reason)
         self._out.write(
-            f"\n{reason.label}: {reason.sentence} {reason.remedy}\n"
-            f"[{done.outcome}: {done.termination_reason}; "
+            f"\n{get_reason(done.termination_reason).label}: "
             f"{done.turns_used} iteration{'' if done.turns_used == 1 else 's'}, "
-            f"{done.tokens_used:,} tokens ({done.usage_source}), {done.model_used}]\n"
+            f"{done.tokens_used:,} tokens ({done.usage_source}), {done.model_used}\n"
         )
 
 

@@ -26,6 +26,7 @@ from agents.core.chunks import (
     Hint,
     OracleStreamChunk,
     SystemMessage,
+    Thinking,
     ToolCalled,
     ToolResult,
     Turn,
@@ -432,6 +433,8 @@ def judge(
         return verdict
     verdict.reason = done.termination_reason
     _judge_form(verdict, chunks)
+    _judge_reason(verdict, chunks, done, limits)
+    _judge_late_warnings(verdict, chunks)
     _judge_turns(verdict, chunks, limits, transport)
     _judge_tools(verdict, chunks, limits, most_at_once)
     _judge_tokens(verdict, chunks, limits, transport)
@@ -465,6 +468,80 @@ def _judge_form(verdict: Verdict, chunks: list[OracleStreamChunk]) -> None:
     ]
     over = [c for c in passed if c.metadata["current_value"] >= c.metadata["limit_value"]]
     verdict.expect(not over, f"approaching what is passed: {over}")
+
+
+def _judge_reason(
+    verdict: Verdict, chunks: list[OracleStreamChunk], done: Done, limits: AgentConfig
+) -> None:
+    """The reason is true when the run ends, and nothing says that a limit was reached that was
+    not: counted from the chunks, and from the limits in force."""
+    own = [c for c in chunks if not c.parent]
+    turns = [c for c in own if isinstance(c, Turn) and c.phase == "end"]
+    last = turns[-1] if turns else None
+    used = sum(t.prompt_tokens + t.completion_tokens + t.subagent_tokens for t in turns)
+    answered = sum(t.answered for t in turns)
+    elapsed = done.at - chunks[0].at
+    reached = {
+        "max_iterations": answered >= limits.max_iterations,
+        "token_budget": used >= limits.token_budget,
+        "timeout": elapsed >= limits.timeout_seconds - 0.01,
+    }
+    has_failed = last is not None and last.wrap_up is not None and bool(last.failure)
+    if verdict.reason == "max_iterations":
+        verdict.expect(reached["max_iterations"], f"{answered} of {limits.max_iterations} used")
+    if verdict.reason == "timeout" and has_failed:
+        verdict.expect(reached["timeout"], f"{elapsed:.2f} of {limits.timeout_seconds} s used")
+    if verdict.reason == "provider_error" and has_failed:
+        verdict.expect(not any(reached.values()), f"a limit was reached: {reached}")
+    if has_failed and last is not None:
+        both = (verdict.reason, *done.also_triggered)
+        verdict.expect({last.wrap_up, last.failure} <= {*both}, f"only {both} are kept")
+    told = [
+        c
+        for c in own
+        if isinstance(c, SystemMessage)
+        and c.system_type == "limit_reached"
+        and c.metadata["limit_type"] in ("iterations", "tokens", "context", "time")
+    ]
+    verdict.expect(not told or done.outcome == "limited", "a limit was reached that ended nothing")
+    for notice in told:
+        value, limit = (notice.metadata.get(name) for name in ("current_value", "limit_value"))
+        words = ("Maximum iterations reached", "Token limit reached", "Time limit reached")
+        is_said = notice.system_message.startswith(words)
+        is_true = (
+            value is None
+            or limit is None
+            or value >= limit
+            or (last is not None and last.finish_reason == "budget")
+        )
+        verdict.expect(is_true or not is_said, f"said to be reached: {value} of {limit}")
+
+
+def _judge_late_warnings(verdict: Verdict, chunks: list[OracleStreamChunk]) -> None:
+    """No warning comes after the last request was answered, or while a last answer is written.
+    Those that are due when it begins come first, with the notice that it begins."""
+    own = [c for c in chunks if not c.parent]
+    ends = [n for n, c in enumerate(own) if isinstance(c, Turn) and c.phase == "end"]
+    starts = [n for n, c in enumerate(own) if isinstance(c, Turn) and c.phase == "start"]
+    if not ends:
+        return
+    last, begun = own[ends[-1]], own[starts[-1]]
+    assert isinstance(last, Turn)
+    assert isinstance(begun, Turn)
+    over = ends[-1] if last.finish_reason in ("stop", "length") and not last.interim else len(own)
+    if begun.wrap_up is not None:
+        heard = (n for n, c in enumerate(own) if n > starts[-1] and _is_of_model(c))
+        over = next(heard, ends[-1])
+    late = [c for c in own[over:] if isinstance(c, SystemMessage) and _is_warning(c)]
+    verdict.expect(not late, f"warned after the last answer: {[c.system_message for c in late]}")
+
+
+def _is_of_model(chunk: OracleStreamChunk) -> bool:
+    return isinstance(chunk, Content | Thinking)
+
+
+def _is_warning(notice: SystemMessage) -> bool:
+    return notice.metadata.get("phase") == "approach"
 
 
 def _judge_turns(
@@ -705,12 +782,13 @@ def _judge_failed_requests(
                 verdict.expect(told == 1, f"a request that failed was told {told} times")
                 failed = False
             case Turn(phase="end"):
-                last = chunk.finish_reason
+                last = chunk.finish_reason if chunk.wrap_up is None else ""
                 failed, told = last in ("error", "content_filter") and chunk.wrap_up is None, 0
             case SystemMessage(system_type="provider", metadata=about) if "attempt" not in about:
                 told += 1
     ended = {"provider_error": "error", "content_filter": "content_filter"}
-    verdict.expect(ended.get(verdict.reason, last) == last, f"{verdict.reason} after {last}")
+    if last:
+        verdict.expect(ended.get(verdict.reason, last) == last, f"{verdict.reason} after {last}")
     faults = [r.reply.fault for r in transport.requests if r.key == "main"]
     causes = Counter(_LASTING.get(fault.name) for fault in faults if fault is not None)
     has_last_answer = any(isinstance(chunk, Turn) and chunk.wrap_up for chunk in chunks)

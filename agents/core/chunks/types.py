@@ -184,6 +184,8 @@ class Turn(BaseChunk):
     """How many of its calls wait for a person."""
     interim: str = ""
     """What the text of this turn is called, if it is not yet the answer: a plan, a draft."""
+    failure: Literal["", "provider_error", "timeout"] = ""
+    """Why a wrap-up turn failed. Empty in recordings from before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -172,7 +172,7 @@ def _read_notice(stream: EventStream, chunk: SystemMessage) -> Sequence[AgentEve
     about = chunk.metadata
     events = []
     if name := _name_notice(chunk):
-        events.append(_tell(chunk, name, **_read_limit(about)))
+        events.append(_tell(chunk, name, **_read_limit(about), **_read_cause(name, about)))
     if about.get("event") == "agent.loop.detected":
         action = about.get("action", "")
         events.append(_tell(chunk, "agent.loop.detected", **_read_limit(about), action=action))
@@ -209,6 +209,13 @@ def _read_limit(about: Mapping[str, Any]) -> dict[str, Any]:
         "limit": about.get("limit_value", 0),
         "percent": about.get("percent", 0),
     }
+
+
+def _read_cause(name: str, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Return why the budget of tokens ends the run, and what the next request would take."""
+    if name != "budget.token.exceeded":
+        return {}
+    return {"cause": about.get("cause", ""), "needed": about.get("needed", 0)}
 
 
 def _read_approval(stream: EventStream, chunk: Approval) -> Sequence[AgentEvent]:

@@ -204,7 +204,9 @@ EVENT_TYPES: Mapping[str, EventType] = {
     "budget.iteration.warning": EventType("warning", "loop", _LIMIT),
     "budget.iteration.exceeded": EventType("error", "loop", _LIMIT),
     "budget.token.warning": EventType("warning", "loop", _LIMIT),
-    "budget.token.exceeded": EventType("error", "loop", _LIMIT),
+    "budget.token.exceeded": EventType(
+        "error", "loop", {**_LIMIT, "cause": _word("forecast"), "needed": _number(6_200)}
+    ),
     "budget.timeout.warning": EventType("warning", "loop", _LIMIT),
     "budget.timeout.exceeded": EventType("error", "loop", _LIMIT),
     "context.approaching_limit": EventType("warning", "loop", _LIMIT),

@@ -5,7 +5,12 @@ decide -> (the run ends, or) wrap_up_reason -> start_turn_state -> ... -> AgentS
 
 from collections.abc import Callable
 
-from agents.core.decisions.endings import NEEDS_APPROVAL, find_end_reason
+from agents.core.decisions.endings import (
+    NEEDS_APPROVAL,
+    find_end_reason,
+    find_failed_end,
+    has_reached,
+)
 from agents.core.decisions.guard import TreeGuard
 from agents.core.reasons import REASONS
 from agents.core.state import AgentState
@@ -21,6 +26,8 @@ def decide(guard: TreeGuard, state: AgentState, checkpoint: str) -> tuple[bool, 
         return False, "user_cancelled"
     if state.held_calls:  # they have no result: nothing else can follow
         return False, NEEDS_APPROVAL
+    if checkpoint == WRAP_UP and state.wrap_up_failure:
+        return False, find_failed_end(state)
     if checkpoint == WRAP_UP:
         return False, state.wrap_up_reason or reason
     if state.termination_reason is not None:  # a tree has asked for the end
@@ -48,5 +55,6 @@ def wrap_up_reason(
 def start_turn_state(guard: TreeGuard, state: AgentState, wrap_up: str | None) -> AgentState:
     """Return the state at the start of a turn, as the tree wants it."""
     if state.wrap_up_reason != wrap_up:
-        state = state.replace(wrap_up_reason=wrap_up)
+        is_reached = wrap_up is not None and has_reached(wrap_up, state)
+        state = state.replace(wrap_up_reason=wrap_up, limit_reached=is_reached)
     return guard.on_turn_start(state)

@@ -13,6 +13,8 @@ from agents.core.state import AgentState
 from agents.core.stuck import ERROR_LIMIT
 
 EMPTY_LIMIT = 2
+PROVIDER_ERROR = "provider_error"
+TIMEOUT = "timeout"
 RULE_STOPPED = "rule_stopped"
 BEHAVIOUR_ENDED = "behaviour_ended"
 NEEDS_APPROVAL = "needs_approval"
@@ -68,7 +70,7 @@ END_CONDITIONS = (
         enforced=True,
     ),
     EndCondition(
-        "timeout",
+        TIMEOUT,
         lambda state: round(state.elapsed_seconds, 3),
         lambda state: state.working_seconds,
         lambda state: state.elapsed_seconds >= state.working_seconds,
@@ -125,6 +127,28 @@ def find_end_reason(state: AgentState, *, enforced: bool = False) -> str | None:
         if condition.fires(state):
             return condition.name
     return None
+
+
+def find_failed_end(state: AgentState) -> str:
+    """Return why a run ends whose last answer failed: the limit that asked for that answer if it
+    is really reached, else another limit that is, else the failure."""
+    asked = state.wrap_up_reason or ""
+    reached = {
+        "max_iterations": state.turns_left == 0,
+        "token_budget": state.tokens_left == 0,
+        TIMEOUT: state.elapsed_seconds >= state.time_limit,
+    }
+    if state.limit_reached or reached.get(asked, False):
+        return asked
+    return next((name for name, is_reached in reached.items() if is_reached), state.wrap_up_failure)
+
+
+def has_reached(name: str, state: AgentState) -> bool:
+    """Return whether the limit of that name is reached before the last answer that it asks for.
+
+    That of time is not: when the time for work is over, the rest is kept for the answer.
+    """
+    return name != TIMEOUT and any(end.name == name and end.fires(state) for end in END_CONDITIONS)
 
 
 def measure_conditions(state: AgentState) -> tuple[Check, ...]:

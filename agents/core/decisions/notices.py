@@ -135,7 +135,7 @@ def _loop_warning(action: str, count: int) -> Notice:
 
 def wrap_up_notice(reason: str, state: AgentState) -> Notice:
     """Say that the run answers now, because a limit that lies ahead leaves room for no more."""
-    key = f"wrap_up:{reason}"
+    key, advice = f"wrap_up:{reason}", "Raise the limit for longer work."
     match reason:
         case "max_iterations":
             last, limit = state.turn + 1, state.config.max_iterations
@@ -144,10 +144,8 @@ def wrap_up_notice(reason: str, state: AgentState) -> Notice:
                 limit_metadata("iterations", last, limit),
             )
         case "token_budget" if not state.fits_window:
-            key, text = (
-                _CONTEXT_WRAP_UP,
-                f"The model's context is nearly full ({_format_context(state)})",
-            )
+            key, advice = _CONTEXT_WRAP_UP, "A new conversation starts empty."
+            text = f"The model's context is nearly full ({_format_context(state)})"
             about = limit_metadata("context", state.context_tokens, state.context_window)
         case "token_budget":
             text = f"Token budget nearly used ({_format_tokens(state)})"
@@ -165,7 +163,7 @@ def wrap_up_notice(reason: str, state: AgentState) -> Notice:
     return Notice(
         key=key,
         system_type="limit_warning",
-        message=f"{text}: answering now.",
+        message=f"{text}: answering now. {advice}",
         metadata={**about, "phase": "wrap_up"},
     )
 
@@ -181,12 +179,9 @@ def limit_notice(reason: str, state: AgentState) -> Notice:
             return _build_limit_notice(reason, about, "iterations")
         case "token_budget" if _is_context_full(state):
             about = limit_metadata("context", state.context_tokens, state.context_window)
-            return _build_limit_notice(reason, about, "context")
+            return _build_limit_notice(reason, {**about, "cause": "context"}, "context")
         case "token_budget":
-            about = limit_metadata("tokens", state.tokens_used, state.token_limit)
-            return _build_limit_notice(
-                reason, about, "tokens" if _is_used_up(state) else "tokens forecast"
-            )
+            return _token_notice(state)
         case "timeout":
             spent, limit = _round_elapsed(state)
             about = limit_metadata("time", spent, limit)
@@ -215,6 +210,16 @@ def _is_used_up(state: AgentState) -> bool:
     return state.tokens_used >= state.token_limit or state.finish_reason == "budget"
 
 
+def _token_notice(state: AgentState) -> Notice:
+    """Say that the budget is spent, or that it cannot hold the next request."""
+    about = limit_metadata("tokens", state.tokens_used, state.token_limit)
+    if _is_used_up(state):
+        return _build_limit_notice("token_budget", {**about, "cause": "spent"}, "tokens")
+    about = {**about, "cause": "forecast", "needed": state.next_request}
+    numbers = {"left": state.tokens_left, "next_request": state.next_request}
+    return _build_limit_notice("token_budget", about, "tokens forecast", **numbers)
+
+
 def _no_progress_notice(state: AgentState) -> Notice:
     track = state.progress
     count, limit = {
@@ -238,11 +243,13 @@ def name_rule(key: str) -> dict[str, str]:
 
 def _rule_stop_notice(stop: RuleStop) -> Notice:
     about = {"limit_type": "rule_stopped", **name_rule(stop.rule)}
-    return _build_limit_notice("rule_stopped", about, "rule", rule=stop.name, said=stop.words)
+    return _build_limit_notice(
+        "rule_stopped", about, "rule", rule=quote_as_data(stop.name), said=stop.words
+    )
 
 
 def _build_limit_notice(
-    reason: str, about: Mapping[str, Any], variant: str = "", *, rule: str = "", said: str = ""
+    reason: str, about: Mapping[str, Any], variant: str = "", **more: Any
 ) -> Notice:
     """Return what is said of a limit that ends the run; without numbers, what its reason says."""
     own: dict[str, SystemType] = {"no_progress": "no_progress", "error_limit": "error_limit"}
@@ -253,8 +260,7 @@ def _build_limit_notice(
         "action": truncate(about.get("action", "")),
         "sentence": entry.sentence,
         "remedy": entry.remedy,
-        "rule": quote_as_data(rule),
-        "said": said,
+        **more,
     }
     notice = build_loop_notice(
         LOOP["reached"], f"reached:{reason}", values, about, variant=variant, severity="error"

@@ -10,7 +10,7 @@ from agents.core.config import AgentConfig
 from agents.core.control.facts import Facts
 from agents.core.decisions.endings import BEHAVIOUR_ENDED, NEEDS_APPROVAL
 from agents.core.loop.context import RunContext
-from agents.core.loop.engine import TurnEngine
+from agents.core.loop.engine import ANSWERED, TurnEngine
 from agents.core.loop.prompt import ConversationInput
 from agents.core.loop.turn import say_to_model
 from agents.core.notify.hints import HintLine
@@ -20,7 +20,6 @@ from agents.core.tokens import truncate_middle
 
 MAX_NOTICE_CHARS = 4_000
 MAX_WORDS_CHARS = 500
-_ANSWERED = frozenset({"stop", "length"})
 
 
 class BehaviourEngine(TurnEngine):
@@ -76,7 +75,7 @@ class BehaviourEngine(TurnEngine):
         return self.turn is not None and bool(self.turn.answer.calls)
 
     def has_answered(self) -> bool:
-        return self.ctx.state.finish_reason in _ANSWERED and not self.has_failed()
+        return self.ctx.state.finish_reason in ANSWERED and not self.has_failed()
 
     def has_failed(self) -> bool:
         return bool((self.turn or self.last_turn).failure)
@@ -125,7 +124,7 @@ class BehaviourEngine(TurnEngine):
         """Let a request that failed end the run after all: there is nothing else to try."""
         self.ctx.state = self.ctx.state.replace(has_branches=False)
         if self.failure is not None and self.ctx.state.asked_end is None:
-            self.fail(self.failure)
+            self.end_with_model_error(self.failure)
 
     def ask_approval(self, question: str, snapshot: Mapping[str, Any]) -> None:
         """Ask at the next checkpoint, if that does not end the run for another reason."""

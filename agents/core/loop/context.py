@@ -158,7 +158,8 @@ class RunContext:
     def emit_due_notices(self, *, warnings: bool = True) -> Iterator[OracleStreamChunk]:
         """Give what is wrong with a tree, every warning that is due, and what a tree wanted said.
 
-        The warnings are the loop's own: a tree cannot use up, or reword, one of them.
+        The warnings are the loop's own: a tree cannot use up, or reword, one of them. None is
+        given once the last answer has begun: what is measured then is in the last decision.
         """
         wanted = [notice for notice in self.state.notices if not is_warning(notice)]
         if self.state.notices:
@@ -232,7 +233,8 @@ class RunContext:
         chars, tools = self.prompt.chars, self.tool_chars()
         working = self.budget.estimate(chars + measure_told(self.hints) + tools)
         turns, bare = self.state.turns_left, self.wrap_up_tokens()
-        one = working_tokens(self.budget, chars, tools) if turns > 1 else bare
+        goes_on = turns > 1 or self.state.wrap_up_reason == "token_budget"
+        one = working_tokens(self.budget, chars, tools) if goes_on else bare
         step = self.budget.estimate(TURN_CHARS)
         past = [(self.budget.estimate(chars), tokens) for chars, tokens in self._growth]
         self.state = self.state.replace(

@@ -13,7 +13,14 @@ from agents.core.behaviours.path import PathRecorder
 from agents.core.behaviours.run_interface import PLAIN_TURN, StepChunks, TurnOrder
 from agents.core.chunks import Approval, Check, Decision, OracleStreamChunk
 from agents.core.decisions.checkpoint import WRAP_UP, decide, wrap_up_reason
-from agents.core.decisions.endings import BEHAVIOUR_ENDED, NEEDS_APPROVAL, measure_conditions
+from agents.core.decisions.endings import (
+    BEHAVIOUR_ENDED,
+    NEEDS_APPROVAL,
+    PROVIDER_ERROR,
+    TIMEOUT,
+    find_failed_end,
+    measure_conditions,
+)
 from agents.core.decisions.notices import attribute_to_tree, limit_notice
 from agents.core.loop.context import RunContext
 from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
@@ -25,6 +32,9 @@ from agents.core.reasons import INSIDE_LIMIT, REASONS, Outcome
 from agents.core.state import Notice
 from agents.core.tokens import truncate_history
 
+ANSWERED = frozenset({"stop", "length"})
+"""How a request ends that asks for no calls and has text."""
+TOO_SLOW = "The model took too long for its last answer. Continue to try again."
 MAX_FAILED_REQUESTS = 50
 """Of one run, whatever its behaviour tries instead: they are no iterations, so nothing else counts
 those that failed before their answer."""
@@ -120,11 +130,13 @@ class TurnEngine:
         """End a turn that was folded."""
         self.turn, self.last_turn, error = None, turn, turn.answer.error
         self.ctx.limits.apply(PLAIN_TURN)
-        if error is not None and not self.ctx.cancellation.requested:
+        if self.ctx.state.wrap_up_failure:
+            yield from self._close_failed_wrap_up(error)
+        elif error is not None and not self.ctx.cancellation.requested:
             if turn.wrap_up is None and self._may_try_again(error):
                 self.failure = error
             else:
-                yield from self._handle_model_error(error, turn.wrap_up)
+                self.end_with_model_error(error)
         self.checkpoint = WRAP_UP if turn.wrap_up else "turn"
 
     # -- failed requests --------------------------------------------------------------------------
@@ -178,20 +190,26 @@ class TurnEngine:
         )
         return decision, wrap_up
 
-    def fail(self, error: ModelError) -> None:
-        """End because the endpoint failed for good."""
+    def end_with_model_error(self, error: ModelError) -> None:
+        """End after the endpoint failed for good."""
         self.ctx.refresh()
         self._record_fired(measure_conditions(self.ctx.state))
-        self.end("provider_error", error)
+        self.end(PROVIDER_ERROR, error)
 
-    def _handle_model_error(
-        self, error: ModelError, wrap_up: str | None
-    ) -> Iterator[OracleStreamChunk]:
-        """End after the endpoint failed for good. A wrap-up that failed keeps the run's reason,
-        unless the model has never answered at all: then the failure is what the user must know."""
+    def _close_failed_wrap_up(self, error: ModelError | None) -> Iterator[OracleStreamChunk]:
+        """Record why there is no whole last answer. The run ends for that if no limit is reached;
+        otherwise the next checkpoint ends it."""
         ctx = self.ctx
-        if wrap_up is None or ctx.state.turn == 0:
-            self.fail(error)
+        ctx.refresh()
+        asked, failure = ctx.state.wrap_up_reason or "", ctx.state.wrap_up_failure
+        self.also_triggered = (*self.also_triggered, asked, failure)
+        if (reason := find_failed_end(ctx.state)) != asked:
+            ctx.tally.tree = ""
+        if failure == TIMEOUT:
+            return
+        error = error or ModelError(TOO_SLOW)
+        if reason == PROVIDER_ERROR:
+            self.end_with_model_error(error)
             return
         ctx.tally.wrap_up_error = str(error)
         yield from ctx.tell(
@@ -221,7 +239,9 @@ class TurnEngine:
                 "completed",
             )  # it was shaped by the limit all the same
         limited = REASONS.get(decision.reason).outcome is Outcome.LIMITED
-        yield from ctx.emit_due_notices(warnings=limited)
+        had_answer = ctx.state.finish_reason in ANSWERED and not ctx.state.interim
+        is_over = decision.checkpoint == WRAP_UP or had_answer
+        yield from ctx.emit_due_notices(warnings=limited and not is_over)
         if limited and decision.reason not in INSIDE_LIMIT:
             yield from ctx.tell(
                 attribute_to_tree(limit_notice(decision.reason, ctx.state), ctx.tally.tree)

@@ -39,7 +39,8 @@ def build_explanation(reason: str, state: AgentState, run_tally: RunTally) -> st
     parts.append(_describe_work(run_tally))
     if reason == "error_limit" and run_tally.errors:
         parts.append("Errors:\n" + _format_bullets(list(dict.fromkeys(run_tally.errors))))
-    if reason == "no_progress" and (action := state.progress.last_action):
+    is_stuck = reason == "no_progress" and not run_tally.tree
+    if is_stuck and (action := state.progress.last_action):
         parts.append(f"Repeated: {_format_inline_code(truncate(action))}.")
     if run_tally.wrap_up_error:
         parts.append(f"The last answer could not be finished. {run_tally.wrap_up_error}")

@@ -50,6 +50,8 @@ class ModelReply:
     sent: bool = False
     ended: bool = False
     cut: str = ""
+    is_late: bool = False
+    """Whether the run's deadline has cut it."""
     error: ModelError | None = None
     capped: bool = False
     """Whether the run's budget set the length of the answer."""
@@ -130,7 +132,7 @@ async def call_model(
     inbox = ctx.open_inbox()
     ctx.set_timers(until)
     if ctx.cancellation.requested or ctx.is_past(until):
-        answer.cut = "cut"
+        answer.cut, answer.is_late = "cut", ctx.is_past(ctx.deadline)
         return
     answer.sent = True
     stream = ctx.model.stream(request)
@@ -140,10 +142,10 @@ async def call_model(
             item = await inbox.get()
             if item is None:
                 ctx.tick()
-                for chunk in ctx.emit_due_notices():
+                for chunk in ctx.emit_due_notices(warnings=ctx.state.wrap_up_reason is None):
                     yield chunk
                 if ctx.state.cancelled or ctx.is_past(until):
-                    answer.cut = "cut"
+                    answer.cut, answer.is_late = "cut", ctx.is_past(ctx.deadline)
                     break
                 continue
             if type(item) is _StreamEnd:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 from agents.core.behaviours.run_interface import PLAIN_TURN, StepChunks, TurnOrder
 from agents.core.chunks import Hint, OracleStreamChunk, Turn
@@ -188,9 +189,19 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
         errors=count_trailing_errors(batch.entries),
         held=sum(entry.is_held for entry in batch.entries),
         interim=turn.order.interim,
+        failure=_find_failure(ctx, answer),
     )
     ctx.state = ctx.state.after_turn(ended)
     return ended
+
+
+def _find_failure(ctx: RunContext, answer: ModelReply) -> Literal["", "provider_error", "timeout"]:
+    """Return why the last answer failed; empty for a whole one, and for any other turn."""
+    if ctx.state.wrap_up_reason is None or ctx.cancellation.requested:
+        return ""
+    if answer.is_late:
+        return "timeout"
+    return "provider_error" if answer.error is not None or answer.cut == "cut" else ""
 
 
 def _finish_reason(ctx: RunContext, answer: ModelReply) -> str:

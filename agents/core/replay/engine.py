@@ -15,7 +15,7 @@ from agents.core.chunks import Turn
 from agents.core.config import AgentConfig
 from agents.core.decisions import TREES, build_guard
 from agents.core.decisions.checkpoint import WRAP_UP, decide, start_turn_state, wrap_up_reason
-from agents.core.decisions.endings import RULE_STOPPED
+from agents.core.decisions.endings import PROVIDER_ERROR, RULE_STOPPED, TIMEOUT
 from agents.core.decisions.warnings import mark_notices_given
 from agents.core.loop import GRACE_SECONDS
 from agents.core.reasons import REASONS, Outcome
@@ -146,6 +146,8 @@ class _Replay:
             self._begin_turn(wrap_up)
             if wrap_up is None and (found := self._find_divergence(step)):
                 return found
+            if step.turn.failure == TIMEOUT and self.state.time_limit > self.old.timeout_seconds:
+                return self._verdict_continued()
             seen = self._play_turn(step, seen, wrap_up)
             checkpoint = WRAP_UP if wrap_up else "turn"
         return self._verdict_as_recorded()
@@ -261,11 +263,11 @@ class _Replay:
         if wrap_up is None:
             return self._verdict_continued()
         if step is not None and (step.after is None or step.after.cancelled):
-            if self.recording.reason != "provider_error" or self.state.turn == 0:
+            if self.recording.reason != PROVIDER_ERROR:
                 return self._verdict_as_recorded()
-            failed = replace(step.turn, wrap_up=wrap_up, action="")
-            self.state = self.state.after_turn(failed)
-            return self._verdict_ended(wrap_up)
+            failed = replace(step.turn, wrap_up=wrap_up, action="", failure="provider_error")
+            self.state = start_turn_state(self.guard, self.state, wrap_up).after_turn(failed)
+            return self._verdict_ended(decide(self.guard, self.state, WRAP_UP)[1])
         answer = Turn(
             number=self.state.turn + 1,
             phase="end",

@@ -170,6 +170,7 @@ OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
         "errors": st.none() | st.integers(0, 2),
         "held": counts,
         "interim": words,
+        "failure": st.sampled_from(["", "provider_error", "timeout"]),
     },
     Decision: {
         "checkpoint": words,

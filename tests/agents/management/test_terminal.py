@@ -86,7 +86,7 @@ def test_the_last_line_counts_iterations(used: int, words: str) -> None:
         usage_source="provider",
         model_used="scripted",
     )
-    assert f"[completed: completed; {words} 345 tokens" in render(done)
+    assert render(done) == f"\nCompleted: {words} 345 tokens (provider), scripted\n"
 
 
 def called(call_id: str, name: str, parent: str = "") -> OracleStreamChunk:

@@ -42,7 +42,7 @@ def chunks(result: str = "three gauges") -> list[OracleStreamChunk]:
             seq=6,
             at=3.0,
             system_type="limit_warning",
-            system_message="Last iteration (4/4): answering now.",
+            system_message="Last iteration (4/4): answering now. Raise the limit for longer work.",
             severity="warning",
             metadata={"phase": "wrap_up", "limit_type": "iterations"},
         ),

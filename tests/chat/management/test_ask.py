@@ -32,7 +32,7 @@ def test_with_nothing_configured_it_answers_from_the_sample_notes_with_citations
     assert asked.returncode == 0, asked.stderr
     assert "12 January 2026" in asked.stdout
     assert "[index.md:" in asked.stdout
-    assert "[completed: completed;" in asked.stdout
+    assert "\nCompleted: " in asked.stdout
 
 
 @pytest.mark.ci
@@ -130,7 +130,7 @@ def test_what_a_model_writes_cannot_steer_the_terminal(
         call_command("ask", "Why?")
     output = capsys.readouterr().out
     assert left.value.code == 0
-    assert "[completed: completed;" in output
+    assert "\nCompleted: " in output
     assert "\x1b" not in output
     assert "\x07" not in output
 

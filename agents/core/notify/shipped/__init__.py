@@ -13,6 +13,7 @@ LOOP_FIELDS: Mapping[str, ValueKind] = {
     "current": NUMBER,
     "filled": NUMBER,
     "forecast": NUMBER,
+    "left": NUMBER,
     "limit": NUMBER,
     "next_request": NUMBER,
     "over": NUMBER,

@@ -428,7 +428,10 @@ def test_a_full_context_is_told_from_a_spent_budget() -> None:
     spent = limit_notice("token_budget", fresh(CONFIG, tokens_used=10_000))
     assert "Token limit reached (10,000/10,000)" in spent.message
     forecast = limit_notice("token_budget", fresh(CONFIG, tokens_used=5_000, next_request=6_000))
-    assert "5,000/10,000 used, and no other iteration fits" in forecast.message
+    assert forecast.message.startswith(
+        "The token budget has no room for another iteration: 5,000 of 10,000 tokens are left, "
+        "and it and the answer take about 6,000."
+    )
 
 
 @pytest.mark.parametrize(
@@ -438,7 +441,7 @@ def test_a_full_context_is_told_from_a_spent_budget() -> None:
         (
             "timeout",
             {"now": 85.04},
-            "Time limit reached: 85/100 s used, and no other iteration fits.",
+            "The time for work is over: 85/100 s used, and no other iteration fits.",
         ),
         ("timeout", {"now": 100.2}, "Time limit reached (100.2/100 s)."),
         (
@@ -475,30 +478,44 @@ def test_a_limit_reads_as_the_documents_have_it(
     assert limit_notice(rule, fresh(CONFIG, **state)).message.startswith(words)
 
 
+ADVICE = "Raise the limit for longer work."
+
+
 @pytest.mark.parametrize(
     ("rule", "state", "message", "value"),
     [
-        ("max_iterations", {"turn": 9}, "Last iteration (10/10): answering now.", 10),
+        (
+            "max_iterations",
+            {"turn": 9},
+            "Last iteration (10/10): answering now. " + ADVICE,
+            10,
+        ),
         (
             "token_budget",
             {"tokens_used": 9_100, "next_request": 950},
-            "Token budget nearly used (9,100/10,000): answering now.",
+            "Token budget nearly used (9,100/10,000): answering now. " + ADVICE,
             9_100,
         ),
         (
             "token_budget",
             {"tokens_used": 0, "next_request": 10_500},
             "The token budget has no room for another iteration (0/10,000; it and the answer "
-            "take about 10,500): answering now.",
+            "take about 10,500): answering now. " + ADVICE,
             0,
         ),
         (
             "token_budget",
             {"context_tokens": 7_950, "context_window": 8_000},
-            "The model's context is nearly full (7,950/8,000 tokens): answering now.",
+            "The model's context is nearly full (7,950/8,000 tokens): answering now. "
+            "A new conversation starts empty.",
             7_950,
         ),
-        ("timeout", {"now": 86.0}, "Time nearly used (86/100 s): answering now.", 86.0),
+        (
+            "timeout",
+            {"now": 86.0},
+            "Time nearly used (86/100 s): answering now. " + ADVICE,
+            86.0,
+        ),
     ],
 )
 def test_a_last_answer_is_announced_as_a_warning(

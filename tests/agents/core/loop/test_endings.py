@@ -11,13 +11,21 @@ from agents.core.chunks import ContextUpdate, Hint, OracleStreamChunk, SystemMes
 from agents.core.config import AgentConfig
 from agents.core.decisions.protocol import TREES
 from agents.core.decisions.trees.default import DefaultDecisionTree
-from agents.core.messages import ModelRequest, ToolCall, ToolOutcome
+from agents.core.messages import (
+    Finished,
+    ModelRequest,
+    TextDelta,
+    TokenUsage,
+    ToolCall,
+    ToolOutcome,
+)
 from agents.core.ports import ToolContext
 from agents.core.state import AgentState
 from agents.tools.definition import ToolRefused, define
 from agents.tools.executor import ToolExecutor
 from tests.agents.core.factories import (
     LOOK,
+    decisions,
     done,
     ends,
     fresh,
@@ -32,7 +40,7 @@ from tests.agents.core.factories import (
 )
 from tests.support.runs import drive, served
 from tests.support.script import Call, Reply, Script, call, calls, say
-from tests.support.scripted_model import ScriptedModel
+from tests.support.scripted_model import Pause, ScriptedModel
 from tests.support.tools import FakeTools, fails, returns, with_context
 from tests.support.virtual import virtual_time
 
@@ -129,7 +137,49 @@ async def test_a_budget_of_a_thousand_says_that_there_is_no_room_for_tools(tree:
         "The prompt alone leaves the token budget no room for tools (0/1,000"
     )
     assert words[1].startswith("The token budget has no room for another iteration (0/1,000")
-    assert words[2].startswith("Token limit reached:")
+    assert words[2].startswith("The token budget has no room for another iteration:")
+
+
+# -- no warning comes too late --------------------------------------------------------------------
+
+
+def warned(chunks: list[OracleStreamChunk]) -> list[str]:
+    return [c.metadata["limit_type"] for c in notices(chunks, "limit_warning")]
+
+
+@virtual_time
+async def test_a_last_answer_that_takes_most_of_the_budget_is_not_followed_by_a_warning() -> None:
+    def step(request: ModelRequest) -> Reply:
+        if request.tool_choice == "none":
+            return replace(say("So."), usage=TokenUsage(8_200, 50))
+        return replace(call("look"), usage=TokenUsage(500, 50))
+
+    config = limits(max_iterations=2, token_budget=10_000)
+    chunks = await play(ScriptedModel([], then=step), looking(), config=config)
+    assert reason(chunks) == "max_iterations"
+    assert done(chunks).tokens_used == 8_800
+    assert warned(chunks) == ["iterations"]
+
+
+@virtual_time
+async def test_the_time_of_a_last_answer_is_not_warned_of() -> None:
+    """Nine of ten seconds pass while it is written."""
+    slow_answer = [Pause(9), TextDelta("So."), Finished((), "stop")]
+    model = ScriptedModel([call("look"), slow_answer])
+    config = limits(max_iterations=2, timeout_seconds=10)
+    chunks = await play(model, looking(), config=config)
+    assert (reason(chunks), text(chunks)) == ("max_iterations", "So.")
+    assert warned(chunks) == ["iterations"]
+    told = [check for check in decisions(chunks)[-1].checks if check.rule == "timeout"]
+    assert told[0].fired
+
+
+@virtual_time
+async def test_an_answer_that_the_model_cut_off_is_not_followed_by_a_warning() -> None:
+    cut = replace(say("So it", finish="length"), usage=TokenUsage(45_000, 50))
+    chunks = await play(ScriptedModel([cut]), looking())
+    assert reason(chunks) == "output_truncated"
+    assert warned(chunks) == []
 
 
 # -- a finished answer is not a failure -----------------------------------------------------------
@@ -397,7 +447,7 @@ async def test_a_limit_makes_one_notice_at_its_last_answer_and_one_at_the_end() 
     about = [c for c in own(chunks, SystemMessage) if c.metadata["limit_type"] == "iterations"]
     assert [c.system_message for c in about] == [
         "Approaching iteration limit (7/10). Consider wrapping up.",
-        "Last iteration (10/10): answering now.",
+        "Last iteration (10/10): answering now. Raise the limit for longer work.",
         "Maximum iterations reached. 10/10 used. What was found is kept; continue or "
         "raise the limit.",
     ]

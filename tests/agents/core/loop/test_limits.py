@@ -19,7 +19,17 @@ from agents.core.ports import ToolContext
 from agents.llm import OpenAIChatModel
 from tests.support.payloads import payloads
 from tests.support.runs import FastClock, Ran, drive, served
-from tests.support.script import Call, Fault, Reply, Script, call, calls, say, when_tool_free
+from tests.support.script import (
+    Call,
+    Fault,
+    FaultName,
+    Reply,
+    Script,
+    call,
+    calls,
+    say,
+    when_tool_free,
+)
 from tests.support.tools import (
     FakeTools,
     fails,
@@ -31,6 +41,8 @@ from tests.support.tools import (
 )
 from tests.support.transport import ScriptedTransport
 from tests.support.virtual import VirtualClock, virtual_time
+
+LAST_ITERATION = "Last iteration ({0}/{0}): answering now. Raise the limit for longer work."
 
 
 def pages() -> Callable[[dict[str, Any]], Reply]:
@@ -295,7 +307,7 @@ async def test_the_iteration_warning_comes_at_7_of_10_to_the_user_and_to_the_mod
     words = "Approaching iteration limit (7/10). Consider wrapping up."
     notice, last = ran.notices("limit_warning", "iterations")
     assert notice.system_message == words
-    assert last.system_message == "Last iteration (10/10): answering now."
+    assert last.system_message == LAST_ITERATION.format(10)
     assert (notice.metadata["phase"], last.metadata["phase"]) == ("approach", "wrap_up")
     assert notice.metadata["percent"] == 70
     assert words in ran.hints[0]
@@ -399,7 +411,7 @@ async def test_n_1_makes_one_tool_free_request_and_says_why() -> None:
     assert ran.reason == "max_iterations"
     assert ran.answer == "All I know."
     (notice,) = ran.notices("limit_warning")
-    assert notice.system_message == "Last iteration (1/1): answering now."
+    assert notice.system_message == LAST_ITERATION.format(1)
     assert "1 of 1 iterations" in ran.explanation
 
 
@@ -410,7 +422,7 @@ async def test_n_2_warns_the_user_at_the_start_of_turn_2() -> None:
     (notice,) = ran.notices("limit_warning", "iterations")
     starts = ran.turn_starts()
     assert starts[1].seq < notice.seq
-    assert notice.system_message == "Last iteration (2/2): answering now."
+    assert notice.system_message == LAST_ITERATION.format(2)
     assert not any("Approaching" in hint for hint in ran.hints)
 
 
@@ -445,20 +457,72 @@ async def test_a_wrap_up_that_only_calls_tools_still_ends_with_its_reason() -> N
     assert_sound(ran)
 
 
-@pytest.mark.parametrize(
-    "name", ["status_400", "half_close", "empty_stream", "garbage_json", "status_401"]
-)
-async def test_a_wrap_up_that_fails_keeps_its_reason(name: str) -> None:
+async def fail_the_last_answer(last: Reply | Fault) -> Ran:
     async def at_once(seconds: float) -> None:
         del seconds
 
-    script = Script([call("look", page=1)], then=Fault(name))  # type: ignore[arg-type]
-    async with served(script) as bench:
-        model = bench.model(sleep=at_once)
-        ran = await drive(model, looking(), config={"max_iterations": 2})
-    assert (ran.outcome, ran.reason) == ("limited", "max_iterations")
-    assert ran.explanation
+    async with served(Script([call("look", page=1)], then=last)) as bench:
+        ran = await drive(bench.model(sleep=at_once), looking(), config={"max_iterations": 2})
     assert_sound(ran)
+    return ran
+
+
+@pytest.mark.parametrize(
+    "name", ["status_400", "half_close", "empty_stream", "garbage_json", "status_401"]
+)
+async def test_a_last_answer_that_the_endpoint_refuses_is_no_limit_reached(name: FaultName) -> None:
+    """One of two iterations is used: nothing says that two are."""
+    ran = await fail_the_last_answer(Fault(name))
+    assert (ran.outcome, ran.reason) == ("failed", "provider_error")
+    assert "max_iterations" in ran.also
+    assert not ran.notices("limit_reached")
+    assert not ran.explanation
+
+
+async def test_a_last_answer_that_breaks_after_content_has_used_its_iteration() -> None:
+    ran = await fail_the_last_answer(Reply(text="So far", fault=Fault("half_close", after=1)))
+    assert (ran.outcome, ran.reason) == ("limited", "max_iterations")
+    assert "provider_error" in ran.also
+    assert ran.answer
+    (reached,) = ran.notices("limit_reached")
+    assert reached.system_message.startswith("Maximum iterations reached. 2/2 used.")
+    assert "The last answer could not be finished." in ran.explanation
+
+
+@virtual_time
+async def test_a_last_answer_that_hangs_to_the_deadline_ends_for_time() -> None:
+    script = Script([call("look", page=1), call("look", page=2)], then=Reply(fault=Fault("hang")))
+    ran, aborted = await drive_virtually(
+        script, config={"max_iterations": 3, "timeout_seconds": 10}
+    )
+    assert aborted == 1
+    assert (ran.outcome, ran.reason) == ("limited", "timeout")
+    assert "max_iterations" in ran.also
+    (reached,) = ran.notices("limit_reached")
+    assert reached.system_message.startswith("Time limit reached (10/10 s).")
+    assert "2 of 3 iterations" in ran.explanation
+
+
+@virtual_time
+async def test_a_last_answer_that_fails_before_the_deadline_is_not_for_time() -> None:
+    """Tools are cut at 8.5 of 10 seconds; the request that follows is refused at once."""
+    refused = Reply(fault=Fault("status_400"))
+    script = Script(then=when_tool_free(refused, otherwise=call("slow")))
+    ran, _ = await drive_virtually(
+        script, FakeTools({"slow": slow(60)}), config={"timeout_seconds": 10}
+    )
+    assert (ran.outcome, ran.reason) == ("failed", "provider_error")
+    assert "timeout" in ran.also
+    assert not ran.notices("limit_reached")
+
+
+async def test_a_budget_without_room_for_work_is_the_reason_though_the_answer_fails() -> None:
+    async with served(Script(then=Fault("status_400"))) as bench:
+        ran = await drive(bench.model(), many_tools(), config={"token_budget": 1_000})
+    assert (ran.outcome, ran.reason) == ("limited", "token_budget")
+    assert "provider_error" in ran.also
+    (failed,) = ran.notices("provider")
+    assert failed.system_message.startswith("The last answer could not be finished.")
 
 
 @virtual_time

@@ -9,8 +9,10 @@ from agents.core.cancellation import Cancellation
 from agents.core.chunks import (
     Content,
     Error,
+    SystemMessage,
     to_dict,
 )
+from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.messages import (
     CallProgress,
     Finished,
@@ -20,6 +22,7 @@ from agents.core.messages import (
     TextDelta,
     TokenUsage,
 )
+from agents.core.state import AgentState
 from tests.agents.core.factories import (
     LOOK,
     done,
@@ -172,13 +175,47 @@ async def test_a_wrap_up_inside_its_limit_may_stream_on() -> None:
 
 
 @virtual_time
-async def test_a_wrap_up_that_fails_or_only_calls_tools_keeps_the_reason() -> None:
+async def test_a_stuck_run_stays_stuck_though_its_last_answer_fails_or_only_calls_tools() -> None:
     tools = FakeTools(LOOK)
-    for last in (ModelError("down"), call("look"), [Finished((), "content_filter")], say("")):
+    silent: list[Item] = [Pause(60), TextDelta("late")]
+    failures = ModelError("down"), silent
+    others = call("look"), [Finished((), "content_filter")], say("")
+    for last in (*failures, *others):
         chunks = await play(ScriptedModel([*IMPATIENT, last]), tools)
         assert reason(chunks) == "no_progress"
         assert done(chunks).explanation
-    assert tools.started == 4 * 3
+        assert ("provider_error" in done(chunks).also_triggered) is (last in failures)
+    assert tools.started == 5 * 3
+
+
+class Satisfied(DefaultDecisionTree):
+    """A tree that stops after one turn, for a reason that no measured limit has."""
+
+    def should_continue(self, state: AgentState) -> tuple[bool, str]:
+        return (False, "no_progress") if state.turn == 1 else super().should_continue(state)
+
+
+@virtual_time
+async def test_a_last_answer_cut_by_its_own_seconds_is_the_endpoints_failure() -> None:
+    """No limit is reached, so it is the reason; what the tree said is kept beside it."""
+    model = ScriptedModel([call("look"), [Pause(60), TextDelta("late")]])
+    chunks = await play(model, FakeTools(LOOK), tree=Satisfied(limits()))
+    assert (done(chunks).outcome, reason(chunks)) == ("failed", "provider_error")
+    assert "no_progress" in done(chunks).also_triggered
+    assert 4 <= now() < 5
+    (error,) = own(chunks, Error)
+    assert error.error == "The model took too long for its last answer. Continue to try again."
+
+
+@virtual_time
+async def test_a_tree_that_stops_for_no_progress_is_not_said_to_repeat() -> None:
+    model = ScriptedModel([call("look"), say("So.")])
+    chunks = await play(model, FakeTools(LOOK), tree=Satisfied(limits()))
+    assert reason(chunks) == "no_progress"
+    notes = [notice.system_message for notice in own(chunks, SystemMessage)]
+    told = " ".join([done(chunks).explanation, *notes])
+    told += " ".join(str(m["content"]) for m in model.requests[-1].messages)
+    assert "epeat" not in told
 
 
 @virtual_time

@@ -1,10 +1,13 @@
 """The record is enough: decisions can be replayed from the turns alone, and other ones tried."""
 
+import gzip
+import json
 import math
 import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -20,8 +23,9 @@ from agents.core.config import AgentConfig
 from agents.core.decisions.endings import measure_conditions
 from agents.core.decisions.protocol import TREES
 from agents.core.loop import Control
-from agents.core.messages import ModelError, ModelRequest
+from agents.core.messages import Finished, ModelError, ModelRequest, TextDelta
 from agents.core.replay.engine import Recording, replay
+from agents.core.replay.event_reader import build_recording
 from agents.core.rules.reader import read_rule
 from agents.core.stuck import StuckRules
 from tests.agents.core.factories import LOOK, Counting, decisions, done, fresh, limits, play, reason
@@ -29,7 +33,7 @@ from tests.agents.core.recorded_runs import chunks_of, recorded, recording_of, s
 from tests.support.scenarios import AlwaysYes, Scenario
 from tests.support.scenarios import play as play_scenario
 from tests.support.script import Call, call, calls, say
-from tests.support.scripted_model import ScriptedModel
+from tests.support.scripted_model import Pause, ScriptedModel
 from tests.support.tools import (
     FakeTools,
     fails,
@@ -37,6 +41,7 @@ from tests.support.tools import (
 )
 from tests.support.virtual import run_virtual, virtual_time
 
+OLD_RUNS = Path(__file__).resolve().parents[3] / "data" / "runs_before_failed_answers.jsonl.gz"
 FEW = (*range(50), 61, 65, 69, 176, 200, 480)
 """Seeds of randomised runs that meet every ending."""
 CLOCKLESS = {
@@ -210,12 +215,57 @@ def test_what_happened_from_outside_stays_unless_the_run_would_have_ended_before
         assert (sooner.kind, sooner.reason) == ("earlier", "max_iterations")
 
 
-def test_an_endpoint_that_fails_in_the_last_turn_leaves_the_limit_as_the_reason() -> None:
-    failed = recorded([*FIVE_TURNS[:3], ModelError("down")])
+BROKEN = [TextDelta("So far"), ModelError("broken")]
+
+
+@pytest.mark.parametrize(
+    ("last", "found"),
+    [
+        (ModelError("down"), ("same", "provider_error", 3)),
+        (BROKEN, ("other", "max_iterations", 4)),
+    ],
+)
+def test_an_endpoint_that_fails_in_the_last_answer_is_the_reason_if_no_limit_is_reached(
+    last: Any, found: tuple[str, str, int]
+) -> None:
+    """A stream that broke after content has used its iteration."""
+    failed = recorded([*FIVE_TURNS[:3], last])
+    assert failed.reason == "provider_error"
     verdict = replay(failed, limits={"max_iterations": 4})
-    assert (verdict.kind, verdict.reason, verdict.turn) == ("other", "max_iterations", 3)
-    at_once = recorded([ModelError("down")])
-    assert replay(at_once, limits={"max_iterations": 1}).reason == "provider_error"
+    assert (verdict.kind, verdict.reason, verdict.turn) == found
+
+
+def test_a_last_answer_that_the_deadline_cut_might_have_ended_with_more_time() -> None:
+    silent = [Pause(60), TextDelta("late"), Finished((), "stop")]
+    late = recorded([*FIVE_TURNS[:3], silent], limits(max_iterations=4, timeout_seconds=10))
+    assert late.reason == "timeout"
+    assert replay(late).kind == "same"
+    assert replay(late, limits={"timeout_seconds": 60}).reason == ""
+
+
+def read_old_runs() -> list[dict[str, Any]]:
+    with gzip.open(OLD_RUNS, "rt") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def test_runs_recorded_before_failures_of_last_answers_were_kept_replay_the_same() -> None:
+    """47 runs of the version before: last answers that failed, hung, broke or only called tools
+    had the reason of the limit that asked for them."""
+    endings = Counter[tuple[str, str]]()
+    for run in read_old_runs():
+        known = {name: run[name] for name in ("id", "tree", "reason", "outcome")}
+        recording = build_recording(run["events"], config=AgentConfig(**run["config"]), **known)
+        verdict = replay(recording)
+        assert (verdict.kind, verdict.reason, verdict.turn) == (
+            "same",
+            run["reason"],
+            run["turns"],
+        ), run["id"]
+        *_, last = (event for event in run["events"] if event["type"] == "turn")
+        endings[last["wrap_up"], last["finish_reason"]] += 1
+    for limit in ("max_iterations", "timeout", "no_progress"):
+        assert endings[limit, "cut"], endings
+        assert endings[limit, "error"] or limit == "timeout", endings
 
 
 def test_a_cancelled_run_stays_cancelled() -> None:
