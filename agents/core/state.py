@@ -222,7 +222,13 @@ class AgentState:
 
     def after_turn(self, turn: Turn) -> Self:
         """Return this state after a turn, from nothing but the chunk that records its end."""
-        step = TurnAction(turn.action, turn.results, turn.results_normalised, turn.writes)
+        step = TurnAction(
+            turn.action,
+            turn.results,
+            turn.results_normalised,
+            turn.writes,
+            turn.pattern or turn.action_digest,
+        )
         tokens = turn.prompt_tokens + turn.completion_tokens + turn.subagent_tokens
         return self.replace(
             turn=self.turn + turn.answered,

@@ -23,7 +23,11 @@ RULE_BOUNDS = (2, 50)
 """How many turns a stuck rule may ask for."""
 LOOP_WINDOW = 6
 LOOP_COUNT = 3
-"""The same action this often within the window is worth a notice, in a row or not."""
+"""The same pattern this often within the window is worth a notice, in a row or not."""
+KEY_ARGUMENTS = frozenset({"path", "file_path", "query", "queries", "thread", "thread_id"})
+"""What a call is about: two calls with the same ones are of one pattern."""
+RANGE_ARGUMENTS = frozenset({"lines", "start_line", "end_line"})
+"""They belong to a path: reading on in a note is no loop."""
 
 ERROR_LIMIT = 3
 """Tool errors in a row, call by call, that end a run."""
@@ -69,6 +73,8 @@ class TurnAction:
     results: str = ""
     results_normalised: str = ""
     writes: bool = False
+    pattern: str = ""
+    """What the calls were about, as a digest; empty: as the action says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,8 @@ class ProgressTracker:
     """What has to be remembered of a run's steps to see that it is stuck."""
 
     recent: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    """Of the same turns as `recent`."""
     last_results: str = ""
     same_action: int = 0
     same_results: int = 0
@@ -86,13 +94,17 @@ class ProgressTracker:
 
     def with_step(self, step: TurnAction) -> "ProgressTracker":
         recent = (*self.recent, step.action)[-LOOP_WINDOW:]
+        patterns = (*self.patterns, step.pattern or step.action)[-LOOP_WINDOW:]
         if not step.action:
-            return ProgressTracker(recent=recent, seen=self.seen, rules=self.rules)
+            return ProgressTracker(
+                recent=recent, patterns=patterns, seen=self.seen, rules=self.rules
+            )
         repeats = bool(self.recent) and self.recent[-1] == step.action
         pair = (step.action, step.results_normalised)
         same_results = repeats and self.last_results == step.results
         return ProgressTracker(
             recent=recent,
+            patterns=patterns,
             last_results=step.results,
             same_action=self.same_action + 1 if repeats else 1,
             same_results=self.same_results + 1 if same_results else 1,
@@ -121,10 +133,13 @@ class ProgressTracker:
 
     @property
     def is_looping(self) -> bool:
-        """Whether the newest action was done several times lately, in a row or not."""
-        return bool(self.recent and self.recent[-1]) and (
-            self.recent.count(self.recent[-1]) >= LOOP_COUNT
-        )
+        """Whether calls of the newest pattern were made several times lately, in a row or not."""
+        return bool(self.patterns) and self.count_pattern() >= LOOP_COUNT
+
+    def count_pattern(self, coming: str = "") -> int:
+        """Return how often the newest pattern is in the window; `coming` is one that would be."""
+        patterns = (*self.patterns, coming)[-LOOP_WINDOW:] if coming else self.patterns
+        return patterns.count(patterns[-1]) if patterns and patterns[-1] else 0
 
 
 def canonicalize_arguments(arguments: Mapping[str, Any] | str) -> str:
@@ -142,6 +157,15 @@ def action_signature(name: str, arguments: Mapping[str, Any] | str) -> str:
         if len(text) <= _MAX_SIGNATURE_LENGTH
         else f"{text[:_MAX_SIGNATURE_LENGTH]}…#{digest(text)}"
     )
+
+
+def call_pattern(name: str, arguments: Mapping[str, Any] | str) -> str:
+    """Return what a call is about: its name with its key arguments, or all where it has none."""
+    if isinstance(arguments, str) or not (keys := KEY_ARGUMENTS & arguments.keys()):
+        return action_signature(name, arguments)
+    if not keys.isdisjoint(("path", "file_path")):
+        keys |= RANGE_ARGUMENTS & arguments.keys()
+    return action_signature(name, {key: arguments[key] for key in keys})
 
 
 def join_signatures(signatures: Iterable[str]) -> str:
@@ -166,7 +190,9 @@ def normalise(text: str) -> str:
     return _SPACE.sub(" ", _VOLATILE.sub("0", text)).strip()
 
 
-def build_action(calls: Iterable[tuple[str, str]], *, writes: bool) -> TurnAction:
+def build_action(
+    calls: Iterable[tuple[str, str]], *, writes: bool, pattern: str = ""
+) -> TurnAction:
     """Return the step of a turn from its calls, each as (signature, result text)."""
     pairs = list(calls)
     if not pairs:
@@ -177,6 +203,7 @@ def build_action(calls: Iterable[tuple[str, str]], *, writes: bool) -> TurnActio
         _digest_results(keys, (digest(result) for _, result in pairs)),
         _digest_results(keys, (digest(normalise(result)) for _, result in pairs)),
         writes,
+        pattern,
     )
 
 
