@@ -13,6 +13,7 @@ from agents.core.behaviours import (
 from agents.core.behaviours.behaviour import ValueScope
 from agents.core.behaviours.signatures import MAX_NODES
 from agents.core.config import AgentConfig
+from agents.tools import registry
 from tests.agents.core.behaviours.stand_in_words import register_stand_ins
 from tests.support.timing import least_cpu_seconds
 
@@ -408,3 +409,47 @@ def test_what_names_itself_many_times_over_takes_no_longer() -> None:
         known[f"n{number}"] = f'(tree "n{number}" (sequence {inner} {inner}))'
     with pytest.raises(InvalidBehaviour):
         read_behaviour(known["n0"], BehaviourVocabulary(behaviours=known))
+
+
+# -- the arguments of calls -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "problems"),
+    [
+        (
+            '(call vault_search\n    :args {:query "x"})',
+            ["2:3: vault_search needs :queries", "3:12: vault_search takes no :query; did you"],
+        ),
+        (
+            '(call vault_search :args {:queries ["x"]\n  :limit "3"})',
+            ["3:10: vault_search takes a number as :limit, not a text"],
+        ),
+        (
+            '(call vault_search :args {:queries ["x"] :limit 3000})',
+            ["2:51: vault_search refuses this as :limit: Input should be less than or equal to"],
+        ),
+        (
+            "(call vault_read :args {:path (blackboard :depth)})",
+            ["2:33: vault_read takes a text as :path, not a number"],
+        ),
+        ("(call vault_read :args {:path nil})", ["2:33: vault_read refuses this as :path: "]),
+        ('(call vault_write :args {:path "{plan}.md"})', ["2:3: vault_write needs :body"]),
+        ("(call vault_read)", ["2:3: vault_read needs :path"]),
+        ('(call vault_read :args {:path "{plan}.md" :lines "1-3"})', []),
+        ("(call vault_search :args {:queries (lines (blackboard :plan))})", []),
+        ("(call vault_list)", []),
+    ],
+)
+def test_the_arguments_of_a_call_are_checked_where_they_stand(
+    call: str, problems: list[str]
+) -> None:
+    text = f'(tree "mine" :blackboard-schema {{:plan "" :depth 3}}\n  {call})'
+    try:
+        read_behaviour(text, BehaviourVocabulary(tools=registry.list_parameters()))
+        found: list[str] = []
+    except InvalidBehaviour as error:
+        found = [str(problem) for problem in error.problems]
+    for problem in problems:
+        assert any(one.startswith(problem) for one in found), found
+    assert bool(found) is bool(problems)
