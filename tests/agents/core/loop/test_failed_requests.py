@@ -117,7 +117,7 @@ async def test_a_second_failure_of_the_same_permanent_cause_ends_the_run(status:
 
 @virtual_time
 async def test_another_permanent_cause_is_no_second_failure() -> None:
-    steps = [Fault("status_400"), Fault("status_402"), say("So.")]
+    steps: list[Step] = [Fault("status_400"), Fault("status_402"), say("So.")]
     played = await drive("(repeater :until-success (turn))", *steps)
     assert (played.reason, played.record.answer) == ("completed", "So.")
 
