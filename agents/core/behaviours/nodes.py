@@ -300,7 +300,8 @@ class NodeReader:
         reasons = [code for code, reason in REASONS if reason.outcome is Outcome.LIMITED]
         form = parts.subject[0]
         if form.source not in reasons:
-            near = suggest_name(form.source, reasons)
+            known = f"; the reasons are {', '.join(reasons)}"
+            near = suggest_name(form.source, reasons) or known
             text = f"there is no reason {form.source[:80]!r} for which a behaviour may stop{near}"
             around.values.refuse(form, text)
         return _Bound(form.source)

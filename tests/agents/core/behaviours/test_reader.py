@@ -28,6 +28,11 @@ KNOWN = {
     "wide": f'(tree "wide" (sequence {"(succeed) " * 300}))',
     "twice": '(tree "twice" (sequence (subtree wide) (subtree wide)))',
 }
+NO_REASON = (
+    "there is no reason {!r} for which a behaviour may stop; the reasons are max_iterations, "
+    "token_budget, timeout, rule_stopped, behaviour_ended, no_progress, error_limit, "
+    "output_truncated"
+)
 VOCABULARY = BehaviourVocabulary(
     tools=["vault_read", "vault_search"], decision_trees=["default", "quick"], behaviours=KNOWN
 )
@@ -155,7 +160,7 @@ def test_every_problem_is_told_at_once_with_the_nearest_name() -> None:
         "7:29: expected one of :all, :reading, :none, or a list of names; did you mean :reading?",
         "7:43: there is no blackboard key :topic; did you mean :topics?",
         "8:17: there is no function 'lenn'; did you mean 'len'?",
-        "8:32: there is no 'tokens'",
+        "8:32: there is no 'tokens'; if it is a text, put it in quotes",
         "9:14: there is no field 'topic'; did you mean 'topics'?",
         "9:26: this bracket has no partner",
         "10:11: there is no reason 'max_iteration' for which a behaviour may stop; did you mean "
@@ -228,7 +233,8 @@ def test_a_text_that_is_no_tree_is_refused(text: str, problem: str) -> None:
         ("(call vault_read :args {:a 1 :a 2})", "2:30: :a is given twice"),
         ("(call vault_read :args {:a})", "2:25: this has no value"),
         ('(call vault_read :args {"a" 1})', "2:25: expected a keyword, such as :key"),
-        ("(stop completed)", "2:7: there is no reason 'completed' for which a behaviour may stop"),
+        ("(stop completed)", f"2:7: {NO_REASON.format('completed')}"),
+        ("(stop nonsense)", f"2:7: {NO_REASON.format('nonsense')}"),
         ("(repeater :max-iterations 5000 (fail))", "2:27: expected a number from 1 to 1,000"),
         (
             "(repeater :until-success :until-failure (fail))",
