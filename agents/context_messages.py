@@ -122,6 +122,8 @@ class _MessageFold:
                 self._add_call(call)
             case ToolResult(tool_call_id=call_id, tool_result=result, given=given):
                 self._results[call_id] = given or result
+            case Done(termination_reason="declined"):
+                self.explanation = "[The user said no, and nothing more was done.]"
             case Done(outcome="limited", termination_reason=reason):
                 self.explanation = f"[The answer above ended at a limit: {reason}.]"
             case Approval(asker="behaviour", question=question) if not self.is_resumed:

@@ -810,7 +810,7 @@ def _split_text(chunks: list[OracleStreamChunk]) -> tuple[str, str]:
 
 
 _ADDED_BY_CODE = re.compile(
-    r"\[(?:No answer was written|The answer above ended|The user was asked)[^\n]*\]\Z"
+    r"\[(?:No answer was written|The answer above ended|The user (?:was asked|said no))[^\n]*\]\Z"
 )
 """How a run ended, in the history of the next."""
 _LASTING: Mapping[str, str] = {

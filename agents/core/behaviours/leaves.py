@@ -150,6 +150,8 @@ def visit_approve(walk: Walk, frame: Frame) -> Move:
     (decision, words), walk.decision = walk.decision, None
     if decision == "differently" and words:
         walk.run.say(f"The user says what to do differently: {words}")
+    if decision == "refused":
+        walk.declined_at = walk.run.steps_done
     if decision != "approved":
         raise NodeFailed("differently" if decision == "differently" else "no")
     return True

@@ -234,7 +234,7 @@ class _RehearsedRun:
     def stop(self, reason: str) -> None:
         self.reason = reason
 
-    def end_behaviour(self) -> None:
+    def end_behaviour(self, *, is_declined: bool) -> None:
         ended = "completed" if self._ends_with_answer() else "behaviour_ended"
         self.stop(self._turn.failure if self.has_failed() else ended)
 

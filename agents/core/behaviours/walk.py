@@ -95,6 +95,8 @@ class Walk:
         """How the child that was left has ended."""
         self.decision: tuple[str, str] | None = None
         """What somebody has decided about the node that had asked, and their words."""
+        self.declined_at: int | None = None
+        """How many steps of turns were done when somebody said no."""
         self.ends_at: float | None = None
         """Until when it may go on, whatever becomes of the run: of what is done at its end."""
         self.batches = 0
@@ -154,6 +156,11 @@ class Walk:
                 frame.stage += 1
                 return move
         return None
+
+    @property
+    def is_declined(self) -> bool:
+        """Whether somebody said no, and nothing was done since."""
+        return self.declined_at == self.run.steps_done
 
     # -- the stack --------------------------------------------------------------------------------
 

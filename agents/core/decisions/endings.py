@@ -17,6 +17,7 @@ PROVIDER_ERROR = "provider_error"
 TIMEOUT = "timeout"
 RULE_STOPPED = "rule_stopped"
 BEHAVIOUR_ENDED = "behaviour_ended"
+DECLINED = "declined"
 NEEDS_APPROVAL = "needs_approval"
 Measured = float | str | None
 

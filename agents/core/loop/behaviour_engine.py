@@ -8,7 +8,7 @@ from agents.core.behaviours.run_interface import CallResult, TurnOrder
 from agents.core.chunks import OracleStreamChunk
 from agents.core.config import AgentConfig
 from agents.core.control.facts import Facts
-from agents.core.decisions.endings import BEHAVIOUR_ENDED, NEEDS_APPROVAL
+from agents.core.decisions.endings import BEHAVIOUR_ENDED, DECLINED, NEEDS_APPROVAL
 from agents.core.loop.context import RunContext
 from agents.core.loop.engine import ANSWERED, TurnEngine
 from agents.core.loop.prompt import ConversationInput
@@ -116,9 +116,11 @@ class BehaviourEngine(TurnEngine):
     def stop(self, reason: str) -> None:
         self.ctx.state = self.ctx.state.replace(asked_end=reason)
 
-    def end_behaviour(self) -> None:
-        if not self.has_failed():  # the failure ends the run then, see leave_behaviour
-            self.stop("completed" if self.ctx.state.has_answered else BEHAVIOUR_ENDED)
+    def end_behaviour(self, *, is_declined: bool) -> None:
+        if self.has_failed():  # that ends the run, see leave_behaviour
+            return
+        without = DECLINED if is_declined else BEHAVIOUR_ENDED
+        self.stop("completed" if self.ctx.state.has_answered else without)
 
     def leave_behaviour(self) -> None:
         """Let a request that failed end the run after all: there is nothing else to try."""

@@ -124,8 +124,9 @@ class FakeRun:
     def stop(self, reason: str) -> None:
         self.stopped = reason
 
-    def end_behaviour(self) -> None:
-        self.stop("completed" if self.has_answered() else "behaviour_ended")
+    def end_behaviour(self, *, is_declined: bool) -> None:
+        without = "declined" if is_declined else "behaviour_ended"
+        self.stop("completed" if self.has_answered() else without)
 
     def ask_approval(self, question: str, snapshot: Mapping[str, Any]) -> None:
         self.asked.append((question, snapshot))
