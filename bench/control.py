@@ -37,7 +37,7 @@ from agents.core.state import AgentState
 from agents.llm import OpenAIChatModel
 from tests.agents.core.recorded_runs import chunks_of
 from tests.support.script import Reply, Script, call, say
-from tests.support.tools import FakeTools, returns
+from tests.support.tools import FakeTools
 from tests.support.transport import ScriptedTransport
 
 TURNS, ROUNDS, RUN_ROUNDS = 40, 60, 40
@@ -130,7 +130,7 @@ async def play_run(model: ChatModel, config: AgentConfig, control: Control) -> N
         ConversationInput(system="Be brief.", question="What is it?"),
         tree=DefaultDecisionTree(config),
         model=model,
-        tools=FakeTools({"look": returns("found")}),
+        tools=FakeTools({"look": lambda n: f"found {n}"}),
         clock=LoopClock(),
         control=control,
     ):

@@ -22,7 +22,7 @@ from agents.llm import OpenAIChatModel
 from bench.control import EVERYTHING, open_client
 from tests.support.script import Call, Reply, say
 from tests.support.scripted_model import ScriptedModel
-from tests.support.tools import FakeTools, fails, returns
+from tests.support.tools import FakeTools, fails
 
 TURNS, CALLS, FAILS_EACH, ROUNDS = 50, 1_000, 20, 3
 CASES = {
@@ -77,7 +77,7 @@ async def measure_alone(control: Control) -> float:
 async def measure_run(model: ChatModel, control: Control) -> float:
     """Return the seconds of CPU that a run takes."""
     config = FloodConfig()
-    with FakeTools({"look": returns("found"), "fail": fails("broken")}) as tools:
+    with FakeTools({"look": lambda n: f"found {n}", "fail": fails("broken")}) as tools:
         began = time.process_time()
         async for _ in run(
             AgentState(user_id="1", project_id="1", config=config),

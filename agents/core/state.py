@@ -227,6 +227,7 @@ class AgentState:
             turn.results,
             turn.results_normalised,
             turn.writes,
+            turn.answers,
             turn.pattern or turn.action_digest,
         )
         tokens = turn.prompt_tokens + turn.completion_tokens + turn.subagent_tokens

@@ -1,4 +1,4 @@
-"""Is the agent getting anywhere? Action signatures, result digests and the three stuck rules.
+"""Detect runs without progress: action signatures, result digests and the four stuck rules.
 
 As a command it reads recorded runs, one JSON object a line, and says where each is stuck:
 
@@ -19,6 +19,9 @@ WRITING_TURNS = 4
 """Rule 2: the same writing action this many turns in a row, whatever it returns."""
 KNOWN_TURNS = 5
 """Rule 3: this many tool turns in a row that only repeat what already occurred."""
+SAME_ANSWERS_TURNS = 7
+"""Rule 4: the same tools with exactly the same results this many turns in a row, whatever their
+arguments, while nothing is written."""
 RULE_BOUNDS = (2, 50)
 """How many turns a stuck rule may ask for."""
 LOOP_WINDOW = 6
@@ -51,6 +54,7 @@ class StuckRules:
     identical: int = IDENTICAL_TURNS
     writing: int = WRITING_TURNS
     known: int = KNOWN_TURNS
+    answers: int = SAME_ANSWERS_TURNS
 
     def __post_init__(self) -> None:
         low, high = RULE_BOUNDS
@@ -73,6 +77,8 @@ class TurnAction:
     results: str = ""
     results_normalised: str = ""
     writes: bool = False
+    answers: str = ""
+    """Of the tools and their results without arguments; empty for a turn that has written."""
     pattern: str = ""
     """What the calls were about, as a digest; empty: as the action says."""
 
@@ -89,6 +95,8 @@ class ProgressTracker:
     same_results: int = 0
     writes: bool = False
     known_row: int = 0
+    last_answers: str = ""
+    same_answers: int = 0
     seen: frozenset[tuple[str, str]] = frozenset()
     rules: StuckRules = DEFAULT_STUCK_RULES
 
@@ -110,21 +118,35 @@ class ProgressTracker:
             same_results=self.same_results + 1 if same_results else 1,
             writes=step.writes,
             known_row=self.known_row + 1 if pair in self.seen else 0,
+            last_answers=step.answers,
+            same_answers=self._count_answers(step.answers),
             seen=self.seen | {pair},
             rules=self.rules,
         )
+
+    def _count_answers(self, answers: str) -> int:
+        if not answers:
+            return 0
+        return self.same_answers + 1 if answers == self.last_answers else 1
 
     @property
     def stuck_rule(self) -> str | None:
         """The name of the rule that says the run is stuck, or None."""
         rules = self.rules
-        if self.same_results >= rules.identical > 0:
+        if self.has_same_results:
             return "identical"
         if self.writes and self.same_action >= rules.writing > 0:
             return "writing"
         if self.known_row >= rules.known > 0:
             return "cycle"
+        if self.same_answers >= rules.answers > 0:
+            return "answers"
         return None
+
+    @property
+    def has_same_results(self) -> bool:
+        """Whether the last turns did the same and got the same, as often as rule 1 asks for."""
+        return self.same_results >= self.rules.identical > 0
 
     @property
     def last_action(self) -> str:
@@ -140,6 +162,14 @@ class ProgressTracker:
         """Return how often the newest pattern is in the window; `coming` is one that would be."""
         patterns = (*self.patterns, coming)[-LOOP_WINDOW:] if coming else self.patterns
         return patterns.count(patterns[-1]) if patterns and patterns[-1] else 0
+
+
+def detect_no_progress(recent_actions: tuple[str, ...]) -> bool:
+    """Return whether the last three calls were the same. Whether that is a loop depends on their
+    results: the same question may have another answer each time."""
+    if len(recent_actions) < 3:
+        return False
+    return recent_actions[-1] == recent_actions[-2] == recent_actions[-3]
 
 
 def canonicalize_arguments(arguments: Mapping[str, Any] | str) -> str:
@@ -191,20 +221,32 @@ def normalise(text: str) -> str:
 
 
 def build_action(
-    calls: Iterable[tuple[str, str]], *, writes: bool, pattern: str = ""
+    calls: Iterable[tuple[str, str]],
+    *,
+    writes: bool,
+    has_written: bool | None = None,
+    pattern: str = "",
 ) -> TurnAction:
-    """Return the step of a turn from its calls, each as (signature, result text)."""
+    """Return the step of a turn from its calls, each as (signature, result text). `has_written` is
+    whether a call that writes has not failed, by default whether one writes."""
     pairs = list(calls)
     if not pairs:
         return TurnAction("")
     keys = [call for call, _ in pairs]
+    digests = [digest(result) for _, result in pairs]
+    has_written = writes if has_written is None else has_written
     return TurnAction(
         join_signatures(keys),
-        _digest_results(keys, (digest(result) for _, result in pairs)),
+        _digest_results(keys, digests),
         _digest_results(keys, (digest(normalise(result)) for _, result in pairs)),
         writes,
+        "" if has_written else _digest_results((_name_tool(key) for key in keys), digests),
         pattern,
     )
+
+
+def _name_tool(signature: str) -> str:
+    return signature.partition(":")[0]
 
 
 # -- the command ----------------------------------------------------------------------------------
@@ -216,11 +258,14 @@ def action_from_trace(turn: Mapping[str, Any]) -> TurnAction:
     if not calls:
         return TurnAction("")
     keys = [f"{call['name']}:{call['args']}" for call in calls]
+    results = [call["result_sha"] for call in calls]
+    has_written = any(call["write"] for call in calls) and any(call["ok"] for call in calls)
     return TurnAction(
         join_signatures(keys),
-        _digest_results(keys, (call["result_sha"] for call in calls)),
+        _digest_results(keys, results),
         _digest_results(keys, (call["result_nsha"] for call in calls)),
         any(call["write"] for call in calls),
+        "" if has_written else _digest_results((call["name"] for call in calls), results),
     )
 
 
@@ -229,7 +274,7 @@ def _digest_results(keys: Iterable[str], results: Iterable[str]) -> str:
     return digest("\x00".join(sorted(f"{k}\x01{r}" for k, r in zip(keys, results, strict=True))))
 
 
-def detect_no_progress(
+def find_stuck_turn(
     turns: Iterable[Mapping[str, Any]], rules: StuckRules = DEFAULT_STUCK_RULES
 ) -> tuple[int | None, str | None]:
     """Return the first turn, counted from 1, at which a rule fires, and its name."""
@@ -246,7 +291,7 @@ def main(lines: TextIO, out: TextIO) -> None:
         if line.strip():
             try:
                 run = json.loads(line)
-                turn, rule = detect_no_progress(run["turns"])
+                turn, rule = find_stuck_turn(run["turns"])
             except (ValueError, KeyError, TypeError) as error:
                 raise SystemExit(f"not a recorded run: {line[:80].strip()!r} ({error!r})") from None
             out.write(json.dumps({"id": run["id"], "fired_at_turn": turn, "rule": rule}) + "\n")

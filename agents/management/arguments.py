@@ -39,7 +39,8 @@ def parse_tree(name: str) -> str:
 
 
 def parse_stuck_rules(text: str) -> StuckRules:
-    """Return the rules in `identical=3,writing=4,known=5`; those not named are as shipped."""
+    """Return the rules in `identical=3,writing=4,known=5,answers=7`; those that are not named are
+    as shipped."""
     values = parse_integers("--stuck", text.split(","))
     known = StuckRules.__slots__
     if unknown := [name for name in values if name not in known]:

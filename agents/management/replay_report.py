@@ -67,7 +67,8 @@ def format_scores(runs: Sequence[LabelledRun], rules: StuckRules, turn_limit: in
         return
     yield (
         f"\nStuck rules (identical {rules.identical}, writing {rules.writing}, known "
-        f"{rules.known}) on {everything.stuck} stuck runs and {everything.progress} with progress"
+        f"{rules.known}, answers {rules.answers}) on {everything.stuck} stuck runs and "
+        f"{everything.progress} with progress"
     )
     yield "Iterations wasted once stuck (wanted: at least 30 % fewer)"
     for title, found in (("loops", loops), ("all kinds", everything)):

@@ -108,8 +108,10 @@ class Terminal:
         self._end_text()
         if done.explanation:
             self._out.write(f"\n{done.explanation}\n")
+        reason = get_reason(done.termination_reason)
+        words = f"{reason.sentence} {reason.remedy} " if done.outcome != "completed" else ""
         self._out.write(
-            f"\n{get_reason(done.termination_reason).label}: "
+            f"\n{reason.label}: {words}"
             f"{done.turns_used} iteration{'' if done.turns_used == 1 else 's'}, "
             f"{done.tokens_used:,} tokens ({done.usage_source}), {done.model_used}\n"
         )

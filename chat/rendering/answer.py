@@ -208,6 +208,8 @@ class AnswerView(SentParts):
         if is_wrap_up_notice(part) or (self.closing and replaces(part, self.closing)):
             self._close_last_part(chunk.at)
             self.closing, self.closing_changed = part, True
+        elif part.tells_failures and (row := self._find_failure_row()) is not None:
+            self._join_failures(row, part, chunk.at)
         elif (first := self._find_quiet_notice()) is not None and part.is_quiet:
             first.others.append(part)
             self._mark_changed(first)
@@ -215,10 +217,28 @@ class AnswerView(SentParts):
             self._add_notice(part, chunk.at)
 
     def _find_quiet_notice(self) -> NoticePart | None:
-        return next((p for p in self.parts if isinstance(p, NoticePart) and p.is_quiet), None)
+        notices = (p for p in self.parts if isinstance(p, NoticePart) and not p.is_moved)
+        return next((notice for notice in notices if notice.is_quiet), None)
+
+    def _find_failure_row(self) -> NoticePart | None:
+        notices = (p for p in reversed(self.parts) if isinstance(p, NoticePart) and not p.is_moved)
+        return next((notice for notice in notices if notice.tells_failures), None)
+
+    def _join_failures(self, row: NoticePart, part: NoticePart, at: float) -> None:
+        """Let failing calls share a row: the notice that they end the run takes the others in."""
+        if part.leads:
+            part.others = [row, *row.others]
+            row.others, row.is_moved = [], True
+            self._add_notice(part, at)
+        else:
+            row.others.append(part)
+        self._mark_changed(row)
 
     def _apply_error(self, chunk: Error) -> None:
-        """Show an error unless a notice has just said the same."""
+        """Show an error unless a notice has just said the same. A last answer that has failed is
+        announced no more."""
+        if self.closing is not None and chunk.code == "provider_error":
+            self.closing, self.closing_changed = None, True
         last = self.parts[-1] if self.parts else None
         if not (isinstance(last, NoticePart) and last.message == chunk.error):
             self._add_notice(NoticePart("", "error", "error", chunk.error, {}), chunk.at)

@@ -23,12 +23,9 @@ def is_wrap_up_notice(notice: NoticeLike) -> bool:
 
 
 def replaces(notice: NoticeLike, earlier: NoticeLike) -> bool:
-    """Return whether it says that the limit is reached whose wrap-up `earlier` told of."""
-    return (
-        notice.system_type == "limit_reached"
-        and is_wrap_up_notice(earlier)
-        and notice.metadata.get("limit_type") == earlier.metadata.get("limit_type")
-    )
+    """Return whether it tells the end of the run whose last answer `earlier` announced: mostly the
+    limit of which that one told, but another one if the answer failed."""
+    return notice.system_type == "limit_reached" and is_wrap_up_notice(earlier)
 
 
 def drop_replaced(notices: Iterable[N]) -> list[N]:

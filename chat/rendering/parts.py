@@ -27,6 +27,7 @@ _CORE_SUBSCRIBERS = frozenset(one.id for one in SHIPPED if one.core)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 _OWN_WORDS = re.compile(r"(?:`[^`]*`|[^`\n])*?(?:[.:!?](?=\s)|(?=\n))")
 """The beginning of a notification, up to a stop or its first line's end, outside of quotes."""
+_FAILURE_EVENTS = frozenset({"tool.call.failure", "tool.call.timeout"})
 _ENDINGS = {
     "cancelled": "Stopped",
     "failed": "The run failed",
@@ -193,6 +194,8 @@ class NoticePart:
     metadata: Mapping[str, Any]
     offers: bool = False
     others: list["NoticePart"] = field(default_factory=list)
+    is_moved: bool = False
+    """Whether another notice has taken it in: nothing is left in its place."""
     template = "notice"
 
     @classmethod
@@ -231,9 +234,22 @@ class NoticePart:
         return subscriber is not None and subscriber not in _CORE_SUBSCRIBERS
 
     @property
+    def tells_failures(self) -> bool:
+        """Whether it tells of failing calls: they share one row, in which the end leads."""
+        named = {*self.metadata.get("events", ()), *self.metadata.get("triggers", ())}
+        return self.leads or bool(named & _FAILURE_EVENTS)
+
+    @property
+    def leads(self) -> bool:
+        """Whether it stays in sight above what is folded into it."""
+        return self.system_type == "error_limit"
+
+    @property
     def folded(self) -> list["NoticePart"]:
-        """All that it stands for, if that is more than one."""
-        return [self, *self.others] if self.others else []
+        """All that is folded in its row, if there is anything."""
+        if not self.others or self.leads:
+            return self.others
+        return [self, *self.others]
 
     @property
     def is_final(self) -> bool:

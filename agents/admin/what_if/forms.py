@@ -34,6 +34,7 @@ STUCK_RULE_LABELS = {
     "identical": "Same calls, same results: iterations",
     "writing": "Same writing calls: iterations",
     "known": "Nothing new: iterations",
+    "answers": "Same results, other calls: iterations",
 }
 MAX_INPUT_LENGTH = 200
 PARAM_NAMES = frozenset(

@@ -279,6 +279,7 @@ EVENT_TYPES: Mapping[str, EventType] = {
         "rule",
         {
             "rule": _word("own:same-tool-fails"),
+            "trigger": _word("tool.call.failure"),
             "to": _word("both"),
             "keep": _truth(False),
             "name": _text("One tool keeps failing"),

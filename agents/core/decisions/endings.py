@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from agents.core.chunks import Check
 from agents.core.control.events import hide_personal
 from agents.core.state import AgentState
-from agents.core.stuck import ERROR_LIMIT
+from agents.core.stuck import ERROR_LIMIT, detect_no_progress
 
 EMPTY_LIMIT = 2
 PROVIDER_ERROR = "provider_error"
@@ -33,6 +33,13 @@ class EndCondition:
     """Apart from the two above: it is asked at every checkpoint, and they only for the audit."""
     enforced: bool = False
     """Whether it holds even against a tree that always says yes."""
+
+
+def _is_stuck(state: AgentState) -> bool:
+    """Three equal calls in a row end a run where their results, turn by turn, are equal too; the
+    other rules see what they do not: batches, writing, cycles."""
+    repeats = detect_no_progress(state.recent_actions) and state.progress.has_same_results
+    return repeats or state.progress.stuck_rule is not None
 
 
 END_CONDITIONS = (
@@ -88,7 +95,7 @@ END_CONDITIONS = (
         "no_progress",
         lambda state: state.progress.stuck_rule,
         lambda _: None,
-        lambda state: state.progress.stuck_rule is not None,
+        _is_stuck,
     ),
     EndCondition(
         "error_limit",

@@ -225,6 +225,7 @@ def _no_progress_notice(state: AgentState) -> Notice:
     count, limit = {
         "identical": (track.same_results, track.rules.identical),
         "writing": (track.same_action, track.rules.writing),
+        "answers": (track.same_answers, track.rules.answers),
     }.get(track.stuck_rule or "", (track.known_row, track.rules.known))
     about = {
         **limit_metadata("no_progress", count, limit),
@@ -232,7 +233,8 @@ def _no_progress_notice(state: AgentState) -> Notice:
         "action": track.last_action,
         **({} if track.is_looping or "loop" in state.fired else {"event": LOOP_EVENT}),
     }
-    variant = "cycle" if track.stuck_rule == "cycle" else "same action"
+    rule = track.stuck_rule or ""
+    variant = {"cycle": "cycle", "answers": "same answers"}.get(rule, "same action")
     return _build_limit_notice("no_progress", about, variant)
 
 

@@ -129,6 +129,7 @@ class LiveRules:
                 yield ctx.emit_event(
                     "rule.notify",
                     rule=rule.key,
+                    trigger=event.name,
                     to="both" if len(to) > 1 else to[0],
                     keep=keep,
                     name=rule.name,

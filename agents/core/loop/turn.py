@@ -194,9 +194,11 @@ def abort_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamCh
 def _build_turn_action(ctx: RunContext, batch: ToolBatch) -> TurnAction:
     """Return what the turn did. A wrap-up turn runs nothing, whatever it asks for."""
     done = [] if ctx.state.wrap_up_reason else batch.entries
+    writing = [entry for entry in done if ctx.tools.writes(entry.name)]
     return build_action(
         [(entry.signature, entry.outcome.content) for entry in done if entry.outcome is not None],
-        writes=any(ctx.tools.writes(entry.name) for entry in done),
+        writes=bool(writing),
+        has_written=bool(writing) and not all_calls_failed(done),
         pattern=_build_pattern(ctx, batch),
     )
 
@@ -223,6 +225,7 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
         results=step.results,
         results_normalised=step.results_normalised,
         writes=step.writes,
+        answers=step.answers,
         failed=all_calls_failed(batch.entries),
         errors=count_trailing_errors(batch.entries),
         held=sum(entry.is_held for entry in batch.entries),

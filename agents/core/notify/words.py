@@ -57,11 +57,19 @@ def build_notification(
             "subscriber": subscriber.id,
             "events": list(dict.fromkeys(hide_personal(one.event.name) for one in told)),
             "count": sum(one.times for one in told) + more,
+            **_name_triggers(told),
         },
         core=subscriber.core,
         rank=PRIORITIES.index(subscriber.priority),
         events=tuple(one.event.seq for one in for_model[:shown]),
     )
+
+
+def _name_triggers(told: Sequence[ToldEvent]) -> dict[str, list[str]]:
+    """Return which events made rules speak, where rules do."""
+    names = [one.event.payload.get("trigger") for one in told if one.event.name == "rule.notify"]
+    triggers = list(dict.fromkeys(hide_personal(name) for name in names if name))
+    return {"triggers": triggers} if triggers else {}
 
 
 def _select(told: Sequence[ToldEvent], who: str) -> list[ToldEvent]:

@@ -56,7 +56,7 @@ def build_labelled_run(
         raise InvalidTrace("a stuck run needs a whole number as 'stuck_from'")
     return LabelledRun(
         turns=len(recording.steps),
-        fired=find_stuck_turn(recording, rules),
+        fired=find_stuck_step(recording, rules),
         errors=hits_error_limit(recording),
         errors_by_turn=hits_error_limit(recording, by_turn=True),
         label=run.get("label"),
@@ -66,13 +66,15 @@ def build_labelled_run(
     )
 
 
-def find_stuck_turn(recording: Recording, rules: StuckRules) -> int | None:
+def find_stuck_step(recording: Recording, rules: StuckRules) -> int | None:
     """Return the first turn, counted from 1, at which a stuck rule fires."""
     track = ProgressTracker(rules=rules)
     for number, step in enumerate(recording.steps, start=1):
         turn = step.turn
         track = track.with_step(
-            TurnAction(turn.action, turn.results, turn.results_normalised, turn.writes)
+            TurnAction(
+                turn.action, turn.results, turn.results_normalised, turn.writes, turn.answers
+            )
         )
         if track.stuck_rule:
             return number

@@ -27,7 +27,14 @@ EVENT_KINDS = frozenset({"turn", "decision", "tool_call", "tool_result", "contex
 _TURN_FIELDS = tuple(field.name for field in fields(Turn))
 _PASSED_OVER = ("content_filter", "output_truncated")
 _COUNT_FIELDS = ("prompt_tokens", "completion_tokens", "subagent_tokens", "model_ms", "number")
-_TEXT_FIELDS = ("finish_reason", "action", "results", "results_normalised", "pattern")
+_TEXT_FIELDS = (
+    "finish_reason",
+    "action",
+    "results",
+    "results_normalised",
+    "answers",
+    "pattern",
+)
 
 
 class InvalidEvent(ValueError):

@@ -185,6 +185,7 @@ def _turn_from_trace(number: int, turn: Mapping[str, Any]) -> RecordedTurn:
             results=step.results,
             results_normalised=step.results_normalised,
             writes=step.writes,
+            answers=step.answers,
             failed=not any(call["ok"] for call in calls) if calls else None,
             errors=count_errors_at_end(_collect_oks(calls)),
         ),

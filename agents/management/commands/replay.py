@@ -75,7 +75,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--stuck",
             metavar="RULE=COUNT,...",
-            help="other stuck rules: identical=3,writing=4,known=5 are the shipped ones, 0 is off",
+            help="other stuck rules: identical=3,writing=4,known=5,answers=7 are the shipped ones, "
+            "0 is off",
         )
         parser.add_argument("--rule", type=Path, metavar="FILE", help="try a rule, a .toml file")
         parser.add_argument("--traces", type=Path, metavar="FILE", help="runs in a .jsonl(.gz)")

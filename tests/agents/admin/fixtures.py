@@ -25,7 +25,7 @@ from tests.support.pages import Page
 from tests.support.script import call
 from tests.support.scripted_model import ModelStep, ScriptedModel
 from tests.support.timing import PATIENCE
-from tests.support.tools import FakeTools, hangs, raises, returns
+from tests.support.tools import FakeTools, hangs, raises
 
 HTTPS = {"x-forwarded-proto": "https"}
 LIST = "/admin/agents/agentrun/"
@@ -34,9 +34,12 @@ SECRET = "the harbour master's secret"
 
 
 def tools() -> FakeTools:
-    return FakeTools(
-        {"look": returns(f"found {SECRET}"), "wait": hangs(), "break": raises(RuntimeError(SECRET))}
-    )
+    return FakeTools({"look": look, "wait": hangs(), "break": raises(RuntimeError(SECRET))})
+
+
+def look(page: Any = "", **_: Any) -> str:
+    """Another page has something else, so that a run that turns pages makes progress."""
+    return f"found {SECRET} {page}".strip()
 
 
 def person(name: str, *permissions: str, group: str = "", **more: Any) -> User:

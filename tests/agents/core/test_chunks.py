@@ -171,6 +171,7 @@ OWN: dict[type[Any], dict[str, st.SearchStrategy[Any]]] = {
         "errors": st.none() | st.integers(0, 2),
         "held": counts,
         "interim": words,
+        "answers": words,
         "failure": st.sampled_from(["", "provider_error", "timeout"]),
     },
     Decision: {
@@ -295,6 +296,7 @@ NOT_WORDS = {
         "pattern",
         "results",
         "results_normalised",
+        "answers",
     },
     "decision": {"checkpoint", "reason", "tree", "checks", "path"},
     "event": {"name", "payload"},

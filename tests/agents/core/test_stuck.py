@@ -1,10 +1,13 @@
 """Is the agent getting anywhere?"""
 
+import gzip
+import hashlib
 import io
 import json
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,7 @@ from agents.core.stuck import (
     canonicalize_arguments,
     detect_no_progress,
     digest,
+    find_stuck_turn,
     join_signatures,
     main,
     normalise,
@@ -84,6 +88,21 @@ def test_another_result_between_breaks_the_row() -> None:
     assert rows(look(), look(), look("new"), look(), look())[-1] is None
 
 
+@pytest.mark.parametrize(
+    ("actions", "found"),
+    [
+        ((), False),
+        (("a", "a"), False),
+        (("a", "a", "a"), True),
+        (("a", "b", "a"), False),
+        (("b", "a", "a", "a"), True),
+        (("a", "a", "a", "b"), False),
+    ],
+)
+def test_three_equal_calls_are_asked_about(actions: tuple[str, ...], found: bool) -> None:
+    assert detect_no_progress(actions) is found
+
+
 # -- rule 2: writing ------------------------------------------------------------------------------
 
 
@@ -132,6 +151,38 @@ def test_a_known_action_with_a_new_result_is_progress() -> None:
     assert rows(*steps) == [None] * 20
 
 
+# -- rule 4: the same results, whatever is asked --------------------------------------------------
+
+
+def ask(
+    number: int, result: str = "nothing", *, writes: bool = False, ok: bool = True
+) -> TurnAction:
+    calls = [(f'find:{{"q":{number}}}', result)]
+    return build_action(calls, writes=writes, has_written=writes and ok)
+
+
+def test_seven_turns_of_other_questions_with_the_same_results_are_stuck() -> None:
+    assert rows(*map(ask, range(7))) == [None] * 6 + ["answers"]
+
+
+def test_another_result_or_a_turn_of_text_begins_the_count_again() -> None:
+    steps = [*map(ask, range(6)), ask(6, "a page"), *map(ask, range(7, 13))]
+    assert rows(*steps) == [None] * 13
+    assert rows(*map(ask, range(6)), TEXT, *map(ask, range(6, 12))) == [None] * 13
+
+
+def test_what_is_written_is_progress_and_what_fails_to_be_is_not() -> None:
+    saved = [ask(number, "saved", writes=True) for number in range(12)]
+    assert rows(*saved) == [None] * 12
+    failed = [ask(number, "no such line", writes=True, ok=False) for number in range(7)]
+    assert rows(*failed)[-1] == "answers"
+
+
+def test_recordings_without_it_are_judged_without_it() -> None:
+    old = [replace(ask(number), answers="") for number in range(12)]
+    assert rows(*old) == [None] * 12
+
+
 # -- other numbers of turns -----------------------------------------------------------------------
 
 
@@ -142,13 +193,14 @@ def test_a_known_action_with_a_new_result_is_progress() -> None:
         (StuckRules(identical=2), 2),
         (StuckRules(identical=0), 4),
         (StuckRules(identical=0, writing=0), 6),
-        (StuckRules(identical=0, writing=0, known=0), None),
+        (StuckRules(identical=0, writing=0, known=0), 7),
+        (StuckRules(identical=0, writing=0, known=0, answers=0), None),
     ],
 )
 def test_each_rule_can_be_set_and_switched_off(rules: StuckRules, stuck_at: int | None) -> None:
     track, found = ProgressTracker(rules=rules), None
     for number in range(1, 21):
-        track = track.with_step(look(writes=True))
+        track = track.with_step(replace(look(writes=True), answers="same"))
         found = found or (number if track.stuck_rule else None)
     assert found == stuck_at
 
@@ -159,7 +211,7 @@ def test_rules_outlive_a_turn_of_text() -> None:
 
 
 @pytest.mark.parametrize("turns", [-1, 1, 51, 2.5, "3", None, True])
-@pytest.mark.parametrize("name", ["identical", "writing", "known"])
+@pytest.mark.parametrize("name", ["identical", "writing", "known", "answers"])
 def test_rules_out_of_bounds_cannot_be_built(name: str, turns: Any) -> None:
     with pytest.raises(ValueError, match=f"{name}: must be a whole number from 2 to 50, or 0"):
         StuckRules(**{name: turns})
@@ -347,7 +399,7 @@ def recorded(*results: str, write: bool = False, name: str = "look") -> list[dic
 def test_recorded_runs_are_read_with_the_same_rules(
     turns: list[dict[str, Any]], found: tuple[int | None, str | None]
 ) -> None:
-    assert detect_no_progress(turns) == found
+    assert find_stuck_turn(turns) == found
 
 
 def test_the_command_answers_every_run_on_a_line() -> None:
@@ -376,6 +428,31 @@ def test_the_command_of_no_runs_says_nothing() -> None:
     out = io.StringIO()
     main(io.StringIO("\n"), out)
     assert out.getvalue() == ""
+
+
+@pytest.mark.skipif(
+    not (TRACES / "dev.jsonl.gz").exists(), reason="the recorded runs (shared/traces) are not here"
+)
+@pytest.mark.parametrize("half", [0, 1], ids=["chosen on", "held out"])
+def test_the_rule_of_same_results_finds_near_repeats_in_either_half_of_the_tasks(half: int) -> None:
+    """Its number of turns was chosen on the first half. In neither does it stop a run that made
+    progress, or succeeded, and that the others let go on."""
+    with gzip.open(TRACES / "dev.jsonl.gz", "rt") as lines:
+        runs = [run for run in map(json.loads, lines) if half_of(run["task"]) == half]
+    without = StuckRules(answers=0)
+    more = [
+        run
+        for run in runs
+        if find_stuck_turn(run["turns"])[0] and not find_stuck_turn(run["turns"], without)[0]
+    ]
+    near = [run for run in runs if run["stuck_kind"] == "near"]
+    assert len(near) == 10
+    assert sum(run in more for run in near) >= 5
+    assert not [run for run in more if run["label"] == "progress" or run["success"]]
+
+
+def half_of(task: str) -> int:
+    return int(hashlib.sha256(f"split{task}".encode()).hexdigest(), 16) % 2
 
 
 @pytest.mark.skipif(

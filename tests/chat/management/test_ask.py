@@ -175,4 +175,4 @@ def test_a_behaviour_is_a_tree_to_choose_and_its_steps_are_named(
     assert left.value.code == 0
     shown = capsys.readouterr().out
     assert "-- Plan, before the answer" in shown
-    assert shown.index("-- Plan") < shown.index("-- Answer") < shown.index("[completed:")
+    assert shown.index("-- Plan") < shown.index("-- Answer") < shown.index("\nCompleted: ")

@@ -19,17 +19,24 @@ from agents.core.chunks import (
     Source,
     SourceRef,
     Status,
+    SystemMessage,
     Thinking,
     Turn,
     kinds_read_by,
 )
+from agents.core.config import AgentConfig
+from agents.core.loop import Control
+from agents.core.notify.shipped import SHIPPED
+from agents.core.rules.shipped import load_shipped_rules
 from agents.runtime.endings import UNKNOWN_RESULTS
 from chat.markdown import budget
 from chat.rendering.answer import MAX_TEXT_PARTS, AnswerView
 from chat.rendering.fragments import render_answer as whole
+from chat.rendering.fragments import render_update
 from chat.rendering.parts import NoticePart, TextPart, ToolCard, ToolsPart
 from chat.rendering.tool_call import load_tool_call
 from chat.rendering.tool_words import ARGUMENT_CHARS
+from tests.agents.core.recorded_runs import chunks_of
 from tests.chat.factories import Talk, said
 from tests.chat.run_chunks import (
     RUN,
@@ -42,7 +49,8 @@ from tests.chat.run_chunks import (
     stamped,
     wrapping_up,
 )
-from tests.support.dom import Dom, Element, read
+from tests.support.dom import Dom, Element, difference, read
+from tests.support.script import call, say
 
 Shown = list[tuple[str, str]]
 
@@ -465,11 +473,51 @@ def test_calls_of_a_wrap_up_are_a_group_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("limit_type", ["iterations", "tokens", "time"])
-def test_a_limit_replaces_only_the_wrap_up_that_it_brought(limit_type: str) -> None:
+def test_a_limit_makes_one_row_whatever_limit_brought_the_wrap_up(limit_type: str) -> None:
+    """A last answer for want of iterations may hang until the time is over."""
     answer = taken([wrapping_up("tokens"), Content(content="So."), reached(limit_type)])
-    same = ["text", "limit_reached"]
-    other = ["text", "limit_reached", "limit_warning"]
-    assert rows(answer) == (same if limit_type == "tokens" else other)
+    assert rows(answer) == ["text", "limit_reached"]
+
+
+def test_an_endpoint_that_fails_instead_of_a_last_answer_takes_the_place_of_its_row() -> None:
+    failed = Error(code="provider_error", error="The model endpoint is gone.")
+    answer = taken([wrapping_up(), failed, done("provider_error")])
+    assert rows(answer) == ["error"]
+    assert answer.closing is None
+
+
+def failing_run(seconds: float) -> list[OracleStreamChunk]:
+    """A run whose three turns each fail, with all that is shipped listening, so many seconds
+    apart."""
+    steps = [replace(call("fail", page=page), delay=seconds) for page in range(3)]
+    control = Control(subscribers=SHIPPED, rules=load_shipped_rules())
+    return chunks_of([*steps, say("So.")], AgentConfig(), control=control)
+
+
+@pytest.mark.parametrize("seconds", [0, 3])
+def test_three_failing_calls_make_one_row_in_which_the_end_leads(seconds: float) -> None:
+    chunks = failing_run(seconds)
+    assert sum(isinstance(chunk, SystemMessage) for chunk in chunks) == 3
+    answer = taken(chunks)
+    assert rows(answer) == ["error_limit", "text"]
+    (row,) = (p for p in answer.parts if isinstance(p, NoticePart) and not p.is_moved)
+    assert len(row.folded) == 2
+    assert row.offers
+    html = whole(answer, a_run())
+    assert "Tools failed 3 times in a row (limit 3)." in html
+    assert "2 notices" in html
+
+
+def test_a_page_that_follows_failing_calls_shows_the_row_that_a_reload_shows() -> None:
+    chunks = failing_run(3)
+    followed = taken([])
+    dom = Dom(whole(followed, a_run()) + '<div id="meters"></div>')
+    for chunk in chunks:
+        followed.apply(chunk)
+        dom.apply(render_update(followed, a_run()))
+    assert (
+        difference(dom.get(followed.id), Dom(whole(taken(chunks), a_run())).get(followed.id)) == ""
+    )
 
 
 @pytest.mark.parametrize(

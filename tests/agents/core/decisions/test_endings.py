@@ -15,7 +15,13 @@ from agents.core.decisions.warnings import add_due_warnings, due_warnings, mark_
 from agents.core.reasons import REASONS
 from agents.core.sanitize import truncate
 from agents.core.state import AgentState, Notice
-from agents.core.stuck import DEFAULT_STUCK_RULES, ProgressTracker, StuckRules, TurnAction
+from agents.core.stuck import (
+    DEFAULT_STUCK_RULES,
+    ProgressTracker,
+    StuckRules,
+    TurnAction,
+    detect_no_progress,
+)
 from agents.core.tokens import MIN_ANSWER_TOKENS
 from tests.agents.core.factories import fresh, limits
 
@@ -476,6 +482,31 @@ def test_a_limit_reads_as_the_documents_have_it(
     rule: str, state: dict[str, Any], words: str
 ) -> None:
     assert limit_notice(rule, fresh(CONFIG, **state)).message.startswith(words)
+
+
+@pytest.mark.parametrize("results", ["rrr", "rst", "rrs"])
+def test_the_default_tree_ends_three_equal_calls_where_their_results_are_equal(
+    results: str,
+) -> None:
+    track = tracked(*(TurnAction("look:{}", result) for result in results))
+    state = fresh(CONFIG, turn=3, recent_actions=("look:{}",) * 3, progress=track)
+    assert detect_no_progress(state.recent_actions)
+    expected = (False, "no_progress") if results == "rrr" else (True, "")
+    assert DefaultDecisionTree(CONFIG).should_continue(state) == expected
+
+
+def test_three_identical_calls_of_one_batch_are_no_loop() -> None:
+    track = tracked(TurnAction("look:{} | look:{} | look:{}", "r"))
+    state = fresh(CONFIG, turn=1, recent_actions=("look:{}",) * 3, progress=track)
+    assert DefaultDecisionTree(CONFIG).should_continue(state) == (True, "")
+
+
+@pytest.mark.parametrize(("identical", "goes_on"), [(2, False), (3, False), (4, True), (0, True)])
+def test_the_configured_number_of_repeats_decides(identical: int, goes_on: bool) -> None:
+    rules = StuckRules(identical=identical)
+    track = tracked(*[TurnAction("look:{}", "r")] * 3, rules=rules)
+    state = fresh(CONFIG, turn=3, recent_actions=("look:{}",) * 3, progress=track)
+    assert DefaultDecisionTree(CONFIG).should_continue(state)[0] is goes_on
 
 
 ADVICE = "Raise the limit for longer work."

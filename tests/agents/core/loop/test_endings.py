@@ -9,6 +9,7 @@ import pytest
 
 from agents.core.chunks import ContextUpdate, Hint, OracleStreamChunk, SystemMessage, Turn
 from agents.core.config import AgentConfig
+from agents.core.control.event_stream import list_events
 from agents.core.decisions.protocol import TREES
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.messages import (
@@ -40,7 +41,7 @@ from tests.agents.core.factories import (
 )
 from tests.support.runs import drive, served
 from tests.support.script import Call, Reply, Script, call, calls, say
-from tests.support.scripted_model import Pause, ScriptedModel
+from tests.support.scripted_model import Item, Pause, ScriptedModel
 from tests.support.tools import FakeTools, fails, returns, with_context
 from tests.support.virtual import virtual_time
 
@@ -140,6 +141,33 @@ async def test_a_budget_of_a_thousand_says_that_there_is_no_room_for_tools(tree:
     assert words[2].startswith("The token budget has no room for another iteration:")
 
 
+# -- what is said of a budget ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("used", "told"),
+    [(9_990, ("spent", 0)), (9_400, ("forecast", None))],
+)
+@virtual_time
+async def test_an_exceeded_budget_says_whether_it_is_spent_or_cannot_hold_the_next_request(
+    used: int, told: tuple[str, int | None]
+) -> None:
+    """Ten tokens are left, or six hundred: too few for an iteration and an answer."""
+    steps = [replace(call("look"), usage=TokenUsage(used, 10)), say("So.")]
+    chunks = await play(ScriptedModel(steps), looking(), config=limits(token_budget=10_000))
+    assert reason(chunks) == "token_budget"
+    (exceeded,) = (e for e in list_events(chunks) if e.name == "budget.token.exceeded")
+    cause, needed = exceeded.payload["cause"], exceeded.payload["needed"]
+    assert cause == told[0]
+    if told[1] is None:
+        (last,) = notices(chunks, "limit_reached")
+        assert f"{needed:,}" in last.system_message
+        assert needed > 10_000 - done(chunks).tokens_used
+        assert "reached" not in last.system_message
+    else:
+        assert needed == told[1]
+
+
 # -- no warning comes too late --------------------------------------------------------------------
 
 
@@ -164,7 +192,7 @@ async def test_a_last_answer_that_takes_most_of_the_budget_is_not_followed_by_a_
 @virtual_time
 async def test_the_time_of_a_last_answer_is_not_warned_of() -> None:
     """Nine of ten seconds pass while it is written."""
-    slow_answer = [Pause(9), TextDelta("So."), Finished((), "stop")]
+    slow_answer: list[Item] = [Pause(9), TextDelta("So."), Finished((), "stop")]
     model = ScriptedModel([call("look"), slow_answer])
     config = limits(max_iterations=2, timeout_seconds=10)
     chunks = await play(model, looking(), config=config)

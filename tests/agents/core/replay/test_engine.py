@@ -33,7 +33,7 @@ from tests.agents.core.recorded_runs import chunks_of, recorded, recording_of, s
 from tests.support.scenarios import AlwaysYes, Scenario
 from tests.support.scenarios import play as play_scenario
 from tests.support.script import Call, call, calls, say
-from tests.support.scripted_model import Pause, ScriptedModel
+from tests.support.scripted_model import Item, Pause, ScriptedModel
 from tests.support.tools import (
     FakeTools,
     fails,
@@ -149,7 +149,7 @@ def test_a_replay_foretells_what_a_real_run_under_tighter_limits_does(count: int
             token_budget=rng.choice([50_000, 200_000]),
             timeout_seconds=rng.choice([120, 600]),
         )
-        patience = rng.choice([StuckRules(0, 0, 0), StuckRules()])
+        patience = rng.choice([StuckRules(0, 0, 0, 0), StuckRules()])
         recording = recorded([], loose, then=stubborn(seed), stuck=patience)
         assert replay(recording, stuck=patience).kind == "same"
         tighter = dict(rng.sample(TIGHTER, k=rng.choice([1, 1, 2])))
@@ -172,7 +172,7 @@ def test_a_replay_foretells_what_a_real_run_under_tighter_limits_does(count: int
 def test_a_replay_foretells_where_other_stuck_rules_really_end_a_run() -> None:
     ended: Counter[str] = Counter()
     for seed in range(60):
-        recording = recorded([], then=stubborn(seed, "stuck"), stuck=StuckRules(0, 0, 0))
+        recording = recorded([], then=stubborn(seed, "stuck"), stuck=StuckRules(0, 0, 0, 0))
         real = done(chunks_of([], AgentConfig(), then=stubborn(seed, "stuck")))
         verdict = replay(recording)
         assert (verdict.reason, verdict.turn) == (real.termination_reason, real.turns_used), seed
@@ -236,7 +236,7 @@ def test_an_endpoint_that_fails_in_the_last_answer_is_the_reason_if_no_limit_is_
 
 
 def test_a_last_answer_that_the_deadline_cut_might_have_ended_with_more_time() -> None:
-    silent = [Pause(60), TextDelta("late"), Finished((), "stop")]
+    silent: list[Item] = [Pause(60), TextDelta("late"), Finished((), "stop")]
     late = recorded([*FIVE_TURNS[:3], silent], limits(max_iterations=4, timeout_seconds=10))
     assert late.reason == "timeout"
     assert replay(late).kind == "same"

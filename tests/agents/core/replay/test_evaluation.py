@@ -16,11 +16,11 @@ from agents.core.replay.evaluation import (
     LOOP_KINDS,
     LabelledRun,
     build_labelled_run,
-    find_stuck_turn,
+    find_stuck_step,
     score,
 )
 from agents.core.replay.recording import InvalidTrace, from_trace
-from agents.core.stuck import StuckRules, detect_no_progress
+from agents.core.stuck import StuckRules, find_stuck_turn
 from tests.agents.core.test_stuck import recorded as turns_of
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -74,9 +74,9 @@ def test_a_recording_is_found_stuck_where_its_line_is() -> None:
     rng = random.Random(5)
     for _ in range(200):
         turns = turns_of(*rng.choices(["a", "b", "c"], k=15), write=rng.random() < 0.5)
-        rules = StuckRules(*(rng.choice([0, 2, 3, 6]) for _ in range(3)))
-        assert (find_stuck_turn(from_trace({"id": "x", "turns": turns}), rules)) == (
-            detect_no_progress(turns, rules)[0]
+        rules = StuckRules(*(rng.choice([0, 2, 3, 6]) for _ in range(4)))
+        assert (find_stuck_step(from_trace({"id": "x", "turns": turns}), rules)) == (
+            find_stuck_turn(turns, rules)[0]
         )
 
 
