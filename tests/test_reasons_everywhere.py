@@ -114,6 +114,7 @@ WAYS = {
 def say_no(asked_by: UUID, run: AgentRun) -> None:
     pending = load_approval(asked_by)
     assert pending is not None
+    assert run.user is not None
     verdict = ApprovalVerdict(verdict=ApprovalState.REFUSED, digest=pending.row.digest)
     record_verdict(pending, verdict, by=run.user, via="page", run=run)
 
