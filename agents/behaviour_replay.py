@@ -20,7 +20,8 @@ from agents.core.chunks import (
     Turn,
 )
 from agents.core.config import AgentConfig
-from agents.core.replay.course import apply_rehearsal
+from agents.core.decisions.endings import PROVIDER_ERROR
+from agents.core.replay.course import apply_rehearsal, has_request
 from agents.core.replay.engine import replay
 from agents.core.replay.recording import DAMAGED_MESSAGE, Recording
 from agents.core.replay.result import Verdict, build_verdict
@@ -34,7 +35,7 @@ ERASED = "What was said was erased, and a behaviour goes by that."
 TOO_DEAR = "Not played: the behaviour takes too long for so many runs. Choose fewer."
 SENT_BACK = "sent_back"
 _ANSWERED = frozenset({"stop", "length"})
-_FAILURES = {"content_filter": "content_filter", "length": TRUNCATED}
+_FAILURES = {"content_filter": "content_filter", "length": TRUNCATED, "error": PROVIDER_ERROR}
 _READ_KINDS = ("turn", "content", "hint", "tool_call", "decision")
 _NO_LIMITS: Mapping[str, int] = {}
 Writes = Callable[[str], bool]
@@ -141,7 +142,7 @@ class _TurnFold:
         opened, self._open = self._open, None
         if opened is None or opened.wrap_up:
             return
-        if not end.answered:
+        if not has_request(end):
             self._follows_calls = self._follows_calls or bool(self._tools)
             return
         self.turns.append(

@@ -31,7 +31,7 @@ UNREADABLE = "At that point it needs something that was not recorded."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsedTurn:
-    """A recorded turn: what the model was told, said and called."""
+    """A recorded turn with a request: what the model was told, said and called."""
 
     number: int
     text: str = ""
@@ -193,7 +193,7 @@ class _RehearsedRun:
     # -- what came of it --------------------------------------------------------------------------
 
     def has_answer(self) -> bool:
-        return self.taken > 0
+        return self.taken > 0 and not self.has_failed()
 
     def has_calls(self) -> bool:
         return bool(self._turn.tools)
