@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from agents.core.behaviours import Behaviour
-from agents.core.behaviours.rehearsal import RehearsedTurn, rehearse
+from agents.core.behaviours.rehearsal import TRUNCATED, RehearsedTurn, rehearse
 from agents.core.chunks import (
     PARSE_ERRORS,
     Content,
@@ -20,7 +20,8 @@ from agents.core.chunks import (
     Turn,
 )
 from agents.core.config import AgentConfig
-from agents.core.replay.course import apply_rehearsal
+from agents.core.decisions.endings import PROVIDER_ERROR
+from agents.core.replay.course import apply_rehearsal, has_request
 from agents.core.replay.engine import replay
 from agents.core.replay.recording import DAMAGED_MESSAGE, Recording
 from agents.core.replay.result import Verdict, build_verdict
@@ -34,6 +35,7 @@ ERASED = "What was said was erased, and a behaviour goes by that."
 TOO_DEAR = "Not played: the behaviour takes too long for so many runs. Choose fewer."
 SENT_BACK = "sent_back"
 _ANSWERED = frozenset({"stop", "length"})
+_FAILURES = {"content_filter": "content_filter", "length": TRUNCATED, "error": PROVIDER_ERROR}
 _READ_KINDS = ("turn", "content", "hint", "tool_call", "decision")
 _NO_LIMITS: Mapping[str, int] = {}
 Writes = Callable[[str], bool]
@@ -140,7 +142,7 @@ class _TurnFold:
         opened, self._open = self._open, None
         if opened is None or opened.wrap_up:
             return
-        if not end.answered:
+        if not has_request(end):
             self._follows_calls = self._follows_calls or bool(self._tools)
             return
         self.turns.append(
@@ -152,6 +154,7 @@ class _TurnFold:
                 interim=opened.interim,
                 seconds=end.model_ms / 1000,
                 is_blank=end.finish_reason not in _ANSWERED,
+                failure=_FAILURES.get(end.finish_reason, ""),
                 is_steered=self._is_steered,
                 follows_calls=self._follows_calls,
             )

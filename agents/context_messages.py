@@ -6,6 +6,7 @@ from uuid import UUID
 
 from agents.core.chunks import (
     OUTCOME_UNKNOWN,
+    Approval,
     CallView,
     Content,
     Done,
@@ -33,7 +34,9 @@ def build_messages(
 ) -> list[Message]:
     """Return the conversation that these runs were, oldest first, without erased ones.
 
-    `decided` are calls that a run has held, by its id, and that the run to come begins with.
+    `decided` has the run that the run to come resumes, with the calls that were held in it and are
+    made now. What a behaviour wrote there before its answer is replayed, because it goes on from
+    it; of all other runs, the answer alone is.
     """
     if not run_ids:  # a first question; even an empty query takes its time
         return []
@@ -42,12 +45,22 @@ def build_messages(
     for run_id, chunk in load_chunks_of_runs(runs, CONTEXT_KINDS):
         chunks[run_id].append(chunk)
     messages: list[Message] = []
+    resumed = set(_find_resumed(decided, runs))
     for run_id in run_ids:
         if run_id in runs:
             messages.append({"role": "user", "content": runs[run_id].question})
             later = {*decided.get(run_id, ()), *_find_continued_calls(run_id, runs, chunks)}
-            messages += messages_from_chunks(chunks[run_id], later)
+            is_resumed = run_id in resumed
+            messages += messages_from_chunks(chunks[run_id], later, is_resumed=is_resumed)
     return messages
+
+
+def _find_resumed(resumed: Collection[UUID], runs: Mapping[UUID, AgentRun]) -> Iterator[UUID]:
+    """Yield the run that is resumed, and the paused ones that it had resumed itself."""
+    run = next((runs[run_id] for run_id in resumed if run_id in runs), None)
+    while run is not None and run.outcome == Outcome.PAUSED:
+        yield run.pk
+        run = runs.get(run.continued_from_id) if run.continued_from_id is not None else None
 
 
 def _find_continued_calls(
@@ -65,13 +78,14 @@ def _find_continued_calls(
 
 
 def messages_from_chunks(
-    chunks: Iterable[OracleStreamChunk], later: Collection[str] = ()
+    chunks: Iterable[OracleStreamChunk], later: Collection[str] = (), *, is_resumed: bool = False
 ) -> list[Message]:
     """Return what the model and its tools said in one run, turn by turn, without subagents.
 
     `later` are calls that were held in it and have their results in another run: there they are.
+    Interim text is left out, unless the run is resumed.
     """
-    fold = _MessageFold(later)
+    fold = _MessageFold(later, is_resumed)
     for chunk in chunks:
         if not chunk.parent:
             fold.add(chunk)
@@ -84,9 +98,13 @@ class _MessageFold:
     """The messages of one run, from its chunks."""
 
     later: Collection[str]
+    is_resumed: bool = False
     messages: list[Message] = field(default_factory=list)
     explanation: str = ""
     """Why it ended, where the model has to know that."""
+    _question: str = ""
+    """What a behaviour asked the user."""
+    _is_interim: bool = False
     _text: list[str] = field(default_factory=list)
     _entries: dict[str, PlannedCall] = field(default_factory=dict)
     _results: dict[str, str] = field(default_factory=dict)
@@ -94,18 +112,25 @@ class _MessageFold:
 
     def add(self, chunk: OracleStreamChunk) -> None:
         match chunk:
-            case Turn(phase="start"):
+            case Turn(phase="start", interim=label):
                 self.close_turn()
+                self._is_interim = bool(label)
             case Content(content=written):
-                self._text.append(written)
+                if self.is_resumed or not self._is_interim:
+                    self._text.append(written)
             case ToolCalled(tool_call=call):
                 self._add_call(call)
             case ToolResult(tool_call_id=call_id, tool_result=result, given=given):
                 self._results[call_id] = given or result
+            case Done(termination_reason="declined"):
+                self.explanation = "[The user said no, and nothing more was done.]"
             case Done(outcome="limited", termination_reason=reason):
                 self.explanation = f"[The answer above ended at a limit: {reason}.]"
+            case Approval(asker="behaviour", question=question) if not self.is_resumed:
+                self._question = " ".join(question.split())
             case Done(outcome="paused"):
-                self.explanation = "[The user was asked to decide.]"
+                what = f": {self._question}" if self._question else " to decide."
+                self.explanation = f"[The user was asked{what}]"
             case _:
                 pass
 

@@ -27,7 +27,7 @@ from agents.core.control.toml import TomlTable
 from agents.core.decisions.protocol import TREES
 from agents.core.notify.shipped import LOOP, SHIPPED
 from agents.core.notify.subscriber import SCHEMA as SUBSCRIBER_SCHEMA
-from agents.core.notify.subscriber import InjectionPoint
+from agents.core.notify.subscriber import InjectionPoint, read_subscriber
 from agents.core.reasons import REASONS
 from agents.core.rules import engine, reader, steps
 from agents.core.rules.in_force import MAX_FAILURES, MAX_FIRINGS, MAX_RULES
@@ -116,6 +116,11 @@ def test_every_shipped_subscriber_is_documented() -> None:
         )
         for one in (*LOOP.values(), *SHIPPED)
     ]
+
+
+def test_the_example_of_a_subscriber_is_read_and_has_an_id_of_its_own() -> None:
+    example = (DOCS / "notifications.md").read_text().split("```toml\n")[1].split("```")[0]
+    assert read_subscriber(example).id not in {one.id for one in (*SHIPPED, *LOOP.values())}
 
 
 def test_every_key_of_a_subscriber_is_documented() -> None:

@@ -1,8 +1,10 @@
 """Every reason, from a real run: chat, audit, API and command line say the same about it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from html import unescape
+from uuid import UUID
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -11,6 +13,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from agents.approvals import ApprovalVerdict, load_approval, record_verdict
 from agents.audit.verify import verify_run
 from agents.core.chunks import ToolCalled
 from agents.core.config import AgentConfig
@@ -20,7 +23,7 @@ from agents.core.ports import ToolRunner
 from agents.core.reasons import REASONS
 from agents.core.state import AgentState
 from agents.ledger import load_run_record
-from agents.models import AgentRun, StoredRule
+from agents.models import AgentRun, ApprovalState, StoredBehaviour, StoredRule
 from agents.runtime import Runtime
 from chat.api.serializers import serialize_run
 from chat.rendering import thread
@@ -63,6 +66,8 @@ class Way:
     is_stopped: bool = False
     rule: str = ""
     tree: str = ""
+    behaviour: str = ""
+    """One that asks, and is told no."""
 
 
 def stops_with(code: str) -> type[DefaultDecisionTree]:
@@ -81,6 +86,7 @@ def place(number: int) -> Reply:
 
 WAYS = {
     "needs_approval": Way([place(1)], rule=ASK_FIRST),
+    "declined": Way([], behaviour='(tree "mine" (sequence (approve "May I?") (turn)))'),
     "behaviour_ended": Way([place(1), ANSWER], tree="behaviour_ended"),
     "completed": Way([call("look"), ANSWER]),
     "user_cancelled": Way([call("wait")], tools=FakeTools({"wait": hangs()}), is_cancelled=True),
@@ -105,11 +111,24 @@ WAYS = {
 }
 
 
+def say_no(asked_by: UUID, run: AgentRun) -> None:
+    pending = load_approval(asked_by)
+    assert pending is not None
+    assert run.user is not None
+    verdict = ApprovalVerdict(verdict=ApprovalState.REFUSED, digest=pending.row.digest)
+    record_verdict(pending, verdict, by=run.user, via="page", run=run)
+
+
 def ended(way: Way) -> AgentRun:
     async def run() -> AgentRun:
         config = AgentConfig(**way.limits)
         question = "Why? " * 900 if "token_budget" in way.limits else "Why?"
-        request = await asked(question, config=config, tree=way.tree or "default")
+        tree = "mine" if way.behaviour else way.tree or "default"
+        request = await asked(question, config=config, tree=tree)
+        if way.behaviour:
+            await StoredBehaviour.objects.acreate(
+                level="own", user=request.user, name="mine", text=way.behaviour
+            )
         if way.rule:
             await StoredRule.objects.acreate(
                 level="own", user=request.user, name="one-look", text=way.rule
@@ -117,6 +136,11 @@ def ended(way: Way) -> AgentRun:
         model = ScriptedModel(way.steps, then=way.then)
         async with Runtime(ScriptedRunFactory(model, way.tools), FastClock()) as runtime:
             row = await runtime.start(request)
+            if way.behaviour:
+                await followed(runtime, row.pk)
+                row = await runtime.start(
+                    replace(request, continued_from=row.pk), partial(say_no, row.pk)
+                )
             if way.is_cancelled or way.is_stopped:
                 async for chunk in runtime.follow(row.pk):
                     if isinstance(chunk, ToolCalled) and chunk.tool_call.status == "running":

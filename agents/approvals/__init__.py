@@ -27,6 +27,7 @@ from agents.approvals.verdicts import (
     CallVerdict,
     check_verdict,
     close_undecided,
+    find_decided,
     record_verdict,
 )
 
@@ -42,6 +43,7 @@ __all__ = [
     "PendingCall",
     "check_verdict",
     "close_undecided",
+    "find_decided",
     "find_known_versions",
     "find_note_path",
     "find_note_version",

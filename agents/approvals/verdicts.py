@@ -61,7 +61,7 @@ def check_verdict(pending: PendingApproval, decision: ApprovalVerdict) -> None:
     """Raise ApprovalError if a decision cannot be taken as things are now."""
     row = pending.row
     if not row.is_open:
-        raise ApprovalClosed(f"This was decided already: {row.get_verdict_display().lower()}.")
+        raise ApprovalClosed(_describe_decided(row))
     if row.is_expired:
         raise ApprovalClosed(
             f"This question expired on {row.expires_at:%d %B %Y}, and nothing was done. "
@@ -77,6 +77,16 @@ def check_verdict(pending: PendingApproval, decision: ApprovalVerdict) -> None:
     for call in pending.calls:
         if decision.for_call(call.row.call_id).verdict == ApprovalState.APPROVED:
             _check_unchanged(row.run, call)
+
+
+def find_decided(run_id: UUID | None) -> str:
+    """Return the sentence that what a run had asked is decided already; empty if it is not."""
+    row = ApprovalRequest.objects.filter(pk=run_id).exclude(verdict=ApprovalState.OPEN).first()
+    return _describe_decided(row) if row is not None else ""
+
+
+def _describe_decided(row: ApprovalRequest) -> str:
+    return f"This was decided already: {row.get_verdict_display().lower()}."
 
 
 def _check_unchanged(run: AgentRun, call: PendingCall) -> None:
@@ -107,7 +117,8 @@ def record_verdict(
         continuation=run,
     )
     if not taken:
-        raise ApprovalClosed("This was decided a moment ago.")
+        pending.row.refresh_from_db()
+        raise ApprovalClosed(_describe_decided(pending.row))
     rows = [call.row for call in pending.calls]
     for row in rows:
         row.verdict, row.words = each[row.call_id].verdict, each[row.call_id].words

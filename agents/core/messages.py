@@ -83,11 +83,13 @@ ModelEvent = TextDelta | ReasoningDelta | CallProgress | Retrying | Finished
 class ModelError(Exception):
     """The model could not answer. `str(error)` is for people: what happened and what to do.
 
-    `code` is for records. `retryable` is asked by the retry policy, in one place.
+    `code` is for records. `retryable` is asked by the retry policy, in one place; `is_permanent`
+    by the loop: the same request would fail again as long as the run lasts.
     """
 
     code = "provider_error"
     retryable = False
+    is_permanent = False
 
 
 # -- tools ----------------------------------------------------------------------------------------

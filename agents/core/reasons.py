@@ -94,6 +94,14 @@ register_reason(
     "Nothing to do.",
 )
 register_reason(
+    "declined",
+    Outcome.COMPLETED,
+    "Declined",
+    "info",
+    "You said no, and the run ended there.",
+    "Ask for something else, or say what to do differently.",
+)
+register_reason(
     "max_iterations",
     Outcome.LIMITED,
     "Iteration limit",

@@ -82,6 +82,8 @@ class AgentState:
     """Whether the limit that asks for the last answer was reached before it."""
     termination_reason: str | None = None
     rule_stop: RuleStop | None = None
+    has_branches: bool = False
+    """Whether a behaviour drives the run, which may try something else when a request failed."""
     asked_end: str | None = None
     """The reason for which a behaviour, or a call that waits for a yes, ends the run."""
     token_limit: int = 0
@@ -221,7 +223,12 @@ class AgentState:
     def after_turn(self, turn: Turn) -> Self:
         """Return this state after a turn, from nothing but the chunk that records its end."""
         step = TurnAction(
-            turn.action, turn.results, turn.results_normalised, turn.writes, turn.answers
+            turn.action,
+            turn.results,
+            turn.results_normalised,
+            turn.writes,
+            turn.answers,
+            turn.pattern or turn.action_digest,
         )
         tokens = turn.prompt_tokens + turn.completion_tokens + turn.subagent_tokens
         return self.replace(

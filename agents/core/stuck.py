@@ -26,7 +26,11 @@ RULE_BOUNDS = (2, 50)
 """How many turns a stuck rule may ask for."""
 LOOP_WINDOW = 6
 LOOP_COUNT = 3
-"""The same action this often within the window is worth a notice, in a row or not."""
+"""The same pattern this often within the window is worth a notice, in a row or not."""
+KEY_ARGUMENTS = frozenset({"path", "file_path", "query", "queries", "thread", "thread_id"})
+"""What a call is about: two calls with the same ones are of one pattern."""
+RANGE_ARGUMENTS = frozenset({"lines", "start_line", "end_line"})
+"""They belong to a path: reading on in a note is no loop."""
 
 ERROR_LIMIT = 3
 """Tool errors in a row, call by call, that end a run."""
@@ -75,6 +79,8 @@ class TurnAction:
     writes: bool = False
     answers: str = ""
     """Of the results alone, whatever was called; empty for a turn that has written."""
+    pattern: str = ""
+    """What the calls were about, as a digest; empty: as the action says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,8 @@ class ProgressTracker:
     """What has to be remembered of a run's steps to see that it is stuck."""
 
     recent: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    """Of the same turns as `recent`."""
     last_results: str = ""
     same_action: int = 0
     same_results: int = 0
@@ -94,13 +102,17 @@ class ProgressTracker:
 
     def with_step(self, step: TurnAction) -> "ProgressTracker":
         recent = (*self.recent, step.action)[-LOOP_WINDOW:]
+        patterns = (*self.patterns, step.pattern or step.action)[-LOOP_WINDOW:]
         if not step.action:
-            return ProgressTracker(recent=recent, seen=self.seen, rules=self.rules)
+            return ProgressTracker(
+                recent=recent, patterns=patterns, seen=self.seen, rules=self.rules
+            )
         repeats = bool(self.recent) and self.recent[-1] == step.action
         pair = (step.action, step.results_normalised)
         same_results = repeats and self.last_results == step.results
         return ProgressTracker(
             recent=recent,
+            patterns=patterns,
             last_results=step.results,
             same_action=self.same_action + 1 if repeats else 1,
             same_results=self.same_results + 1 if same_results else 1,
@@ -138,10 +150,13 @@ class ProgressTracker:
 
     @property
     def is_looping(self) -> bool:
-        """Whether the newest action was done several times lately, in a row or not."""
-        return bool(self.recent and self.recent[-1]) and (
-            self.recent.count(self.recent[-1]) >= LOOP_COUNT
-        )
+        """Whether calls of the newest pattern were made several times lately, in a row or not."""
+        return bool(self.patterns) and self.count_pattern() >= LOOP_COUNT
+
+    def count_pattern(self, coming: str = "") -> int:
+        """Return how often the newest pattern is in the window; `coming` is one that would be."""
+        patterns = (*self.patterns, coming)[-LOOP_WINDOW:] if coming else self.patterns
+        return patterns.count(patterns[-1]) if patterns and patterns[-1] else 0
 
 
 def detect_no_progress(recent_actions: tuple[str, ...]) -> bool:
@@ -169,6 +184,15 @@ def action_signature(name: str, arguments: Mapping[str, Any] | str) -> str:
     )
 
 
+def call_pattern(name: str, arguments: Mapping[str, Any] | str) -> str:
+    """Return what a call is about: its name with its key arguments, or all where it has none."""
+    if isinstance(arguments, str) or not (keys := KEY_ARGUMENTS & arguments.keys()):
+        return action_signature(name, arguments)
+    if not keys.isdisjoint(("path", "file_path")):
+        keys |= RANGE_ARGUMENTS & arguments.keys()
+    return action_signature(name, {key: arguments[key] for key in keys})
+
+
 def join_signatures(signatures: Iterable[str]) -> str:
     """Return what a turn did: the multiset of its calls."""
     return " | ".join(sorted(signatures))
@@ -192,7 +216,11 @@ def normalise(text: str) -> str:
 
 
 def build_action(
-    calls: Iterable[tuple[str, str]], *, writes: bool, has_written: bool | None = None
+    calls: Iterable[tuple[str, str]],
+    *,
+    writes: bool,
+    has_written: bool | None = None,
+    pattern: str = "",
 ) -> TurnAction:
     """Return the step of a turn from its calls, each as (signature, result text). `has_written` is
     whether a call that writes has not failed, by default whether one writes."""
@@ -208,6 +236,7 @@ def build_action(
         _digest_results(keys, (digest(normalise(result)) for _, result in pairs)),
         writes,
         "" if has_written else _join_results(digests),
+        pattern,
     )
 
 

@@ -54,6 +54,8 @@ class EndpointError(ModelError):
 class SettingsError(EndpointError):
     """Trying again cannot help until somebody changes a setting."""
 
+    is_permanent = True
+
 
 class KeyRefused(SettingsError):
     code = "auth"
@@ -121,6 +123,7 @@ class ToolsUnsupported(SettingsError):
 
 
 class RequestRefused(EndpointError):
+    is_permanent = True
     code = "bad_request"
     message = (
         "The model endpoint refused the request as invalid. "
@@ -151,6 +154,8 @@ class OptionRefused(RequestRefused):
 
 class NoTimeToRetry(EndpointError):
     """Trying again might help, but not in the time that is left."""
+
+    is_permanent = True
 
     def __init__(self, error: EndpointError, wait: float) -> None:
         duration = _display_duration(wait)

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db import IntegrityError, connection, transaction
 
-from agents.approvals import close_undecided
+from agents.approvals import close_undecided, find_decided
 from agents.audit import signing
 from agents.core.config import AgentConfig
 from agents.models import AgentRun
@@ -20,6 +20,7 @@ from agents.runtime.requests import (
     TooManyRuns,
 )
 
+BUSY = "A run is already in progress in this conversation. Wait for it to end, or stop it."
 MAX_ACTIVE_RUNS = 5
 """Runs that one user may have going at the same time."""
 
@@ -116,9 +117,7 @@ def _check_conversation_free(request: RunRequest) -> None:
         request.conversation_key is not None
         and active.filter(conversation_key=request.conversation_key).exists()
     ):
-        raise ConversationBusy(
-            "A run is already in progress in this conversation. Wait for it to end, or stop it."
-        )
+        raise ConversationBusy(find_decided(request.continued_from) or BUSY)
 
 
 def _check_run_count(request: RunRequest) -> None:

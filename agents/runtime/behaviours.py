@@ -92,7 +92,7 @@ def _parse(text: str, others: tuple[tuple[str, str], ...]) -> Behaviour:
 def read_typed_behaviour(text: str, others: Mapping[str, str]) -> Behaviour:
     """Read a behaviour that is being written: there may be thousands, so none of them is kept."""
     vocabulary = BehaviourVocabulary(
-        tools=registry.names(), decision_trees=TREES.names(), behaviours=others
+        tools=registry.list_parameters(), decision_trees=TREES.names(), behaviours=others
     )
     return read_behaviour(text, vocabulary)
 

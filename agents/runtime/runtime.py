@@ -198,8 +198,8 @@ class Runtime:
         decided: dict[UUID, list[str]] = {}
         if request.continued_from is not None:
             control = resume_decided(control, row, request.continued_from)
-            held = control.resume.calls if control.resume is not None else ()
-            decided[request.continued_from] = [call.id for call in held]
+            if control.resume is not None:
+                decided[request.continued_from] = [call.id for call in control.resume.calls]
         messages = context_messages.build_messages(replayed, decided)
         return row, RunInputs(request, guard, model, tools, system, messages, control)
 

@@ -12,16 +12,28 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from agents.core.behaviours.vocabulary import ToolParameter
 from agents.core.chunks import SourceRef
+from agents.core.control.kinds import ANY, NUMBER, TEXT, TRUTH, ListKind, MapKind, ValueKind
 from agents.core.loop import AskMode
 from agents.core.messages import SourceVersions, ToolSchema
 from agents.core.ports import Service, ToolContext
 
 DEFAULT_TIMEOUT = 30.0
+_KINDS: Mapping[str, ValueKind] = {
+    "string": TEXT,
+    "integer": NUMBER,
+    "number": NUMBER,
+    "boolean": TRUTH,
+    "array": ListKind(ANY),
+    "object": MapKind(ANY),
+}
+"""What the types of a schema are to a behaviour."""
 
 
 class ToolFailed(Exception):
@@ -126,6 +138,30 @@ def _build_schema(name: str, description: str, arguments: type[BaseModel]) -> To
         prop.pop("title", None)
     function = {"name": name, "description": description, "parameters": parameters}
     return {"type": "function", "function": function}
+
+
+def read_parameters(tool: Tool) -> dict[str, ToolParameter]:
+    """Return what a tool takes, by its names."""
+    schema = tool.schema["function"]["parameters"]
+    required = schema.get("required", ())
+    return {
+        name: ToolParameter(
+            _KINDS.get(about.get("type"), ANY),
+            name in required,
+            partial(_find_fault, tool.arguments, name),
+        )
+        for name, about in schema.get("properties", {}).items()
+    }
+
+
+def _find_fault(arguments: type[BaseModel], name: str, value: Any) -> str:
+    """Return why one argument is refused, whatever the others are; empty if it is not."""
+    try:
+        arguments.model_validate({name: value})
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_context=False)
+        return next((str(one["msg"]) for one in problems if one["loc"][:1] == (name,)), "")
+    return ""
 
 
 def _describe_problems(tool: Tool, error: ValidationError) -> str:

@@ -1,11 +1,12 @@
 """The tools that are installed: one registry, filled at import, closed after start-up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from agents.core.behaviours.vocabulary import ToolParameter
 from agents.core.loop import AskMode
 from agents.core.registry import Registry
-from agents.tools.definition import DEFAULT_TIMEOUT, Tool, define
+from agents.tools.definition import DEFAULT_TIMEOUT, Tool, define, read_parameters
 
 TOOLS: Registry[Tool] = Registry("tool")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,6 +30,11 @@ def tool(
 
 def names() -> tuple[str, ...]:
     return TOOLS.names()
+
+
+def list_parameters() -> dict[str, Mapping[str, ToolParameter]]:
+    """Return the parameters of all tools by their names, for what names tools in a text."""
+    return {name: read_parameters(tool) for name, tool in TOOLS}
 
 
 def get(name: str) -> Tool:

@@ -6,10 +6,11 @@ from pydantic import Field
 
 from agents.core.control import InvalidExpression
 from agents.core.control.events import MAX_NOTE_LENGTH
+from agents.core.control.problems import suggest_name
 from agents.core.notify.self_notes import MAX_NOTES, parse_moment
 from agents.core.ports import Service
 from agents.tools.definition import ToolFailed, ToolRefused
-from agents.tools.registry import tool
+from agents.tools.registry import TOOLS, tool
 
 MAX_CATEGORY_LENGTH = 40
 
@@ -50,13 +51,16 @@ async def notify_self(
 ) -> str:
     """Write a note that you will be told later in this run, when its moment has come."""
     try:
-        parse_moment(when)
+        moment = parse_moment(when)
     except InvalidExpression as error:
         problem = error.problems[0]
         raise ToolFailed(
             f"when: at character {problem.column}: {problem.message}. Use next_turn, "
             "after_turns:3, after_tool:NAME or a condition over turn and history."
         ) from None
+    if moment.tool and moment.tool not in TOOLS:
+        near = suggest_name(moment.tool, TOOLS.names())
+        raise ToolFailed(f"when: there is no tool {moment.tool[:80]!r}{near}")
     count.add()
     kept = " If the run ends before, it is kept, if the user allows that." if keep else ""
     return f"Noted: you will be told ({when}).{kept}"

@@ -160,6 +160,10 @@ def _prepare_run(user: User, body: Ask) -> PreparedRun:
         return continue_run.continue_run(
             user, body.continued_from, question=body.question, options=options
         )
+    if body.context_id == "active":
+        _refuse_other_conversation(body)
+        project = body.project or _get_first_project(user)
+        return ask.ask_in_newest(user, project, body.question, options)
     if body.conversation_id is None and body.context_id is None:
         return ask.start_conversation(
             user, body.project or _get_first_project(user), body.question, options=options
@@ -192,6 +196,12 @@ def _refuse_unknown_mode(user: User, name: str | None) -> None:
         get_mode(name, user)
     except NotRegistered as error:
         raise api_error(422, ("body", "tree"), str(error), "value_error") from None
+
+
+def _refuse_other_conversation(body: Ask) -> None:
+    if body.conversation_id is not None:
+        text = "Give a conversation_id, or the context_id `active`: not both."
+        raise api_error(422, ("body", "context_id"), text, "value_error")
 
 
 def _refuse_other_location(user: User, body: Ask) -> None:

@@ -185,8 +185,10 @@ class Ask(Schema):
     conversation_id: UUID | None = Field(
         None, description="Ask at its HEAD. Left out: a new conversation."
     )
-    context_id: UUID | None = Field(
-        None, description="Ask under this exchange, named by its id or its run's."
+    context_id: UUID | Literal["active"] | None = Field(
+        None,
+        description="Ask under this exchange, named by its id or its run's; `active`: at the HEAD "
+        "of your newest conversation of the project, or in a new one if there is none.",
     )
     continued_from: UUID | None = Field(
         None, description="Go on from this run, which ended early; its tool calls are replayed."

@@ -109,6 +109,17 @@ def ask(
     return ask_under(user, conversation, conversation.head_id, question, options, only_at_head=True)
 
 
+def ask_in_newest(
+    user: User, project_id: UUID, question: str, options: RunOptions = DEFAULT_OPTIONS
+) -> PreparedRun:
+    """Prepare a question at the HEAD of the user's newest conversation of a project, or the first
+    of a new one."""
+    newest = queries.list_recent(user, 1, project_id=project_id).first()
+    if newest is None:
+        return start_conversation(user, project_id, question, options=options)
+    return ask(user, question, conversation_id=newest.pk, options=options)
+
+
 def edit_question(
     user: User, context_id: UUID, question: str, options: RunOptions = DEFAULT_OPTIONS
 ) -> PreparedRun:

@@ -51,6 +51,15 @@ def driven(behaviour: Behaviour, *steps: Any) -> AgentRun:
     return kept(chunks, behaviour=behaviour.name, behaviour_digest=behaviour.digest)
 
 
+def test_a_filtered_run_might_have_gone_on_under_a_behaviour_with_another_branch() -> None:
+    run = stored([say("It is", finish="content_filter")])
+    (same,) = judged(DEFAULT, run)
+    assert (same.kind, same.reason) == ("same", "content_filter")
+    (other,) = judged('(tree "a" (selector (turn) (turn)))', run)
+    assert other.kind == "later"
+    assert other.why_unknown
+
+
 @pytest.mark.parametrize(
     "count", [pytest.param(42, marks=pytest.mark.ci), pytest.param(420, marks=pytest.mark.long)]
 )

@@ -9,7 +9,7 @@ import asyncio
 import json
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -407,7 +407,9 @@ async def play(
                     if scenario.reader_pauses:
                         await asyncio.sleep(0)
             began = clock.time() - clock.monotonic()
-            return judge(scenario, chunks, transport, tools.most_at_once, began)
+            behaviour = control.behaviour if control is not None else None
+            has_branches = behaviour is not None and behaviour.name != "oracle-agent"
+            return judge(scenario, chunks, transport, tools.most_at_once, began, has_branches)
 
 
 # -- judgement ------------------------------------------------------------------------------------
@@ -419,6 +421,7 @@ def judge(
     transport: Delivered,
     most_at_once: int,
     began: float,
+    has_branches: bool = False,
 ) -> Verdict:
     verdict = Verdict(scenario.seed)
     limits = scenario.config.restrict_to(scenario.tree.get_config())
@@ -436,6 +439,7 @@ def judge(
     _judge_token_warning(verdict, scenario, chunks)
     _judge_errors(verdict, scenario, chunks)
     _judge_text(verdict, chunks, transport)
+    _judge_failed_requests(verdict, chunks, transport, has_branches=has_branches)
     _judge_time(verdict, scenario, chunks, done, limits, transport, began)
     return verdict
 
@@ -742,13 +746,43 @@ def _judge_text(verdict: Verdict, chunks: list[OracleStreamChunk], transport: De
     shown = "".join(c.content for c in chunks if isinstance(c, Content) and not c.parent)
     sent = transport.text("main")
     verdict.expect(shown == sent, f"text lost or made up: {len(shown)} of {len(sent)} characters")
-    answer, before = _split_text(chunks)
-    verdict.expect(_squeeze(record.answer) == _squeeze(answer), "answer differs")
+    answer, before = split_text(chunks)
+    verdict.expect(squeeze(record.answer) == squeeze(answer), "answer differs")
     kept = "".join(text for _, text in record.list_interims())
     verdict.expect(kept == before, "what was written before the answer differs")
 
 
-def _split_text(chunks: list[OracleStreamChunk]) -> tuple[str, str]:
+def _judge_failed_requests(
+    verdict: Verdict, chunks: list[OracleStreamChunk], transport: Delivered, *, has_branches: bool
+) -> None:
+    """A request that failed for good ends a run that has no branches, and is told in one that goes
+    on; none is made a third time for the same lasting cause, whatever a behaviour wants."""
+    failed, told, last = False, 0, ""
+    for chunk in chunks:
+        if chunk.parent:
+            continue
+        match chunk:
+            case Turn(phase="start", wrap_up=None) if failed:
+                verdict.expect(has_branches, "went on after a request that had failed for good")
+                verdict.expect(told == 1, f"a request that failed was told {told} times")
+                failed = False
+            case Turn(phase="end"):
+                last = chunk.finish_reason if chunk.wrap_up is None else ""
+                failed, told = last in ("error", "content_filter") and chunk.wrap_up is None, 0
+            case SystemMessage(system_type="provider", metadata=about) if "attempt" not in about:
+                told += 1
+    ended = {"provider_error": "error", "content_filter": "content_filter"}
+    if last:
+        verdict.expect(ended.get(verdict.reason, last) == last, f"{verdict.reason} after {last}")
+    faults = [r.reply.fault for r in transport.requests if r.key == "main"]
+    causes = Counter(_LASTING.get(fault.name) for fault in faults if fault is not None)
+    has_last_answer = any(isinstance(chunk, Turn) and chunk.wrap_up for chunk in chunks)
+    for cause in set(_LASTING.values()):
+        most = 1 + has_branches + has_last_answer
+        verdict.expect(causes[cause] <= most, f"{causes[cause]} requests failed as {cause}")
+
+
+def split_text(chunks: list[OracleStreamChunk]) -> tuple[str, str]:
     """The text of the answer, and of the turns that only led to it."""
     texts: dict[bool, list[str]] = {False: [], True: []}
     is_interim = False
@@ -760,7 +794,17 @@ def _split_text(chunks: list[OracleStreamChunk]) -> tuple[str, str]:
     return "".join(texts[False]), "".join(texts[True])
 
 
-def _squeeze(text: str) -> str:
+_LASTING: Mapping[str, str] = {
+    "status_400": "bad request",
+    "status_401": "key",
+    "status_403": "key",
+    "status_402": "credit",
+    "status_404": "model",
+}
+"""Faults that no further request changes, by their cause."""
+
+
+def squeeze(text: str) -> str:
     """Without the empty lines that set turns apart."""
     return text.replace("\n\n", "")
 

@@ -20,7 +20,9 @@ from tests.support.virtual import run_virtual
 
 RECORDED = Path(__file__).resolve().parents[1] / "data" / "stream_digests.txt"
 _ADDED_CHUNKS = frozenset({"event"})
-_ADDED_FIELDS = frozenset({"seq", "path", "interim", "cause", "events", "failure", "answers"})
+_ADDED_FIELDS = frozenset(
+    {"seq", "path", "interim", "cause", "events", "failure", "answers", "pattern"}
+)
 _LENGTH = 8
 
 

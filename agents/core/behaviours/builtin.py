@@ -25,6 +25,7 @@ class TurnParts(Protocol):
 
     def fill_prompt(self) -> None: ...
     def has_calls(self) -> bool: ...
+    def has_failed(self) -> bool: ...
     def holds(self, condition: Condition) -> bool: ...
 
 
@@ -41,6 +42,12 @@ def fill_prompt(run: TurnParts) -> None:
 def has_tool_calls(run: TurnParts) -> bool:
     """Hold if the model's answer calls tools."""
     return run.has_calls()
+
+
+@condition("request-failed?")
+def has_request_failed(run: TurnParts) -> bool:
+    """Hold if the last request to the model failed for good."""
+    return run.has_failed()
 
 
 @action("tools.plan")

@@ -10,16 +10,17 @@ TIMEOUT = "timeout"
 
 
 def visit_repeater(walk: Walk, frame: Frame) -> Move:
-    """Visit the child again, until it ends as is wanted or has been visited often enough."""
+    """Visit the child again, until it ends as is wanted or has been visited often enough. Requests
+    that failed count as well: no repeaters in repeaters ask an endpoint that is down for ever."""
     until, most = frame.node.subject
-    rounds = frame.index
-    if rounds and until is not None and walk.status is until:
-        return until is True
+    rounds = max(frame.index, frame.failures)
+    if frame.index and until is not None and walk.status is until:
+        return True
     if isinstance(most, BoundValue):
         most = read_number(walk.evaluate(most, frame.scope), MAX_ITERATIONS)
     if rounds >= most:
         return until is not True
-    frame.index = rounds + 1
+    frame.index += 1
     return frame.node.children[0]
 
 

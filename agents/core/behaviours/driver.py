@@ -73,7 +73,7 @@ class BehaviourDriver:
                 own_calls.keep_results(self._walk)
                 self.snapshot = take_snapshot(self._walk)
             elif not run.is_halted:
-                run.end_behaviour()
+                run.end_behaviour(is_declined=self._walk.is_declined)
         except BehaviourFailed as error:
             yield run.report_failure(self._behaviour.name, str(error))
         finally:

@@ -78,6 +78,9 @@ def visit_request(walk: Walk, frame: Frame) -> Move:
 def _take_reply(walk: Walk, frame: Frame, answered: bool) -> bool:
     if answered and (key := frame.node.options.get("into")):
         frame.scope.board.write(key, walk.run.get_reply())
+    if not answered and walk.run.has_failed():
+        for outer in walk.frames:
+            outer.failures += 1
     return answered
 
 
@@ -147,6 +150,8 @@ def visit_approve(walk: Walk, frame: Frame) -> Move:
     (decision, words), walk.decision = walk.decision, None
     if decision == "differently" and words:
         walk.run.say(f"The user says what to do differently: {words}")
+    if decision == "refused":
+        walk.declined_at = walk.run.steps_done
     if decision != "approved":
         raise NodeFailed("differently" if decision == "differently" else "no")
     return True

@@ -10,7 +10,7 @@ from agents.core.behaviours.parts import NodeParts, is_node, split_node, write_l
 from agents.core.behaviours.placement import CHECKPOINT, Around, check_place, enter_node
 from agents.core.behaviours.sexp import MAX_DEPTH, SourceForm
 from agents.core.behaviours.signatures import MAX_ITERATIONS, NODE_KINDS, NodeKind, NodeOption
-from agents.core.behaviours.values import get_literal, suggest_keyword
+from agents.core.behaviours.values import NO_VALUE, get_literal, suggest_keyword
 from agents.core.behaviours.vocabulary import BehaviourVocabulary
 from agents.core.behaviours.words import BehaviourWord, WordType
 from agents.core.control.kinds import ANY, TRUTH, ListKind, fits
@@ -250,7 +250,36 @@ class NodeReader:
             around.values.refuse(parts.options["into"], text)
         if not parts.subject:
             return _Bound()
-        return _Bound(self._build_option_reader(around).check_tool(parts.subject[0]))
+        name = self._build_option_reader(around).check_tool(parts.subject[0])
+        self._check_arguments(name, options.get("args", {}), parts, around)
+        return _Bound(name)
+
+    def _check_arguments(
+        self, tool: str, args: Mapping[str, BoundValue], parts: NodeParts, around: Around
+    ) -> None:
+        """Refuse what a tool would refuse, as far as it is known before a run."""
+        tools = self._vocabulary.tools
+        if not isinstance(tools, Mapping) or tool not in tools:
+            return
+        parameters, refuse = tools[tool], around.values.refuse
+        form = parts.options.get("args")
+        for key, place in zip(form.items[::2], form.items[1::2], strict=False) if form else ():
+            name, value = key.text, args.get(key.text)
+            if key.type != "keyword":
+                continue
+            if (known := parameters.get(name)) is None:
+                near = suggest_keyword(name, parameters)
+                refuse(key, f"{tool} takes no :{name[:80]}{near}")
+            elif value is None or value is NO_VALUE:
+                continue
+            elif not fits(value.kind, known.kind):
+                text = f"{tool} takes {known.kind.name} as :{name}, not {value.kind.name}"
+                refuse(place, text)
+            elif value.is_literal and (fault := known.find_fault(get_literal(value))):
+                refuse(place, f"{tool} refuses this as :{name}: {fault}")
+        for name, parameter in parameters.items():
+            if parameter.is_required and name not in args:
+                refuse(parts.form, f"{tool} needs :{name}")
 
     def _bind_set(self, parts: NodeParts, options: dict[str, Any], around: Around) -> _Bound:
         if not parts.subject:
@@ -271,7 +300,8 @@ class NodeReader:
         reasons = [code for code, reason in REASONS if reason.outcome is Outcome.LIMITED]
         form = parts.subject[0]
         if form.source not in reasons:
-            near = suggest_name(form.source, reasons)
+            known = f"; the reasons are {', '.join(reasons)}"
+            near = suggest_name(form.source, reasons) or known
             text = f"there is no reason {form.source[:80]!r} for which a behaviour may stop{near}"
             around.values.refuse(form, text)
         return _Bound(form.source)

@@ -25,12 +25,13 @@ OTHER_CALLS = "At that point it lacks what the run's own behaviour got from tool
 OTHER_WORDS = (
     "At that point the run's own behaviour told the model something that this one does not."
 )
+TRUNCATED = "output_truncated"
 UNREADABLE = "At that point it needs something that was not recorded."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsedTurn:
-    """A recorded turn: what the model was told, said and called."""
+    """A recorded turn with a request: what the model was told, said and called."""
 
     number: int
     text: str = ""
@@ -40,6 +41,8 @@ class RehearsedTurn:
     seconds: float = 0.0
     is_blank: bool = False
     """Whether it brought neither calls nor an answer that was let through."""
+    failure: str = ""
+    """The reason for which a run may end because this request failed, or nothing."""
     is_steered: bool = False
     """Whether what the model was told may be what another behaviour said."""
     follows_calls: bool = False
@@ -190,13 +193,18 @@ class _RehearsedRun:
     # -- what came of it --------------------------------------------------------------------------
 
     def has_answer(self) -> bool:
-        return self.taken > 0
+        return self.taken > 0 and not self.has_failed()
 
     def has_calls(self) -> bool:
         return bool(self._turn.tools)
 
     def has_answered(self) -> bool:
-        return self.taken > 0 and not (self._turn.tools or self._turn.is_blank)
+        return self.taken > 0 and not (self._turn.tools or self._turn.is_blank or self.has_failed())
+
+    def has_failed(self) -> bool:
+        """Interim text that is cut off serves as far as it goes, whatever the run made of it."""
+        label = self.interims[-1] if self.interims else ""
+        return bool(self._turn.failure) and not (self._turn.failure == TRUNCATED and label)
 
     def get_reply(self) -> str:
         return self._turn.text
@@ -226,8 +234,9 @@ class _RehearsedRun:
     def stop(self, reason: str) -> None:
         self.reason = reason
 
-    def end_behaviour(self) -> None:
-        self.stop("completed" if self._ends_with_answer() else "behaviour_ended")
+    def end_behaviour(self, *, is_declined: bool) -> None:
+        ended = "completed" if self._ends_with_answer() else "behaviour_ended"
+        self.stop(self._turn.failure if self.has_failed() else ended)
 
     def _ends_with_answer(self) -> bool:
         return self.has_answered() and not self.interims[-1]

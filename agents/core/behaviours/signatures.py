@@ -79,13 +79,15 @@ NODE_KINDS: Mapping[str, NodeKind] = {
     ),
     "repeater": NodeKind(
         children=(1, 1),
-        about="Repeats its node. At the maximum it fails with `:until-success`, otherwise it "
-        "succeeds.",
+        about="Repeats its node, and succeeds when what it waits for has come. At the maximum it "
+        "fails with `:until-success`, otherwise it succeeds.",
         options={
             "until-success": NodeOption(type="flag", about="ends when its node succeeds"),
             "until-failure": NodeOption(type="flag", about="ends when its node fails"),
             "max-iterations": NodeOption(
-                type="number", at_most=1_000, about=f"the most rounds; default {MAX_ITERATIONS}"
+                type="number",
+                at_most=1_000,
+                about=f"the most rounds, and failed requests in them; default {MAX_ITERATIONS}",
             ),
         },
     ),
@@ -162,7 +164,7 @@ NODE_KINDS: Mapping[str, NodeKind] = {
     ),
     "turn": NodeKind(
         about="Does a checkpoint, a request and the tool calls of its answer. Succeeds if the "
-        "model answered, fails if it called tools.",
+        "model answered, fails if it called tools or the request failed.",
         options={
             **_REQUEST,
             "interim": NodeOption(

@@ -64,6 +64,8 @@ class Frame:
     deadline: float | None = None
     then: "BehaviourNode | bool | None" = None
     """What comes after that which is done for it, if nothing but its end is waited for."""
+    failures: int = 0
+    """Requests below it that failed, if it is a repeater."""
     said: set[int] | None = None
     """Nodes below that have told the model what they have to say, in this phase."""
 
@@ -93,6 +95,8 @@ class Walk:
         """How the child that was left has ended."""
         self.decision: tuple[str, str] | None = None
         """What somebody has decided about the node that had asked, and their words."""
+        self.declined_at: int | None = None
+        """How many steps of turns were done when somebody said no."""
         self.ends_at: float | None = None
         """Until when it may go on, whatever becomes of the run: of what is done at its end."""
         self.batches = 0
@@ -152,6 +156,11 @@ class Walk:
                 frame.stage += 1
                 return move
         return None
+
+    @property
+    def is_declined(self) -> bool:
+        """Whether somebody said no, and nothing was done since."""
+        return self.declined_at == self.run.steps_done
 
     # -- the stack --------------------------------------------------------------------------------
 
@@ -254,3 +263,6 @@ class Walk:
 
     def has_calls(self) -> bool:
         return self.run.has_calls()
+
+    def has_failed(self) -> bool:
+        return self.run.has_failed()

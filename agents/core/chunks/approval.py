@@ -19,7 +19,7 @@ class Approval(BaseChunk):
     traits: ClassVar[ChunkTraits] = ChunkTraits(
         label="Approval",
         words=("question", "snapshot"),
-        read_by=("pages", "export", "transcript", "audit"),
+        read_by=("pages", "context", "export", "transcript", "audit"),
         urgent=False,  # stored with the run's end, never before it
     )
     approval_id: str

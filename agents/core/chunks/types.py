@@ -173,6 +173,8 @@ class Turn(BaseChunk):
     action: str = ""
     action_digest: str = ""
     """Stands for the action once what was said has been erased."""
+    pattern: str = ""
+    """Digest of what the calls were about, where that is not the whole action."""
     results: str = ""
     results_normalised: str = ""
     writes: bool = False

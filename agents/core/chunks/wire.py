@@ -41,7 +41,7 @@ _LATER_FIELDS: dict[type[Any], tuple[str, ...]] = {
     EventRecord: ("texts",),
     Hint: ("events",),
     ToolResult: ("given", "unfinished", "cause"),
-    Turn: ("interim", "held", "answers", "failure"),
+    Turn: ("interim", "held", "answers", "failure", "pattern"),
 }
 OPTIONAL_FIELDS: Mapping[type[Any], frozenset[str]] = {
     cls: frozenset({"parent", *_LATER_FIELDS.get(cls, ())}) for cls in CHUNK_TYPES.values()

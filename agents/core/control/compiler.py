@@ -101,7 +101,8 @@ class Compiler:
         if name in LITERALS:
             value = LITERALS[name]
             return CompiledPart(kind_of(value), lambda _: value)
-        return self._refuse(node, f"there is no {name!r}{suggest_name(name, names)}")
+        near = suggest_name(name, names) or "; if it is a text, put it in quotes"
+        return self._refuse(node, f"there is no {name!r}{near}")
 
     def _compile_list(self, node: ast.List) -> CompiledPart:
         parts = [self.compile(item) for item in node.elts]

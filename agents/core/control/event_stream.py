@@ -26,6 +26,9 @@ from agents.core.control.events import (
 
 MAX_ERROR_LENGTH = 500
 SUBAGENT_TOOLS = frozenset({"delegate_librarian"})
+SUBAGENT_COMPLETE, SUBAGENT_FAILED = "subagent.complete", "subagent.failed"
+NO_SUMMARY = "the result stands as it is, without its summary."
+"""Of a librarian that was to read the long result of another tool."""
 SELF_NOTE_TOOL, SELF_NOTE = "notify_self", "agent.self.notify"
 """The tool whose results are notes of a model to itself, and the event that each is."""
 NO_EVENTS: Sequence[AgentEvent] = ()
@@ -94,12 +97,17 @@ class EventStream:
             how = "timeout" if chunk.cause == "timeout" else "failure"
             events = [_tell_failure(chunk, f"tool.call.{how}", about)]
         if call.name in SUBAGENT_TOOLS:
-            is_complete = chunk.has_finished
             events.append(
-                _tell(chunk, "subagent.complete", **about)
-                if is_complete
-                else _tell_failure(chunk, "subagent.failed", about)
+                _tell(chunk, SUBAGENT_COMPLETE, **about)
+                if chunk.has_finished
+                else _tell_failure(chunk, SUBAGENT_FAILED, about)
             )
+        elif call.status != "running":
+            pass  # it shares the result of another call, and so its summary
+        elif chunk.given:
+            events.append(_tell(chunk, SUBAGENT_COMPLETE, **{**about, "size": len(chunk.given)}))
+        elif chunk.unfinished:
+            events.append(_tell(chunk, SUBAGENT_FAILED, **about, error=NO_SUMMARY))
         if call.name == SELF_NOTE_TOOL and chunk.ok:
             events.append(_tell(chunk, SELF_NOTE, **_read_note(call)))
         return events

@@ -72,6 +72,20 @@ OWN_RULE = "own:"
 """How the keys of rules begin that somebody has written for their own runs."""
 
 
+def matches_event(pattern: str, name: str) -> bool:
+    """Return whether an event is meant by a pattern: a name, in which `*` stands for anything."""
+    first, *others = pattern.split("*")
+    if not others:
+        return name == pattern
+    *middle, last = others
+    at = len(first)
+    for part in middle:
+        if (found := name.find(part, at)) < 0:
+            return False
+        at = found + len(part)
+    return name.startswith(first) and name.endswith(last) and at <= len(name) - len(last)
+
+
 def is_personal(name: object) -> bool:
     """Return whether the name of a rule or an event is somebody's own word: erasure empties it."""
     return isinstance(name, str) and name.startswith((OWN_RULE, OWN_PREFIX))

@@ -8,6 +8,7 @@ What it may cost is known before it runs, so that no timer is needed.
 """
 
 import ast
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -19,6 +20,24 @@ from agents.core.control.language import Language
 from agents.core.control.problems import PlacedProblem
 
 TOO_DEEP = "this is nested too deeply"
+_RIGHT_FORMS = {
+    "&&": "and",
+    "||": "or",
+    "!": "not",
+    "===": "==",
+    "!==": "!=",
+    "<>": "!=",
+    "=": "==",
+    "=>": ">=",
+    "=<": "<=",
+    "=~": "matches(text, pattern)",
+    "!~": "not matches(text, pattern)",
+}
+"""Operators of other languages, and what says the same here."""
+_FOREIGN_OPERATOR = re.compile(
+    r"""'[^'\n]*'|"[^"\n]*"|===|!==|[=!<>]=|=~|!~|=>|=<|<>|&&|\|\||[=!]"""
+)
+"""Texts and operators of our own are found as well, and passed over."""
 
 
 class InvalidExpression(Exception):
@@ -101,12 +120,21 @@ class ExpressionSource:
         try:
             tree = ast.parse(self._body, mode="eval").body
         except SyntaxError as error:
+            self._refuse_foreign_operator()
             self._refuse(error.lineno or 1, (error.offset or 1) - 1, _explain_syntax(error))
         except (ValueError, MemoryError, RecursionError):
             self._refuse(1, 0, "this is not an expression")
         if count_parts(tree) > language.max_parts:
             self._refuse(1, 0, f"the expression has more than {language.max_parts} parts")
         return tree
+
+    def _refuse_foreign_operator(self) -> None:
+        """Say what is written instead of the first operator that other languages have."""
+        for found in _FOREIGN_OPERATOR.finditer(self._body):
+            if (right := _RIGHT_FORMS.get(found[0])) is not None:
+                line = 1 + self._body.count("\n", 0, found.start())
+                column = found.start() - self._body.rfind("\n", 0, found.start()) - 1
+                self._refuse(line, column, f"write {right} instead of {found[0]}")
 
     def get_text(self, node: ast.expr) -> str:
         """Return a part as it was written."""

@@ -17,6 +17,7 @@ PROVIDER_ERROR = "provider_error"
 TIMEOUT = "timeout"
 RULE_STOPPED = "rule_stopped"
 BEHAVIOUR_ENDED = "behaviour_ended"
+DECLINED = "declined"
 NEEDS_APPROVAL = "needs_approval"
 Measured = float | str | None
 
@@ -99,14 +100,14 @@ END_CONDITIONS = (
         "output_truncated",
         lambda state: state.finish_reason,
         lambda _: "length",
-        lambda state: state.finish_reason == "length" and not state.interim,
+        lambda state: state.finish_reason == "length" and not (state.interim or state.has_branches),
         enforced=True,
     ),
     EndCondition(
         "content_filter",
         lambda state: state.finish_reason,
         lambda _: "content_filter",
-        lambda state: state.finish_reason == "content_filter",
+        lambda state: state.finish_reason == "content_filter" and not state.has_branches,
         enforced=True,
     ),
     EndCondition(

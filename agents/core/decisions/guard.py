@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from agents.core.config import AgentConfig
-from agents.core.decisions.endings import NEEDS_APPROVAL
+from agents.core.decisions.endings import DECLINED, NEEDS_APPROVAL
 from agents.core.decisions.protocol import TREES, DecisionTree, build_tree
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.reasons import REASONS
@@ -20,9 +20,9 @@ TREE_OWNED_FIELDS = frozenset({"extensions", "notices", "withheld_tools"})
 LOOP_OWNED_FIELDS = tuple(
     name for name in AgentState.__dataclass_fields__ if name not in TREE_OWNED_FIELDS
 )
-RESERVED_REASONS = frozenset({"completed", "user_cancelled", NEEDS_APPROVAL})
-"""Reasons that a tree cannot give a run: only a model completes it, only a person cancels it, and a
-run that is paused has asked something."""
+RESERVED_REASONS = frozenset({"completed", "user_cancelled", DECLINED, NEEDS_APPROVAL})
+"""Reasons that a tree cannot give a run: only a model completes it, only a person cancels it or
+says no, and a run that is paused has asked something."""
 
 
 class InvalidTree(Exception):

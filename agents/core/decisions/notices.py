@@ -20,7 +20,8 @@ from agents.core.state import AgentState, Notice, RuleStop
 from agents.core.stuck import ERROR_LIMIT, LOOP_COUNT, LOOP_WINDOW, digest
 
 LOOP_EVENT = "agent.loop.detected"
-"""Recorded once a run: by the loop warning, or by the notice that ends the run instead."""
+"""Recorded once a run: before the third batch of one pattern, or by the notice that ends a run
+which goes round in a larger circle."""
 REPEATED_EVENT = "agent.turn.repeated"
 _BUDGET_WRAP_UP, _CONTEXT_WRAP_UP = "wrap_up:token_budget", "wrap_up:context"
 
@@ -114,7 +115,7 @@ def repetition_warnings(state: AgentState) -> list[Notice]:
         variant = "last" if is_last else ""
         due.append(build_loop_notice(LOOP["repeated"], key, {}, about, variant=variant))
     if track.is_looping:
-        due.append(_loop_warning(action, track.recent.count(action)))
+        due.append(_loop_warning(action, track.count_pattern()))
     return due
 
 
@@ -126,8 +127,7 @@ def _loop_warning(action: str, count: int) -> Notice:
         "window": LOOP_WINDOW,
         "action": truncate(action),
     }
-    metadata = {**about, "event": LOOP_EVENT, "action": action}
-    return build_loop_notice(LOOP["loop"], "loop", values, metadata)
+    return build_loop_notice(LOOP["loop"], "loop", values, {**about, "action": action})
 
 
 # -- the last answer ------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def _no_progress_notice(state: AgentState) -> Notice:
         **limit_metadata("no_progress", count, limit),
         "rule": track.stuck_rule,
         "action": track.last_action,
-        **({} if "loop" in state.fired else {"event": LOOP_EVENT}),
+        **({} if track.is_looping or "loop" in state.fired else {"event": LOOP_EVENT}),
     }
     rule = track.stuck_rule or ""
     variant = {"cycle": "cycle", "answers": "same answers"}.get(rule, "same action")

@@ -8,7 +8,7 @@ from agents.core.behaviours.run_interface import CallResult, TurnOrder
 from agents.core.chunks import OracleStreamChunk
 from agents.core.config import AgentConfig
 from agents.core.control.facts import Facts
-from agents.core.decisions.endings import BEHAVIOUR_ENDED, NEEDS_APPROVAL
+from agents.core.decisions.endings import BEHAVIOUR_ENDED, DECLINED, NEEDS_APPROVAL
 from agents.core.loop.context import RunContext
 from agents.core.loop.engine import ANSWERED, TurnEngine
 from agents.core.loop.prompt import ConversationInput
@@ -69,13 +69,16 @@ class BehaviourEngine(TurnEngine):
     # -- what came of it --------------------------------------------------------------------------
 
     def has_answer(self) -> bool:
-        return self.turn is not None and self.turn.answer.error is None
+        return self.turn is not None and not self.turn.failure
 
     def has_calls(self) -> bool:
         return self.turn is not None and bool(self.turn.answer.calls)
 
     def has_answered(self) -> bool:
-        return self.ctx.state.finish_reason in ANSWERED
+        return self.ctx.state.finish_reason in ANSWERED and not self.has_failed()
+
+    def has_failed(self) -> bool:
+        return bool((self.turn or self.last_turn).failure)
 
     def get_reply(self) -> str:
         return "".join((self.turn or self.last_turn).answer.text)
@@ -113,8 +116,17 @@ class BehaviourEngine(TurnEngine):
     def stop(self, reason: str) -> None:
         self.ctx.state = self.ctx.state.replace(asked_end=reason)
 
-    def end_behaviour(self) -> None:
-        self.stop("completed" if self.ctx.state.has_answered else BEHAVIOUR_ENDED)
+    def end_behaviour(self, *, is_declined: bool) -> None:
+        if self.has_failed():  # that ends the run, see leave_behaviour
+            return
+        without = DECLINED if is_declined else BEHAVIOUR_ENDED
+        self.stop("completed" if self.ctx.state.has_answered else without)
+
+    def leave_behaviour(self) -> None:
+        """Let a request that failed end the run after all: there is nothing else to try."""
+        self.ctx.state = self.ctx.state.replace(has_branches=False)
+        if self.failure is not None and self.ctx.state.asked_end is None:
+            self.end_with_model_error(self.failure)
 
     def ask_approval(self, question: str, snapshot: Mapping[str, Any]) -> None:
         """Ask at the next checkpoint, if that does not end the run for another reason."""

@@ -79,6 +79,7 @@ class RunContext:
         """Those that let calls wait, for the run's subagents."""
         self.limits = TurnLimits(tools)
         self.holds = CallHolds()
+        self.is_loop_recorded = False
         self.timers = RunTimers(clock, lambda: self.inbox.wake())
         self.stragglers = Stragglers(lambda: self.inbox.wake())
         self.versions: dict[str, str] = {}

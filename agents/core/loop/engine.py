@@ -35,6 +35,9 @@ from agents.core.tokens import truncate_history
 ANSWERED = frozenset({"stop", "length"})
 """How a request ends that asks for no calls and has text."""
 TOO_SLOW = "The model took too long for its last answer. Continue to try again."
+MAX_FAILED_REQUESTS = 50
+"""Of one run, whatever its behaviour tries instead: they are no iterations, so nothing else counts
+those that failed before their answer."""
 
 
 class TurnEngine:
@@ -48,6 +51,10 @@ class TurnEngine:
         """Why the run has ended; empty while it goes on."""
         self.error: ModelError | None = None
         """What to tell the user instead of the reason's own sentence."""
+        self.failure: ModelError | None = None
+        """Why the request of the turn before failed, while a behaviour may try something else."""
+        self.failures: list[str] = []
+        """The codes of all requests that failed, those of errors that stay one after another."""
         self.also_triggered: tuple[str, ...] = ()
         self.turn: TurnInProgress | None = None
         """The one that is open."""
@@ -91,6 +98,9 @@ class TurnEngine:
         yield from ctx.context_update()
         decision, wrap_up = self._decide(checkpoint)
         yield decision
+        if decision.goes_on and wrap_up is None:
+            yield from self._report_failed_request()
+        self.failure = None
         if not decision.goes_on:
             yield from self._announce_stop(decision, wrap_up)
             if wrap_up is None:
@@ -123,8 +133,40 @@ class TurnEngine:
         if self.ctx.state.wrap_up_failure:
             yield from self._close_failed_wrap_up(error)
         elif error is not None and not self.ctx.cancellation.requested:
-            self._end_with_model_error(error)
+            if turn.wrap_up is None and self._may_try_again(error):
+                self.failure = error
+            else:
+                self.end_with_model_error(error)
         self.checkpoint = WRAP_UP if turn.wrap_up else "turn"
+
+    # -- failed requests --------------------------------------------------------------------------
+
+    def _may_try_again(self, error: ModelError) -> bool:
+        """Return whether a behaviour may make another request after one that failed for good: not
+        if an error of the same cause has shown before that it stays."""
+        is_known = error.is_permanent and error.code in self.failures
+        self.failures.append(error.code if error.is_permanent else "")
+        return (
+            self.ctx.state.has_branches
+            and not is_known
+            and len(self.failures) < MAX_FAILED_REQUESTS
+        )
+
+    def _report_failed_request(self) -> Iterator[OracleStreamChunk]:
+        """Tell the user why the turn before came to nothing, since another request follows."""
+        failed = self.last_turn.failure
+        if not failed:
+            return
+        why = str(self.failure or REASONS.get(failed).sentence)
+        cause = self.failure.code if self.failure is not None else failed
+        yield from self.ctx.tell(
+            Notice(
+                key="",
+                system_type="provider",
+                message=f"{why} The model is asked again.",
+                metadata={"limit_type": "provider", "cause": cause},
+            )
+        )
 
     # -- decisions --------------------------------------------------------------------------------
 
@@ -148,7 +190,7 @@ class TurnEngine:
         )
         return decision, wrap_up
 
-    def _end_with_model_error(self, error: ModelError) -> None:
+    def end_with_model_error(self, error: ModelError) -> None:
         """End after the endpoint failed for good."""
         self.ctx.refresh()
         self._record_fired(measure_conditions(self.ctx.state))
@@ -167,7 +209,7 @@ class TurnEngine:
             return
         error = error or ModelError(TOO_SLOW)
         if reason == PROVIDER_ERROR:
-            self._end_with_model_error(error)
+            self.end_with_model_error(error)
             return
         ctx.tally.wrap_up_error = str(error)
         yield from ctx.tell(

@@ -132,7 +132,9 @@ class _Loop(BehaviourEngine):
         if self.control.resume is not None and self.control.resume.calls:
             yield self._run_decided_calls(self.control.resume)
         if self._driver is not None:
+            self.ctx.state = self.ctx.state.replace(has_branches=True)
             yield from self._driver.drive(self.control.resume)
+            self.leave_behaviour()
         while not self.reason:
             yield self.open_turn()
             yield from self.play("fold")

@@ -7,7 +7,7 @@ from typing import Literal
 from agents.core.behaviours.run_interface import PLAIN_TURN, StepChunks, TurnOrder
 from agents.core.chunks import Hint, OracleStreamChunk, Turn
 from agents.core.decisions.checkpoint import start_turn_state
-from agents.core.decisions.notices import attribute_to_tree, wrap_up_notice
+from agents.core.decisions.notices import LOOP_EVENT, attribute_to_tree, wrap_up_notice
 from agents.core.loop.context import RunContext
 from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
 from agents.core.loop.held_calls import release_held_calls
@@ -27,9 +27,16 @@ from agents.core.loop.tool_plan import (
 )
 from agents.core.notify.hints import FittedHints, HintLine, fit_hints, fit_words
 from agents.core.reasons import INSIDE_LIMIT
-from agents.core.sanitize import is_blank
+from agents.core.sanitize import is_blank, truncate
 from agents.core.state import merge_usage_source
-from agents.core.stuck import TurnAction, build_action, digest
+from agents.core.stuck import (
+    LOOP_COUNT,
+    TurnAction,
+    build_action,
+    call_pattern,
+    digest,
+    join_signatures,
+)
 from agents.core.tokens import TokenCharge
 
 
@@ -51,6 +58,17 @@ class TurnInProgress:
     @property
     def next_step(self) -> str:
         return STEPS[self.steps]
+
+    @property
+    def failure(self) -> str:
+        """The reason for which a run may end because this request failed for good, or nothing.
+        Interim text that is cut off serves as far as it goes."""
+        if self.answer.error is not None:
+            return "provider_error"
+        finish = self.answer.finish_reason
+        if finish == "length" and not self.order.interim:
+            return "output_truncated"
+        return finish if finish == "content_filter" else ""
 
 
 def begin_turn(
@@ -126,8 +144,36 @@ def _take_answer(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStream
     ctx.tally.wrote_text = ctx.tally.wrote_text or not (turn.order.interim or is_blank(text))
     if answer.calls:
         yield from plan_tool_calls(ctx, turn.batch, text, answer.calls)
+        yield from _detect_loop(ctx, turn.batch)
     elif text:
         ctx.prompt.add({"role": "assistant", "content": text})
+
+
+def _detect_loop(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
+    """Record before a batch is run that calls of its pattern were made often. Once a run; the user
+    and the model are told when the turn is over, unless that ends the run."""
+    pattern = _build_pattern(ctx, batch)
+    if not pattern or ctx.is_loop_recorded:
+        return
+    count = ctx.state.progress.count_pattern(pattern)
+    if count >= LOOP_COUNT:
+        ctx.is_loop_recorded = True
+        action = truncate(join_signatures(entry.signature for entry in batch.entries))
+        yield ctx.emit_event(
+            LOOP_EVENT,
+            current=count,
+            limit=LOOP_COUNT,
+            percent=round(100 * count / LOOP_COUNT, 1),
+            action=action,
+        )
+
+
+def _build_pattern(ctx: RunContext, batch: ToolBatch) -> str:
+    """Return what a turn's calls are about, as a digest. A wrap-up turn runs nothing."""
+    if ctx.state.wrap_up_reason or not batch.entries:
+        return ""
+    patterns = (call_pattern(entry.name, entry.arguments) for entry in batch.entries)
+    return digest(join_signatures(patterns))
 
 
 def _end_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamChunk]:
@@ -153,12 +199,14 @@ def _build_turn_action(ctx: RunContext, batch: ToolBatch) -> TurnAction:
         [(entry.signature, entry.outcome.content) for entry in done if entry.outcome is not None],
         writes=writes,
         has_written=writes and not all_calls_failed(done),
+        pattern=_build_pattern(ctx, batch),
     )
 
 
 def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: TurnAction) -> Turn:
     """Record the turn's end, and take it into the state by that record alone."""
     answer, batch = turn.answer, turn.batch
+    action_digest = digest(step.action) if step.action else ""
     ended = ctx.emit(
         Turn,
         number=ctx.state.turn + 1,
@@ -172,7 +220,8 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
         model_ms=answer.model_ms,
         finish_reason=_finish_reason(ctx, answer),
         action=step.action,
-        action_digest=digest(step.action) if step.action else "",
+        action_digest=action_digest,
+        pattern=step.pattern if step.action and step.pattern != action_digest else "",
         results=step.results,
         results_normalised=step.results_normalised,
         writes=step.writes,

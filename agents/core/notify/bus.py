@@ -11,7 +11,7 @@ from typing import Any
 
 from agents.core.control.evaluation import Unanswerable
 from agents.core.control.event_stream import SELF_NOTE
-from agents.core.control.events import AgentEvent
+from agents.core.control.events import AgentEvent, matches_event
 from agents.core.control.facts import RESULT_EVENTS, Facts, describe_result
 from agents.core.notify.reminders import REMINDED, RULE_NOTE, ReminderLog
 from agents.core.notify.self_notes import DeferredNotes
@@ -20,7 +20,6 @@ from agents.core.notify.subscriber import (
     SEVERITIES,
     InjectionPoint,
     Subscriber,
-    matches_type,
 )
 from agents.core.notify.words import Notification, ToldEvent, build_notification
 
@@ -192,7 +191,7 @@ class _Queue:
     def listens_to(self, event: AgentEvent) -> bool:
         least = SEVERITIES.index(self.subscriber.min_severity)
         return SEVERITIES.index(event.severity) >= least and any(
-            matches_type(event.name, pattern) for pattern in self.subscriber.types
+            matches_event(pattern, event.name) for pattern in self.subscriber.types
         )
 
     @property

@@ -76,6 +76,8 @@ def name_speakers(chunk: OracleStreamChunk) -> set[str]:
     if isinstance(chunk, SystemMessage) and (name := chunk.metadata.get("subscriber")):
         return {str(name)}
     events = {event.name for event in EventStream().feed(chunk)}
+    if isinstance(chunk, SystemMessage) and chunk.system_type == LOOP["loop"].system_type:
+        return {"loop"}  # its event was recorded before the calls were run
     if isinstance(chunk, EventRecord):  # the loop tells the model of it, and nobody else
         return {one.id for one in LOOP.values() if one.types & events & SILENT_EVENTS}
     alike = [one.id for one in LOOP.values() if one.system_type == chunk.system_type]

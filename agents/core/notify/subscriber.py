@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from agents.core.chunks import EventSeverity, SystemType
-from agents.core.control.events import EVENT_TYPES, OWN_PREFIX
+from agents.core.control.events import EVENT_TYPES, OWN_PREFIX, matches_event
 from agents.core.control.expression import Expression
 from agents.core.control.facts import RESULT
 from agents.core.control.kinds import (
@@ -191,7 +191,7 @@ class _Reader:
         if about["id"] and not _ID.fullmatch(about["id"]):
             self.document.refuse(
                 ("subscriber", "id"),
-                "an id has lowercase letters, digits and hyphens: tool-failures",
+                "an id has lowercase letters, digits and hyphens: calls-that-fail",
             )
         return dict(about)
 
@@ -200,7 +200,7 @@ class _Reader:
         events, found = self.document.values["events"], set[str]()
         least = SEVERITIES.index(events["min_severity"])
         for at, pattern in enumerate(events["types"]):
-            names = [name for name in EVENT_TYPES if matches_type(name, pattern)]
+            names = [name for name in EVENT_TYPES if matches_event(pattern, name)]
             if pattern.startswith(OWN_PREFIX):
                 names = [pattern]
             if not names:
@@ -272,11 +272,6 @@ class _Reader:
             self.document.refuse(("output", "system_type"), 'only "notification" can be used here')
         if values["variant"]:
             self.document.refuse(("variant", 0), "only shipped subscribers have variants")
-
-
-def matches_type(name: str, pattern: str) -> bool:
-    """Return whether an event is meant by a name, or by a pattern such as tool.call.*"""
-    return name == pattern or (pattern.endswith(".*") and name.startswith(pattern[:-1]))
 
 
 _Fields = dict[str, ValueKind] | None

@@ -161,6 +161,7 @@ class _Replay:
         return state.replace(
             rule_stop=RuleStop("") if seen.reason == RULE_STOPPED else None,
             asked_end=seen.asked_end,
+            has_branches=seen.has_branches,
             now=seen.elapsed,
             cancelled=seen.cancelled,
             context_tokens=seen.context_tokens,

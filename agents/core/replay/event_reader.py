@@ -25,8 +25,16 @@ EXTERNAL_REASONS = frozenset({"provider_error", "interrupted", "internal_error"}
 EVENT_KINDS = frozenset({"turn", "decision", "tool_call", "tool_result", "context_update"})
 """The events that are read."""
 _TURN_FIELDS = tuple(field.name for field in fields(Turn))
+_PASSED_OVER = ("content_filter", "output_truncated")
 _COUNT_FIELDS = ("prompt_tokens", "completion_tokens", "subagent_tokens", "model_ms", "number")
-_TEXT_FIELDS = ("finish_reason", "action", "results", "results_normalised", "answers")
+_TEXT_FIELDS = (
+    "finish_reason",
+    "action",
+    "results",
+    "results_normalised",
+    "answers",
+    "pattern",
+)
 
 
 class InvalidEvent(ValueError):
@@ -148,6 +156,7 @@ class RecordingBuilder:
             last_request=bare,
             context_tokens=self._estimate_context_tokens(full - bare, checks["token_budget"]),
             is_sent_back=checks["completed"]["value"] == "sent_back",
+            has_branches=any(_is_passed_over(checks[rule]) for rule in _PASSED_OVER),
             asked_end=_find_asked_end(event["reason"], checks),
             reason="" if event["continue"] else _check_text(event["reason"]),
         )
@@ -242,6 +251,11 @@ def _find_asked_end(reason: str, checks: Mapping[str, Mapping[str, Any]]) -> str
         return reason
     asked = checks.get(BEHAVIOUR_ENDED)
     return _check_text(asked["value"]) if asked is not None else None
+
+
+def _is_passed_over(check: Mapping[str, Any]) -> bool:
+    """Return whether a failed request did not end the run, because its behaviour had a branch."""
+    return bool(check["value"] == check["limit"] and not check["fired"])
 
 
 def _parse_elapsed(check: Mapping[str, Any]) -> float:

@@ -37,6 +37,8 @@ class CheckpointState:
     context_tokens: int = 0
     is_sent_back: bool = False
     """Whether a rule had sent the answer back."""
+    has_branches: bool = False
+    """Whether a behaviour could try something else after a request that had failed."""
     asked_end: str | None = None
     """The reason for which a behaviour or a call that waited for a yes ended the run."""
     reason: str = ""

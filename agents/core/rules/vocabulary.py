@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from agents.core.control.events import EVENT_TYPES, OWN_PREFIX
+from agents.core.control.events import EVENT_TYPES, OWN_PREFIX, matches_event
 from agents.core.control.facts import HISTORY, PROJECT, RESULT, RESULT_EVENTS, TURN, USER
 from agents.core.control.kinds import ANY, TEXT, TRUTH, MapKind, RecordKind, ValueKind, join_kinds
 from agents.core.control.language import Language
@@ -26,9 +26,7 @@ _NO_RESULT = RecordKind("result where no call has ended", {})
 
 def match_events(pattern: str) -> tuple[str, ...]:
     """Return the known events that a name stands for, or one like `tool.call.*`."""
-    if pattern.endswith(".*"):
-        return tuple(name for name in HEARD_EVENTS if name.startswith(pattern[:-1]))
-    return (pattern,) if pattern in HEARD_EVENTS else ()
+    return tuple(name for name in HEARD_EVENTS if matches_event(pattern, name))
 
 
 def is_own_event(pattern: str) -> bool:
@@ -78,8 +76,4 @@ def listens_to(patterns: tuple[str, ...], name: str) -> bool:
     """Return whether one of these patterns stands for the name of an event."""
     if not name.startswith(OWN_PREFIX):
         return any(name in match_events(pattern) for pattern in patterns)
-    return any(
-        name.startswith(pattern[:-1]) if pattern.endswith(".*") else name == pattern
-        for pattern in patterns
-        if is_own_event(pattern)
-    )
+    return any(is_own_event(one) and matches_event(one, name) for one in patterns)

@@ -25,7 +25,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
         vocabulary = BehaviourVocabulary(
-            tools=registry.names(), decision_trees=TREES.names(), behaviours=_load_others(path)
+            tools=registry.list_parameters(),
+            decision_trees=TREES.names(),
+            behaviours=_load_others(path),
         )
         try:
             behaviour = read_behaviour(_read_text(path), vocabulary)

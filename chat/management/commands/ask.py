@@ -28,6 +28,7 @@ from chat.models import Conversation
 from chat.services import ask, continue_run
 from chat.services.ask import PreparedRun, RunOptions
 
+ACTIVE = "active"
 EXIT_CODES = {"completed": 0, "limited": 0, "paused": 3, "failed": 1, "cancelled": 130}
 
 
@@ -39,7 +40,9 @@ class Command(BaseCommand):
         parser.add_argument("--user", help="who asks; not needed with one user or administrator")
         parser.add_argument("--project", help="by name; not needed while there is one")
         parser.add_argument(
-            "--conversation", metavar="ID", help="ask in this one; without it, start a new one"
+            "--conversation",
+            metavar="ID",
+            help="ask in this one, or in your newest: active; without it, start a new one",
         )
         parser.add_argument("--tree", help=f"the mode: {', '.join(TREES.names())}, or a behaviour")
         parser.add_argument(
@@ -104,6 +107,9 @@ def _prepare_run(options: dict[str, Any]) -> PreparedRun:
     tree = _find_mode(options["tree"], user)
     run_options = RunOptions(tree=tree, overrides=parse_integers("--set", options["set"]))
     earlier = _get_earlier_run(options["continued"], user)
+    if options["conversation"] == ACTIVE and earlier is None:
+        project = find_project(options["project"], user)
+        return ask.ask_in_newest(user, project.pk, question, run_options)
     talk = _get_conversation(options["conversation"], user)
     if earlier is not None and talk is not None and earlier.conversation_key != talk.pk:
         raise CommandError(f"Run {earlier.pk} is not in conversation {talk.pk}.")
@@ -132,7 +138,8 @@ def _get_conversation(name: str | None, user: User) -> Conversation | None:
         return queries.get(user, UUID(name))
     except ValueError:
         raise CommandError(
-            f"{name!r} is not the id of a conversation; the address of its page ends with it."
+            f"{name!r} is not the id of a conversation; the address of its page ends with it. "
+            "Your newest one is: active."
         ) from None
     except ChatError:
         raise CommandError(f"There is no conversation {name} of yours.") from None

@@ -11,6 +11,7 @@ TABLE = [
     ("user_cancelled", "cancelled"),
     ("needs_approval", "paused"),
     ("completed", "completed"),
+    ("declined", "completed"),
     ("max_iterations", "limited"),
     ("token_budget", "limited"),
     ("timeout", "limited"),

@@ -16,6 +16,8 @@ from agents.core.chunks import (
     ToolResult,
     Turn,
 )
+from agents.core.control.event_stream import list_events
+from agents.core.control.events import AgentEvent
 from agents.core.decisions.trees.quick import QuickTree
 from agents.core.messages import (
     Finished,
@@ -68,6 +70,10 @@ def result_in(chunks: list[OracleStreamChunk]) -> ToolResult:
     return found
 
 
+def subagents(chunks: list[OracleStreamChunk]) -> list[AgentEvent]:
+    return [event for event in list_events(chunks) if event.name.startswith("subagent.")]
+
+
 def read_result(model: ScriptedModel) -> str:
     """What the second request has as the result of the first one's call."""
     (message,) = [m for m in model.requests[1].messages if m["role"] == "tool"]
@@ -84,6 +90,10 @@ async def test_the_model_gets_the_summary_and_the_record_both() -> None:
     assert read_result(model) == result.given
     assert len(read_result(model)) < len(LONG) / 10
     assert not result.unfinished
+    (event,) = subagents(chunks)
+    assert event.name == "subagent.complete"
+    assert event.payload["tool"] == "look"
+    assert event.payload["size"] == len(result.given)
 
 
 @virtual_time
@@ -131,6 +141,9 @@ async def test_without_a_useful_summary_the_result_stands_and_its_work_is_not_ke
     for chunk in chunks:
         tracker.add(chunk)
     assert tracker.pop_unfinished() == [result.tool_call_id]
+    (event,) = subagents(chunks)
+    assert event.name == "subagent.failed"
+    assert event.payload["error"] == "the result stands as it is, without its summary."
 
 
 @virtual_time
@@ -246,6 +259,7 @@ async def test_calls_that_share_a_result_share_its_summary() -> None:
     assert len(found) == 2
     assert found[0] == found[1] != ""
     assert len(librarian.requests) == 1
+    assert [event.name for event in subagents(chunks)] == ["subagent.complete"]
 
 
 @virtual_time

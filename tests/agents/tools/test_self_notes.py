@@ -28,6 +28,15 @@ async def test_what_is_no_moment_is_told_with_what_is() -> None:
 
 
 @virtual_time
+async def test_a_tool_that_does_not_exist_is_refused_with_the_nearest_name() -> None:
+    count = NoteCount()
+    for _ in range(10):
+        with pytest.raises(ToolFailed, match="no tool 'vault_reed'; did you mean 'vault_read'"):
+            await notify_self("Check it.", count, "after_tool:vault_reed")
+    assert await notify_self("Check it.", count, "after_tool: vault_read")
+
+
+@virtual_time
 async def test_a_run_may_write_only_so_many() -> None:
     count = NoteCount()
     for _ in range(MAX_NOTES):

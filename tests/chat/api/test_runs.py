@@ -90,6 +90,29 @@ async def test_notices_of_a_whole_answer_carry_their_numbers(ada: Caller) -> Non
     assert datetime.fromisoformat(reached["timestamp"]).utcoffset() == timedelta(0)
 
 
+async def test_active_asks_in_the_newest_conversation_of_the_project(ada: Caller) -> None:
+    ada.chat.model.steps.extend([say("One."), say("Two."), say("Three.")])
+
+    async def post(question: str, **more: Any) -> Any:
+        response = await ada("POST", "oracle", json={"question": question, **more})
+        return response.json()
+
+    first = await post("First?", context_id="active")
+    second = await post("Second?")
+    third = await post("Third?", context_id="active")
+    assert first["conversation_id"] != second["conversation_id"] == third["conversation_id"]
+    sent = [m["content"] for m in ada.chat.model.requests[2].messages[1:]]
+    assert sent == ["Second?", "Two.", "Third?"]
+    both = {"context_id": "active", "conversation_id": first["conversation_id"]}
+    refused = await ada("POST", "oracle", json={"question": "Fourth?", **both})
+    assert (refused.status_code, refused.json()["detail"][0]["loc"]) == (
+        422,
+        ["body", "context_id"],
+    )
+    other = await ada("POST", "oracle", json={"question": "Fourth?", "context_id": "newest"})
+    assert other.status_code == 422
+
+
 async def test_from_every_place_the_rest_comes_and_nothing_twice(ada: Caller) -> None:
     ada.chat.model.steps.extend([call("look"), say("One two three four.")])
     run = (await ada("POST", "oracle", json={"question": "What is it?"})).json()

@@ -81,6 +81,20 @@ def test_a_conversation_is_continued_at_its_head(ada: User) -> None:
     assert queries.for_user(ada).count() == 1
 
 
+def test_active_is_the_newest_conversation_of_the_project_or_a_new_one(ada: User) -> None:
+    older = ask("First?", "--conversation", "active")
+    newer = ask("Second?")
+    assert older.conversation_key != newer.conversation_key
+    third = ask("Third?", "--conversation", "active")
+    assert third.conversation_key == newer.conversation_key
+    exchange = Exchange.objects.get(run=third)
+    assert exchange.parent is not None
+    assert exchange.parent.run_id == newer.pk
+    ask("Fourth?", "--conversation", str(older.conversation_key))
+    fifth = ask("Fifth?", "--conversation", "active")
+    assert fifth.conversation_key == older.conversation_key
+
+
 def test_continue_hangs_the_child_under_its_run_in_the_same_mode(ada: User) -> None:
     first = ask(QUESTION, "--tree", "quick", "--set", "max_iterations=1")
     other = ask("And who leads it?", "--conversation", str(first.conversation_key))

@@ -400,6 +400,8 @@ async def test_of_two_decisions_at_once_one_is_done() -> None:
         (run,) = [one for one in done if isinstance(one, AgentRun)]
         await followed(chat.runtime, run.pk)
         assert (await Note.objects.aget(path="Pumps.md")).version == 2
+        told = {str(one) for one in done if isinstance(one, Exception)}
+        assert told == {"This was decided already: approved."}
 
 
 # -- another question -----------------------------------------------------------------------------

@@ -7,13 +7,15 @@ from typing import Any, Self
 import pytest
 from asgiref.sync import sync_to_async
 
+from agents.core.chunks import ToolCalled
 from agents.core.messages import ModelRequest
-from agents.models import AgentRun
+from agents.models import AgentRun, ApprovalRequest
 from agents.runtime import RunRefused, Runtime
 from chat.conversations import commands
 from chat.errors import StaleHead
 from chat.models import Conversation, Exchange
 from chat.services import ask
+from chat.services.approvals import build_verdict, decide
 from chat.services.ask import PreparedRun, RunOptions
 from chat.services.continue_run import CONTINUE_QUESTION, continue_run
 from tests.agents.runtime.fake_factory import ScriptedRunFactory, followed, people
@@ -86,6 +88,55 @@ async def test_a_question_is_asked_with_the_path_before_it() -> None:
     conversation = await Conversation.objects.aget()
     assert (conversation.pk, conversation.head_id) == (key, last.exchange.pk)
     assert conversation.title == "First?"
+
+
+async def test_drafts_and_critiques_are_not_replayed_as_the_answer() -> None:
+    steps = [say("It is blue."), call("look"), say("Not so."), say("It is red, says Pumps.md.")]
+    async with Chat(*steps, say("Yes.")) as chat:
+        first = await chat.first(how=RunOptions(tree="checked-answer"))
+        assert first.answer == "It is red, says Pumps.md."
+        await chat.run(ask.ask, "Sure?", conversation_id=first.conversation_key)
+    messages = chat.model.requests[-1].messages[1:]
+    assert [(m["role"], m["content"]) for m in messages] == [
+        ("user", "First?"),
+        ("assistant", None),
+        ("tool", "found"),
+        ("assistant", "It is red, says Pumps.md."),
+        ("user", "Sure?"),
+    ]
+
+
+async def test_a_run_that_ended_while_it_planned_has_no_answer_to_replay() -> None:
+    async with Chat(say("1. Look."), call("wait"), say("So.")) as chat:
+        ready = await chat.ready(
+            ask.start_conversation,
+            chat.project.pk,
+            "First?",
+            options=RunOptions(tree="plan-then-do"),
+        )
+        run = await chat.start(ready)
+        async for chunk in chat.runtime.follow(run.pk):
+            if isinstance(chunk, ToolCalled):
+                break
+        await chat.stop(run)
+        await chat.run(ask.ask, "Second?", conversation_id=run.conversation_key)
+    assert "1. Look." not in str(chat.model.requests[-1].messages)
+
+
+async def test_a_behaviour_that_goes_on_after_a_yes_still_has_what_it_wrote_before() -> None:
+    """Its list of changes: the next step refers to it. Afterwards only the answer is replayed."""
+    async with Chat(say("Paint it red."), say("Painted."), say("Red.")) as chat:
+        asked = await chat.first(how=RunOptions(tree="ask-first"))
+        digest = (await ApprovalRequest.objects.aget(pk=asked.pk)).digest
+        verdict = build_verdict("approved", "", digest)
+        done = await chat.run(decide, asked.pk, verdict, via="page")
+        await chat.run(ask.ask, "Which colour?", conversation_id=done.conversation_key)
+    assert list_sent(chat.model.requests[1])[:2] == [
+        "user: First?", "assistant: Paint it red.\n\n[The user was asked to decide.]",
+    ]  # fmt: skip
+    assert list_sent(chat.model.requests[2])[1:4:2] == [
+        "assistant: [The user was asked: May I do this? Paint it red.]", "assistant: Painted.",
+    ]  # fmt: skip
 
 
 async def test_an_edited_question_is_asked_with_the_path_before_it_only() -> None:

@@ -20,6 +20,8 @@ from agents.core.chunks import Content, OracleStreamChunk
 from agents.core.config import AgentConfig
 from tests.agents.core.behaviours.stand_in_words import register_stand_ins
 
+FAILED = "Failed…"
+"""The reply of a request that failed."""
 STEPS = ("ask", "plan", "execute", "deliver", "fold")
 
 
@@ -95,6 +97,9 @@ class FakeRun:
     def has_answered(self) -> bool:
         return self.turns > 0 and not self.get_reply().endswith("…")
 
+    def has_failed(self) -> bool:
+        return self.turns > 0 and self.get_reply() == FAILED
+
     def get_reply(self) -> str:
         return self.replies[self.turns - 1] if self.turns <= len(self.replies) else "Found."
 
@@ -119,8 +124,9 @@ class FakeRun:
     def stop(self, reason: str) -> None:
         self.stopped = reason
 
-    def end_behaviour(self) -> None:
-        self.stop("completed" if self.has_answered() else "behaviour_ended")
+    def end_behaviour(self, *, is_declined: bool) -> None:
+        without = "declined" if is_declined else "behaviour_ended"
+        self.stop("completed" if self.has_answered() else without)
 
     def ask_approval(self, question: str, snapshot: Mapping[str, Any]) -> None:
         self.asked.append((question, snapshot))

@@ -26,7 +26,7 @@ def test_every_kind_of_node_can_be_driven() -> None:
         ("(repeater :max-iterations 2 (fail))", "1 2 2- 2 2- 1+"),
         ("(repeater :until-success :max-iterations 2 (fail))", "1 2 2- 2 2- 1-"),
         ("(repeater :until-success :max-iterations 2 (succeed))", "1 2 2+ 1+"),
-        ("(repeater :until-failure :max-iterations 2 (fail))", "1 2 2- 1-"),
+        ("(repeater :until-failure :max-iterations 2 (fail))", "1 2 2- 1+"),
         ("(repeater :until-failure :max-iterations 2 (succeed))", "1 2 2+ 2 2+ 1+"),
         ("(subtree part (fail))", "1 2 2- 1-"),
         ("(decorator invert (fail))", "1 2 2- 1+"),

@@ -13,6 +13,7 @@ from agents.core.behaviours import (
 from agents.core.behaviours.behaviour import ValueScope
 from agents.core.behaviours.signatures import MAX_NODES
 from agents.core.config import AgentConfig
+from agents.tools import registry
 from tests.agents.core.behaviours.stand_in_words import register_stand_ins
 from tests.support.timing import assert_in_proportion
 
@@ -27,6 +28,11 @@ KNOWN = {
     "wide": f'(tree "wide" (sequence {"(succeed) " * 300}))',
     "twice": '(tree "twice" (sequence (subtree wide) (subtree wide)))',
 }
+NO_REASON = (
+    "there is no reason {!r} for which a behaviour may stop; the reasons are max_iterations, "
+    "token_budget, timeout, rule_stopped, behaviour_ended, no_progress, error_limit, "
+    "output_truncated"
+)
 VOCABULARY = BehaviourVocabulary(
     tools=["vault_read", "vault_search"], decision_trees=["default", "quick"], behaviours=KNOWN
 )
@@ -154,7 +160,7 @@ def test_every_problem_is_told_at_once_with_the_nearest_name() -> None:
         "7:29: expected one of :all, :reading, :none, or a list of names; did you mean :reading?",
         "7:43: there is no blackboard key :topic; did you mean :topics?",
         "8:17: there is no function 'lenn'; did you mean 'len'?",
-        "8:32: there is no 'tokens'",
+        "8:32: there is no 'tokens'; if it is a text, put it in quotes",
         "9:14: there is no field 'topic'; did you mean 'topics'?",
         "9:26: this bracket has no partner",
         "10:11: there is no reason 'max_iteration' for which a behaviour may stop; did you mean "
@@ -227,7 +233,8 @@ def test_a_text_that_is_no_tree_is_refused(text: str, problem: str) -> None:
         ("(call vault_read :args {:a 1 :a 2})", "2:30: :a is given twice"),
         ("(call vault_read :args {:a})", "2:25: this has no value"),
         ('(call vault_read :args {"a" 1})', "2:25: expected a keyword, such as :key"),
-        ("(stop completed)", "2:7: there is no reason 'completed' for which a behaviour may stop"),
+        ("(stop completed)", f"2:7: {NO_REASON.format('completed')}"),
+        ("(stop nonsense)", f"2:7: {NO_REASON.format('nonsense')}"),
         ("(repeater :max-iterations 5000 (fail))", "2:27: expected a number from 1 to 1,000"),
         (
             "(repeater :until-success :until-failure (fail))",
@@ -409,3 +416,47 @@ def test_what_names_itself_many_times_over_takes_no_longer() -> None:
         known[f"n{number}"] = f'(tree "n{number}" (sequence {inner} {inner}))'
     with pytest.raises(InvalidBehaviour):
         read_behaviour(known["n0"], BehaviourVocabulary(behaviours=known))
+
+
+# -- the arguments of calls -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "problems"),
+    [
+        (
+            '(call vault_search\n    :args {:query "x"})',
+            ["2:3: vault_search needs :queries", "3:12: vault_search takes no :query; did you"],
+        ),
+        (
+            '(call vault_search :args {:queries ["x"]\n  :limit "3"})',
+            ["3:10: vault_search takes a number as :limit, not a text"],
+        ),
+        (
+            '(call vault_search :args {:queries ["x"] :limit 3000})',
+            ["2:51: vault_search refuses this as :limit: Input should be less than or equal to"],
+        ),
+        (
+            "(call vault_read :args {:path (blackboard :depth)})",
+            ["2:33: vault_read takes a text as :path, not a number"],
+        ),
+        ("(call vault_read :args {:path nil})", ["2:33: vault_read refuses this as :path: "]),
+        ('(call vault_write :args {:path "{plan}.md"})', ["2:3: vault_write needs :body"]),
+        ("(call vault_read)", ["2:3: vault_read needs :path"]),
+        ('(call vault_read :args {:path "{plan}.md" :lines "1-3"})', []),
+        ("(call vault_search :args {:queries (lines (blackboard :plan))})", []),
+        ("(call vault_list)", []),
+    ],
+)
+def test_the_arguments_of_a_call_are_checked_where_they_stand(
+    call: str, problems: list[str]
+) -> None:
+    text = f'(tree "mine" :blackboard-schema {{:plan "" :depth 3}}\n  {call})'
+    try:
+        read_behaviour(text, BehaviourVocabulary(tools=registry.list_parameters()))
+        found: list[str] = []
+    except InvalidBehaviour as error:
+        found = [str(problem) for problem in error.problems]
+    for problem in problems:
+        assert any(one.startswith(problem) for one in found), found
+    assert bool(found) is bool(problems)

@@ -51,8 +51,18 @@ def test_the_shipped_one_goes_the_whole_way_of_a_run_that_was_driven_by_it() -> 
     assert play(SHIPPED["oracle-agent"], LOOKED).why_unknown == NOT_RECORDED
     paths = [way.path for way in found.trace.ways]
     assert paths[0] == "2+"
-    assert paths[1].startswith("7+ 10+ 11+ 12+ 15+")
-    assert paths[2].startswith("7+ 10- 9- 16+")
+    assert paths[1].startswith("8+ 11+ 12+ 13+ 16+")
+    assert paths[2].startswith("8+ 11- 10- 17+")
+
+
+@pytest.mark.parametrize("failure", ["content_filter", "output_truncated"])
+def test_after_a_failed_request_it_is_known_only_where_no_branch_is_left(failure: str) -> None:
+    failed = RehearsedTurn(number=1, text="So", failure=failure)
+    for text in (SHIPPED["oracle-agent"], '(tree "a" (turn))'):
+        found = play(text, failed)
+        assert (found.turns, found.reason, found.why_unknown) == (1, failure, "")
+    other = '(tree "a" (selector (turn) (turn)))'
+    assert (play(other, failed).reason, play(other, failed).why_unknown) == ("", NOT_RECORDED)
 
 
 def test_one_that_was_changed_goes_along_until_the_changed_sentence() -> None:

@@ -12,7 +12,7 @@ from tests.support.timing import count_calls
 
 @pytest.mark.parametrize("name", BEHAVIOUR_NAMES)
 def test_every_shipped_behaviour_can_be_read_on_a_site(name: str) -> None:
-    vocabulary = BehaviourVocabulary(tools=registry.names(), decision_trees=TREES.names())
+    vocabulary = BehaviourVocabulary(tools=registry.list_parameters(), decision_trees=TREES.names())
     behaviour = read_behaviour(load_shipped_texts()[name], vocabulary)
     assert behaviour.name == name
     assert behaviour.description.endswith(".")

@@ -195,6 +195,37 @@ def test_a_mistake_is_told_with_its_place_and_the_nearest_name() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("question == 'a' && turn.number > 2", "1:17: write and instead of &&"),
+        ("question == 'a' || turn.number > 2", "1:17: write or instead of ||"),
+        ("turn.number === 2", "1:13: write == instead of ==="),
+        ("turn.number !== 2", "1:13: write != instead of !=="),
+        ("question = '='", "1:10: write == instead of ="),
+        ("turn.number <> 2", "1:13: write != instead of <>"),
+        ("turn.number => 2", "1:13: write >= instead of =>"),
+        ("question =~ 'a*'", "1:10: write matches(text, pattern) instead of =~"),
+        ("not\n  (!turn.answered)", "2:4: write not instead of !"),
+    ],
+)
+def test_operators_of_other_languages_are_told_their_right_form(text: str, problem: str) -> None:
+    assert problems(text) == [problem]
+
+
+@pytest.mark.parametrize("text", ["question == '&&'", 'question == "a = b"', "turn != 2"])
+def test_operators_in_texts_are_no_operators(text: str) -> None:
+    (problem,) = problems(f"{text} and")
+    assert "this is not an expression" in problem
+    parse_expression(text, LANGUAGE)
+
+
+def test_a_text_without_quotes_is_told_to_be_quoted() -> None:
+    assert problems("question == vault_search") == [
+        "1:13: there is no 'vault_search'; if it is a text, put it in quotes"
+    ]
+
+
 def test_all_mistakes_are_told_at_once_in_their_order() -> None:
     assert problems("trun > 3 and lenght(tools) == 'a' + 1") == [
         "1:1: there is no 'trun'; did you mean 'turn'?",

@@ -253,6 +253,7 @@ LIES: dict[str, Any] = {
     "termination_reason": "completed",
     "rule_stop": RuleStop("own:mine"),
     "asked_end": "behaviour_ended",
+    "has_branches": True,
     "token_limit": 10**9,
     "time_limit": 10.0**9,
     "next_request": 0,

@@ -10,11 +10,21 @@ import pytest
 from agents.core.behaviours import Behaviour, read_behaviour
 from agents.core.behaviours.shipped import load_shipped_texts
 from agents.core.cancellation import Cancellation
-from agents.core.chunks import Approval, Hint, OracleStreamChunk, ToolCalled, Turn
+from agents.core.chunks import (
+    Approval,
+    Error,
+    Hint,
+    OracleStreamChunk,
+    SystemMessage,
+    ToolCalled,
+    Turn,
+)
 from agents.core.loop import ApprovalDecision, Control, HeldCall, Resume
 from agents.core.messages import ModelError, ModelRequest
+from agents.core.replay.engine import replay
 from agents.core.run_record import RunRecord
 from agents.core.tasks import abandoned_tasks
+from agents.llm.errors import KeyRefused
 from tests.agents.core.factories import (
     decisions,
     done,
@@ -26,6 +36,7 @@ from tests.agents.core.factories import (
     reason,
     results,
 )
+from tests.agents.core.recorded_runs import recording_of
 from tests.support.script import Call, Reply, call, calls, say
 from tests.support.scripted_model import Answer, Pause, ScriptedModel
 from tests.support.tools import FakeTools, hangs, returns
@@ -174,6 +185,40 @@ async def test_a_no_leaves_everything_as_it_was() -> None:
 
 
 @virtual_time
+@pytest.mark.parametrize(
+    "node",
+    [
+        '(sequence (approve "May I?") (turn))',
+        '(repeater :until-success :max-iterations 1 (sequence (approve "May I?") (turn)))',
+        '(sequence (turn :interim "Plan") (approve "May I?") (turn))',
+    ],
+)
+async def test_a_no_without_a_branch_ends_as_declined_and_asks_nobody_more(node: str) -> None:
+    model = ScriptedModel([], then=say("1. Save."))
+    (asked,) = own(await play(model, toolbox(), control=driven(node)), Approval)
+    resume = Resume(decision="refused", snapshot=asked.snapshot)
+    with ScriptedModel([]) as model:
+        chunks = await play(model, toolbox(), control=driven(node, resume=resume))
+    assert (reason(chunks), done(chunks).outcome) == ("declined", "completed")
+    assert [notice.severity for notice in own(chunks, SystemMessage)] == []
+    assert own(chunks, Error) == []
+    config = limits()
+    again = replay(recording_of(chunks, config, "default"))
+    assert (again.kind, again.why_unknown) == ("same", "")
+
+
+@virtual_time
+async def test_a_no_after_which_more_was_done_is_not_why_the_run_ends() -> None:
+    node = '(selector (approve "May I?") (turn :interim "Other"))'
+    (asked,) = own(await play(ScriptedModel([]), toolbox(), control=driven(node)), Approval)
+    resume = Resume(decision="refused", snapshot=asked.snapshot)
+    chunks = await play(
+        ScriptedModel([], then=say("So.")), toolbox(), control=driven(node, resume=resume)
+    )
+    assert (reason(chunks), read(chunks).answer) == ("behaviour_ended", "So.")
+
+
+@virtual_time
 async def test_what_should_be_different_is_told_to_the_model() -> None:
     asked = await ask_first()
     words = "Only the first."
@@ -277,9 +322,10 @@ async def test_a_failing_endpoint_ends_a_shipped_behaviour_in_each_of_its_phases
     answers = list(PHASES[name])
     if phase >= len(answers):
         return
-    with ScriptedModel([*answers[:phase], ModelError("Gone.")]) as model:
-        chunks = await play(model, toolbox(), control=driven(name))
+    model = ScriptedModel(answers[:phase], then=KeyRefused())
+    chunks = await play(model, toolbox(), control=driven(name))
     assert reason(chunks) == "provider_error"
+    assert len(model.requests) <= phase + 2
     assert decisions(chunks)[-1].goes_on
 
 

@@ -21,6 +21,7 @@ from tests.agents.core.behaviours.generated import write_behaviour
 from tests.agents.core.behaviours.mutations import mutate
 from tests.agents.core.factories import done
 from tests.agents.core.recorded_runs import recording_of
+from tests.support.histories import find_history_problems
 from tests.support.scenarios import AlwaysYes, Scenario, play
 from tests.support.seeds import COUNTED, RecordProperty, in_slices
 from tests.support.virtual import run_virtual
@@ -35,6 +36,7 @@ def play_behaviour(behaviour: Behaviour, seed: int) -> str:
     chunks: list[OracleStreamChunk] = []
     control = Control(behaviour=behaviour)
     verdict = run_virtual(play(seed, chunks, control=control), thread_grace=0.002)
+    verdict.problems += find_history_problems(chunks)
     assert verdict.problems == [], f"seed {seed}: {verdict.problems}\n{behaviour.text}"
     check_replay(chunks, seed)
     return verdict.reason

@@ -5,7 +5,7 @@ The first section has one test for each condition that ends a run, in order of p
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,17 @@ import httpx
 import pytest
 
 from agents.core.cancellation import Cancellation
-from agents.core.chunks import Content, Done, OracleStreamChunk, SystemMessage, ToolCalled, Turn
+from agents.core.chunks import (
+    Content,
+    Done,
+    OracleStreamChunk,
+    SystemMessage,
+    ToolCalled,
+    ToolResult,
+    Turn,
+)
+from agents.core.control.event_stream import list_events
+from agents.core.control.events import AgentEvent
 from agents.core.messages import TokenUsage, ToolCall, ToolOutcome
 from agents.core.ports import ToolContext
 from agents.llm import OpenAIChatModel
@@ -397,7 +407,65 @@ async def test_the_same_action_three_times_in_six_turns_shows_one_loop_warning()
     async with served(Script([*steps, say("Done.")])) as bench:
         ran = await drive(bench.model(), FakeTools({"look": with_context(look)}))
     (notice,) = ran.notices("loop_warning")
-    assert notice.metadata["event"] == "agent.loop.detected"
+    assert notice.metadata["current_value"] == 3
+    (event,) = loops(ran.chunks)
+    called = [c for c in ran.chunks if isinstance(c, ToolCalled)]
+    statuses = [
+        [c.tool_call.status for c in called if c.tool_call.id == i] for i in ran.record.calls
+    ]
+    assert statuses == [["pending", "running"]] * 6
+    assert called[9].seq > event.seq > called[8].seq  # announced as the fifth, and not run yet
+    assert event.seq < notice.seq
+    assert any("3 times" in hint for hint in ran.hints)
+
+
+def loops(chunks: Sequence[OracleStreamChunk]) -> list[AgentEvent]:
+    return [event for event in list_events(chunks) if event.name == "agent.loop.detected"]
+
+
+async def looped(*steps: Reply) -> list[AgentEvent]:
+    """The loops of a run whose tools always return something new."""
+    numbers = iter(range(100))
+
+    async def look(call: ToolCall, context: ToolContext) -> ToolOutcome:
+        return ToolOutcome(ok=True, content="abcdefgh"[next(numbers) % 8] * 5)
+
+    names = ("vault_read", "vault_search", "thread_read", "look")
+    async with served(Script([*steps, say("Done.")])) as bench:
+        ran = await drive(bench.model(), FakeTools(dict.fromkeys(names, with_context(look))))
+    assert ran.record.done is not None
+    assert ran.record.done.termination_reason == "completed"
+    return loops(ran.chunks)
+
+
+async def test_calls_about_the_same_thing_are_a_loop_however_else_they_differ() -> None:
+    """004, section 6: the pattern is the tool's name with its key arguments alone."""
+    search = [call("vault_search", queries=["pumps"], limit=n) for n in (5, 8, 20)]
+    (event,) = await looped(*search)
+    assert (event.payload["current"], event.payload["limit"]) == (3, 3)
+    assert await looped(*(call("thread_read", thread="log", limit=n) for n in (5, 8, 20)))
+    assert await looped(*(call("vault_read", path="a.md", lines="1-9") for _ in range(3)))
+    other = [call("vault_search", queries=[word], limit=5) for word in ("a", "b", "c")]
+    assert not await looped(*other)
+
+
+async def test_reading_on_in_a_note_is_no_loop_and_tools_without_key_arguments_use_all() -> None:
+    assert not await looped(*(call("vault_read", path="a.md", lines=f"{n}-9") for n in (1, 2, 3)))
+    assert not await looped(*(call("look", page=n) for n in (1, 2, 3)))
+    assert await looped(*(call("look", page=1) for _ in range(3)))
+
+
+async def test_a_loop_that_ends_the_run_shows_one_notice_and_is_recorded_once() -> None:
+    script = Script(then=when_tool_free(say("Stuck."), otherwise=call("look", page=1)))
+    async with served(script) as bench:
+        ran = await drive(bench.model(), looking())
+    assert ran.record.done is not None
+    assert ran.record.done.termination_reason == "no_progress"
+    assert len(ran.notices("no_progress")) == 1
+    assert ran.notices("loop_warning") == []
+    (event,) = loops(ran.chunks)
+    results = [c.seq for c in ran.chunks if isinstance(c, ToolResult)]
+    assert results[1] < event.seq < results[2]
 
 
 # -- N means N, and the wrap-up turn --------------------------------------------------------------

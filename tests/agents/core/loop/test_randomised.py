@@ -15,6 +15,7 @@ import pytest
 
 from agents.core.config import AgentConfig
 from tests.support import scenarios
+from tests.support.histories import find_history_problems
 from tests.support.scenarios import Verdict
 from tests.support.seeds import COUNTED, MEASURED, RecordProperty, in_slices
 from tests.support.stream_digests import RECORDED, PlayedRun, play_run
@@ -29,7 +30,13 @@ LONG_RUNS = 10_000
 
 
 def verdicts(seeds: Iterable[int]) -> list[Verdict]:
-    return [play_run(seed).verdict for seed in seeds]
+    return [judge(play_run(seed)) for seed in seeds]
+
+
+def judge(run: PlayedRun) -> Verdict:
+    """What the run did, and what it leaves to the next question."""
+    run.verdict.problems += find_history_problems(run.chunks)
+    return run.verdict
 
 
 def assert_flawless(found: list[Verdict]) -> None:
@@ -68,7 +75,7 @@ def runs() -> list[PlayedRun]:
 
 
 def test_no_randomised_run_breaks_a_promise(runs: list[PlayedRun]) -> None:
-    found = [run.verdict for run in runs]
+    found = [judge(run) for run in runs]
     assert_flawless(found)
     assert_every_ending(found)
 
@@ -117,5 +124,5 @@ def test_ten_thousand_randomised_runs(seeds: range, record_property: RecordPrope
 @in_slices(LONG_RUNS)
 def test_ten_thousand_runs_keep_their_promises_and_say_what_they_said(seeds: range) -> None:
     runs = [play_run(seed) for seed in seeds]
-    assert_flawless([run.verdict for run in runs])
+    assert_flawless([judge(run) for run in runs])
     assert_unchanged(runs)

@@ -13,6 +13,8 @@ from agents.core.chunks import (
     SystemMessage,
 )
 from agents.core.config import AgentConfig
+from agents.core.control.event_stream import list_events
+from agents.core.control.events import AgentEvent
 from agents.core.decisions.trees.default import DefaultDecisionTree
 from agents.core.reasons import REASONS, Outcome, Reason
 from agents.core.state import AgentState, Notice
@@ -293,10 +295,8 @@ def test_a_failure_of_a_third_party_is_an_error_like_ours(
     assert (error.code, done(chunks).outcome) == ("bored", "failed")
 
 
-def detected(chunks: list[OracleStreamChunk]) -> list[SystemMessage]:
-    return [
-        c for c in own(chunks, SystemMessage) if c.metadata.get("event") == "agent.loop.detected"
-    ]
+def detected(chunks: list[OracleStreamChunk]) -> list[AgentEvent]:
+    return [event for event in list_events(chunks) if event.name == "agent.loop.detected"]
 
 
 @virtual_time
@@ -304,7 +304,8 @@ async def test_an_identical_loop_is_detected_once_with_one_notice() -> None:
     model = ScriptedModel([call("look"), call("look"), call("look"), say("Stuck.")])
     chunks = await play(model, FakeTools(LOOK))
     assert reason(chunks) == "no_progress"
-    assert [c.system_type for c in detected(chunks)] == ["no_progress"]
+    assert len(detected(chunks)) == 1
+    assert [c.system_type for c in own(chunks, SystemMessage)] == ["no_progress"]
 
 
 @virtual_time

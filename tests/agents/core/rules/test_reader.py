@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from agents.core.control.events import EVENT_TYPES, matches_event
 from agents.core.control.toml import InvalidToml
 from agents.core.rules.reader import ACTION_KEYS, RULE_KEYS, read_rule
 from agents.core.rules.rule import (
@@ -18,7 +19,7 @@ from agents.core.rules.rule import (
     StopRun,
     Withhold,
 )
-from agents.core.rules.vocabulary import HOOKS
+from agents.core.rules.vocabulary import HEARD_EVENTS, HOOKS, listens_to
 from tests.support.timing import measure_multiple
 
 RULE = """\
@@ -95,6 +96,42 @@ def test_every_hook_has_its_events() -> None:
 def test_a_rule_may_name_events_instead_of_a_hook() -> None:
     rule = read_rule(write(head='on = ["tool.call.*", "agent.loop.detected", "x.mine"]'))
     assert rule.events == ("tool.call.*", "agent.loop.detected", "x.mine")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "events"),
+    [
+        ("*.failure", {"tool.call.failure"}),
+        (
+            "budget.*.warning",
+            {f"budget.{name}.warning" for name in ("iteration", "token", "timeout")},
+        ),
+        ("turn.*", {"turn.start", "turn.end"}),
+        ("tool.call.f*", {"tool.call.failure"}),
+        ("*", set(HEARD_EVENTS)),
+    ],
+)
+def test_a_star_stands_for_anything_in_the_name_of_an_event(pattern: str, events: set[str]) -> None:
+    rule = read_rule(write(head=f'on = ["{pattern}"]'))
+    assert {name for name in EVENT_TYPES if listens_to(rule.events, name)} == events
+
+
+def test_a_star_stands_for_anything_in_the_name_of_an_own_event_too() -> None:
+    patterns = read_rule(write(head='on = ["x.*.low", "turn.*"]')).events
+    assert listens_to(patterns, "x.stock.low")
+    assert not listens_to(patterns, "x.low")
+    assert not listens_to(patterns, "x.stock.high")
+
+
+def test_a_pattern_that_fits_no_event_is_refused() -> None:
+    with pytest.raises(InvalidToml, match=r"there is no event 'budget\.\*\.warn'"):
+        read_rule(write(head='on = ["budget.*.warn"]'))
+
+
+def test_no_pattern_takes_long() -> None:
+    """Each part is looked for once: twice the stars are not a thousand times the work."""
+    assert not matches_event("*a" * 2_000, "a" * 1_999)
+    assert matches_event("*a" * 1_999, "a" * 1_999)
 
 
 @pytest.mark.parametrize(
