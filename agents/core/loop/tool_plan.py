@@ -117,6 +117,9 @@ def refusal_outcome(text: str) -> ToolOutcome:
 
 def _parse_call(order: int, call: RawCall, ids: CallIds) -> PlannedCall:
     arguments, problem = parse_arguments(replace_unstorable(call.arguments))
+    if call.problem:
+        arguments = replace_unstorable(call.arguments)
+        problem = f"{call.problem}\nWhat was written: {arguments[:_EXCERPT_CHARS]}"
     name = replace_unstorable(call.name).strip()
     entry = PlannedCall(
         order, ids.make_unique(call.id), name, arguments, action_signature(name, arguments)
