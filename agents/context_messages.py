@@ -1,15 +1,18 @@
-"""Earlier runs as the messages that a model is sent: always valid, one result for every call."""
+"""Earlier runs as a later one needs them: their messages, always valid, with one result for every
+call, and the sources that were found."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from agents.core.answer_sources import AnswerSources
 from agents.core.chunks import (
     OUTCOME_UNKNOWN,
     CallView,
     Content,
     Done,
     OracleStreamChunk,
+    SourceRef,
     ToolCalled,
     ToolResult,
     Turn,
@@ -25,6 +28,8 @@ from agents.models import AgentRun
 NOT_DECIDED = "Not run: the user was asked, and went on without deciding."
 UNKNOWN_RESULT = f"{OUTCOME_UNKNOWN} the run ended before this call did. It may have taken effect."
 CONTEXT_KINDS = kinds_read_by("context")
+_SOURCE_KINDS = kinds_read_by("export")
+MAX_SOURCES = 100
 _NONE_DECIDED: Mapping[UUID, Collection[str]] = {}
 
 
@@ -48,6 +53,14 @@ def build_messages(
             later = {*decided.get(run_id, ()), *_find_continued_calls(run_id, runs, chunks)}
             messages += messages_from_chunks(chunks[run_id], later)
     return messages
+
+
+def load_sources(run_id: UUID) -> list[SourceRef]:
+    """Return the sources that a run has found, at most `MAX_SOURCES`."""
+    sources = AnswerSources()
+    for _, chunk in load_chunks_of_runs([run_id], _SOURCE_KINDS):
+        sources.apply(chunk)
+    return sources.list_found(MAX_SOURCES)
 
 
 def _find_continued_calls(
