@@ -203,8 +203,8 @@ def _compile(tokens: tuple[str, ...]) -> re.Pattern[str]:
 
 def build_malformed_call(written: str, why: str) -> TextCall:
     problem = (
-        f"This tool call could not be read, because {why}. It was not run. Write it again, "
-        "complete. Put what is only an example into a code block."
+        f"This tool call could not be read: {why}. It was not run. Write it again, complete; "
+        "put examples into a code block."
     )
     return TextCall("", written.strip(), problem)
 

@@ -31,6 +31,7 @@ _SPECIAL = re.compile("[<{`]")
 _CODE_END = re.compile(TICKS_PATTERN)
 _SPAN_END = re.compile(f"{TICKS_PATTERN}|\n")
 _NAME = re.compile(r"[\w.:/-]+")
+_NO_NAME = "unknown"
 _NAME_CHARS = 200
 """At the beginning of a malformed call, where its tool is looked for."""
 
@@ -195,7 +196,8 @@ class TextCallScanner:
         if not call.problem:
             return call
         words = _NAME.findall(call.arguments[:_NAME_CHARS])
-        return call._replace(name=next(filter(self._openers.known.__contains__, words), ""))
+        names = filter(self._openers.known.__contains__, words)
+        return call._replace(name=next(names, _NO_NAME))
 
     def _find_call_start(self, text: str, pos: int, final: bool) -> int:
         """Go over prose and code to where a call begins, or may begin at the end of the text."""

@@ -107,6 +107,8 @@ async def test_a_call_in_the_text_that_cannot_be_read_fails_and_is_told(written:
     assert told["content"] == failed.tool_result
     assert "could not be read" in failed.tool_result
     assert written[:20] in failed.tool_result
+    (called,) = ran.record.calls.values()
+    assert (called.name, called.arguments) == ("add", {})
     assert (ran.reason, ran.answer) == ("completed", "Let me add. \n\nThree.")
     assert_sound(ran)
 

@@ -65,7 +65,7 @@ def test_a_malformed_call_says_what_was_written_and_names_the_tool() -> None:
     assert (call.name, call.arguments) == ("vault_search", written)
     assert "not closed" in call.problem
     _, (call,) = scan([hermes('{"name": oops}')])
-    assert call.name == ""
+    assert call.name == "unknown"
     assert "syntax is wrong" in call.problem
 
 
