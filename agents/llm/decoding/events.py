@@ -28,6 +28,8 @@ DONE = "[DONE]"
 
 _FAILED_FINISH_REASONS = frozenset({"error", "network_error", "insufficient_system_resource"})
 """Ends that are none: OpenRouter's, Zhipu's and DeepSeek's word for their own failure."""
+_CUT_OFF = frozenset({"length", "content_filter"})
+"""Ends before the model was done: then it is no fault of the model that a call is not closed."""
 _PROVIDER_FAILED = (
     "The model's provider failed before the answer was complete. "
     "What arrived is kept; continue or ask again."
@@ -115,13 +117,13 @@ class EventAssembler:
         return events
 
     def _settle_malformed(self, events: list[ModelEvent]) -> None:
-        """Decide whether malformed calls in the text count: not where the answer was cut off at
-        its greatest length, nor beside calls that came as the protocol has them; those in the
-        reasoning only where no answer followed."""
+        """Decide whether malformed calls in the text count: not where the endpoint has cut the
+        answer off, nor beside calls that came as the protocol has them; those in the reasoning
+        only where no answer followed."""
         if not self._has_text:
             for call in self._malformed_thoughts:
                 self._calls.add_text_call(call)
-        is_cut_off = self._finish_reason == "length"
+        is_cut_off = self._finish_reason in _CUT_OFF
         if (is_cut_off or self._calls.has_structured) and (chars := self._calls.drop_malformed()):
             events.append(CallProgress(chars))  # they were generated, and cost tokens
 

@@ -93,13 +93,16 @@ def test_an_unclosed_call_does_not_count_beside_a_call_of_the_protocol() -> None
     assert end.calls == (RawCall("c", "think", "{}"),)
 
 
-def test_an_unclosed_call_of_an_answer_that_was_cut_off_is_neither_shown_nor_called() -> None:
-    end = '{"choices": [{"delta": {}, "finish_reason": "length"}]}'
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_an_unclosed_call_of_an_answer_that_was_cut_off_is_neither_shown_nor_called(
+    reason: str,
+) -> None:
+    end = json.dumps({"choices": [{"delta": {}, "finish_reason": reason}]})
     events, _ = assemble([chunk(content=f"a {UNCLOSED}"), end])
     assert events == [
         TextDelta("a "),
         CallProgress(len(UNCLOSED)),
-        Finished((), "length"),
+        Finished((), reason),
     ]
 
 
