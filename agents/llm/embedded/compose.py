@@ -37,7 +37,8 @@ def compose(
             blocks.append(said["about"].format(question.text[:_LABEL_CHARS]))
         blocks += [block for block in found if block not in blocks]
     text = "".join(blocks)
-    end = said["declared"] if CITATION.search(text) else said["plain"]
+    quotes = (block for block in blocks if not block.startswith(said["above"]))
+    end = said["declared"] if any(map(CITATION.search, quotes)) else said["plain"]
     if any(p.citation in text for p in evidence.passages if not p.read):
         end = f"{said['unread']} {end}"
     return _fit(blocks, end, room)

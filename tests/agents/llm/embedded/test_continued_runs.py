@@ -124,6 +124,7 @@ async def test_a_continued_run_says_where_the_answer_was_given_already(chat: Cha
     assert CITATION.search(first)
     second = await chat.go_on(turns=10)
     assert second.startswith("Already answered above: [")
+    assert second.endswith("\n\nAnswered without a language model.")
     assert chat.note() == ""
     assert chat.last is not None
     (exported,) = await sync_to_async(load_exchanges)([chat.last.exchange.pk])
