@@ -13,7 +13,7 @@ from agents.llm.decoding.text_calls.scanner import MAX_CALL_LENGTH
 from tests.agents.llm.wire import repeatable
 from tests.support.timing import least_cpu_seconds
 
-from .samples import KNOWN, PARTS, SAMPLES, SEARCH, Parts, Sample, hermes, invoke
+from .samples import FENCED, KNOWN, PARTS, SAMPLES, SEARCH, Parts, Sample, deepseek, hermes, invoke
 
 SHORT = {name: sample for name, sample in SAMPLES.items() if len(sample.written) < 3000}
 
@@ -105,6 +105,11 @@ FRAGMENTS = [
         hermes(SEARCH),
         invoke("think"),
         invoke("x", ("a", "b"))[:-9],
+        "</invoke>",
+        "<invoke",
+        "\n\n",
+        deepseek(FENCED),
+        deepseek(FENCED)[:30],
         "e\u0301",
     ),
 ]
