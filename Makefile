@@ -54,7 +54,7 @@ run: $(READY) ## serve on this machine and print a sign-in link
 
 ask: $(READY) ## ask one question in the terminal: make ask Q="..." ARGS="--tree quick"
 	@$(PY) manage.py migrate --verbosity 0
-	@$(OWN_MACHINE); $(PY) manage.py ask $(ARGS) -- "$${Q:-When did the work begin, and who leads it?}"
+	@$(OWN_MACHINE); $(PY) manage.py ask $(ARGS) -- "$${Q:-When did the work begin, and who leads the project?}"
 
 test: $(READY) ## run the tests, including those in a browser
 	$(PY) -m pytest $(PARALLEL) -rs $(ARGS)

@@ -1,9 +1,11 @@
-"""Earlier runs as the messages that a model is sent: always valid, one result for every call."""
+"""Earlier runs as a later one needs them: their messages, always valid, with one result for every
+call, and the sources that were found."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from agents.core.answer_sources import AnswerSources
 from agents.core.chunks import (
     OUTCOME_UNKNOWN,
     Approval,
@@ -11,6 +13,7 @@ from agents.core.chunks import (
     Content,
     Done,
     OracleStreamChunk,
+    SourceRef,
     ToolCalled,
     ToolResult,
     Turn,
@@ -26,6 +29,8 @@ from agents.models import AgentRun
 NOT_DECIDED = "Not run: the user was asked, and went on without deciding."
 UNKNOWN_RESULT = f"{OUTCOME_UNKNOWN} the run ended before this call did. It may have taken effect."
 CONTEXT_KINDS = kinds_read_by("context")
+_SOURCE_KINDS = kinds_read_by("export")
+MAX_SOURCES = 100
 _NONE_DECIDED: Mapping[UUID, Collection[str]] = {}
 
 
@@ -61,6 +66,14 @@ def _find_resumed(resumed: Collection[UUID], runs: Mapping[UUID, AgentRun]) -> I
     while run is not None and run.outcome == Outcome.PAUSED:
         yield run.pk
         run = runs.get(run.continued_from_id) if run.continued_from_id is not None else None
+
+
+def load_sources(run_id: UUID) -> list[SourceRef]:
+    """Return the sources that a run has found, at most `MAX_SOURCES`."""
+    sources = AnswerSources()
+    for _, chunk in load_chunks_of_runs([run_id], _SOURCE_KINDS):
+        sources.apply(chunk)
+    return sources.list_found(MAX_SOURCES)
 
 
 def _find_continued_calls(

@@ -59,11 +59,17 @@ class AnswerSources:
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def note(self, outcome: str | None) -> str:
-        """Return what is said under an answer that used no source; empty if there is none."""
+    def list_found(self, limit: int) -> list[SourceRef]:
+        """Return what was found, at most `limit`: first what the answer stands on."""
+        used = list(self)
+        return [*used, *(s for s in self._sources.values() if s not in used)][:limit]
+
+    def note(self, outcome: str | None, *, is_continued: bool = False) -> str:
+        """Return what is said under an answer that used no source; empty if there is none. The run
+        that a continued one goes on from may have looked."""
         if outcome not in _ANSWERED or not self._has_text or len(self):
             return ""
-        return NOT_USED if self._has_looked else NOT_LOOKED
+        return NOT_USED if self._has_looked or is_continued else NOT_LOOKED
 
     def apply(self, chunk: OracleStreamChunk) -> bool:
         """Take a chunk. Return whether there may be something new to say."""

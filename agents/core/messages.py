@@ -40,6 +40,8 @@ class RawCall:
     id: str
     name: str
     arguments: str
+    problem: str = ""
+    """Why a call that was written as text could not be read, as it is told to the model."""
 
 
 @dataclass(frozen=True, slots=True)

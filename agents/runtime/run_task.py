@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
+from uuid import UUID
 
 from agents.core.cancellation import Cancellation
-from agents.core.chunks import Done, OracleStreamChunk
+from agents.core.chunks import Done, OracleStreamChunk, SourceRef
 from agents.core.control.event_stream import SELF_NOTE, SELF_NOTE_TOOL
 from agents.core.control.observers import ObservedRun, build_observation, list_observers
 from agents.core.decisions import TreeGuard
@@ -38,6 +39,8 @@ class RunInputs:
     system_prompt: str
     history: list[Message]
     control: Control = PLAIN
+    sources: Sequence[SourceRef] = ()
+    """Of the run that this one goes on from."""
 
 
 @dataclass(eq=False)
@@ -102,6 +105,7 @@ class RunTask:
                 history=_list_history(setting),
                 context_id=str(self.owned_run.claim.run_id),
                 is_continued=request.continued_from is not None,
+                sources=setting.sources,
             ),
             tree=setting.guard,
             model=setting.model,
@@ -144,6 +148,13 @@ def _list_history(inputs: RunInputs) -> list[Message]:
     if isinstance(inputs.model, OfflineModel):
         return inputs.model.recall(inputs.history, inputs.request.question)
     return inputs.history
+
+
+def find_resumed_run(model: ChatModel, request: RunRequest) -> UUID | None:
+    """Return the run that a typed "continue" goes on from: the embedded model takes it at its
+    word."""
+    is_resumed = isinstance(model, OfflineModel) and model.goes_on(request.question)
+    return request.context_runs[-1] if is_resumed and request.context_runs else None
 
 
 def _find_useless_tools(control: Control) -> frozenset[str]:

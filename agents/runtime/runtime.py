@@ -41,7 +41,7 @@ from agents.runtime.modes import get_mode
 from agents.runtime.recovery import SECOND_LOOK_SECONDS, Sweeper
 from agents.runtime.reminders import claim_reminders
 from agents.runtime.requests import Attach, RunFactory, RunRefused, RunRequest
-from agents.runtime.run_task import RunInputs, RunTask
+from agents.runtime.run_task import RunInputs, RunTask, find_resumed_run
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -201,7 +201,9 @@ class Runtime:
             if control.resume is not None:
                 decided[request.continued_from] = [call.id for call in control.resume.calls]
         messages = context_messages.build_messages(replayed, decided)
-        return row, RunInputs(request, guard, model, tools, system, messages, control)
+        origin = request.continued_from or find_resumed_run(model, request)
+        sources = context_messages.load_sources(origin) if origin is not None else ()
+        return row, RunInputs(request, guard, model, tools, system, messages, control, sources)
 
     async def cancel(self, run_id: UUID, note: str = "") -> bool:
         """Ask for a run to be stopped, whichever process has it. False if it has ended.

@@ -54,7 +54,9 @@ def serialize_run(run: AgentRun, record: RunRecord) -> RunView:
         why=_serialize_reason(run.reason) if run.reason else None,
         silence=describe_silence(run),
         sources=list(record.used_sources),
-        sources_note=record.used_sources.note(run.outcome),
+        sources_note=record.used_sources.note(
+            run.outcome, is_continued=run.continued_from_id is not None
+        ),
         notices=[_serialize_notice(chunk) for chunk in record.notices],
     )
 

@@ -76,7 +76,7 @@ def _serialize_exchange(entry: ExportedExchange) -> dict[str, Any]:
         "answer": entry.answer,
         "explanation": run.explanation,
         "sources": [to_dict(Source(source=source))["source"] for source in entry.sources],
-        "sources_note": entry.sources.note(run.outcome),
+        "sources_note": entry.sources_note,
         "error": run.error,
         "run": serialize_run(run, RUN_FIELDS),
     }

@@ -53,6 +53,11 @@ class ExportedExchange:
         self.record.used_sources.read(self.answer)
         return self.record.used_sources
 
+    @property
+    def sources_note(self) -> str:
+        is_continued = self.run.continued_from_id is not None
+        return self.sources.note(self.run.outcome, is_continued=is_continued)
+
 
 def iter_exchanges(exchange_ids: Sequence[UUID]) -> Iterator[ExportedExchange]:
     """Yield these exchanges, in this order."""

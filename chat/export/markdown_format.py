@@ -79,7 +79,7 @@ def _format_sources(entry: ExportedExchange) -> str:
     listed = [_format_source(source) for source in entry.sources]
     if listed:
         return "\n".join(["**Sources**", "", *listed])
-    note = entry.sources.note(entry.run.outcome)
+    note = entry.sources_note
     return f"*{note}*" if note else ""
 
 

@@ -209,7 +209,8 @@ def _render_sources(shown: AnswerView, run: AgentRun) -> SafeString:
         (source, name_place(source), get_address(run.project_id, source))
         for source in shown.sources
     ]
-    note = shown.sources.note(shown.done.outcome if shown.done else None)
+    outcome = shown.done.outcome if shown.done else None
+    note = shown.sources.note(outcome, is_continued=run.continued_from_id is not None)
     return render("sources", answer=shown, cited=cited, note=note)
 
 

@@ -100,3 +100,20 @@ def test_an_answer_after_a_gate_is_whole(visitor: Visitor, ada: Person) -> None:
     tab = visitor.enters(ada).ask("Say it.").shows("half-")
     gate.open()
     tab.ended().shows("half-word")
+
+
+def test_a_call_in_the_text_that_is_never_closed_is_a_failed_card_and_its_markup_stays_hidden(
+    visitor: Visitor, ada: Person
+) -> None:
+    gate = ada.gate()
+    ada.plays(
+        held('Let me look.\n<tool_call>{"name": "vault_search", ', '"arguments": {"quer', gate),
+        say("The radar hangs on the pier."),
+    )
+    tab = visitor.enters(ada).ask("Where is the radar?").shows("Let me look.").is_running()
+    expect(tab.last).not_to_contain_text("<tool_call>")
+    gate.open()
+    tab.shows("The radar hangs on the pier.").ended("completed")
+    expect(tab.tools("failed")).to_contain_text("Search notes")
+    expect(tab.last).not_to_contain_text("<tool_call>")
+    assert ada.run()["answer"] == "Let me look.\n\n\nThe radar hangs on the pier."

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from agents.core.chunks import SourceRef
 from agents.core.messages import Message
 from agents.core.reasons import INSIDE_LIMIT, REASONS
 from agents.core.sanitize import neutralise_system_notes, replace_unstorable
@@ -110,6 +111,8 @@ class ConversationInput:
     context_id: str | None = None
     is_continued: bool = False
     """Whether the run goes on where another one has ended."""
+    sources: Sequence[SourceRef] = ()
+    """What that other run has found: the answer to come stands on it, too."""
 
     def build_prompt(self, history: Sequence[Message]) -> Prompt:
         prompt = Prompt()

@@ -30,6 +30,7 @@ from agents.core.loop.held_calls import emit_approval, refuse_held_calls
 from agents.core.loop.prompt import ConversationInput
 from agents.core.loop.tap import EventTap
 from agents.core.loop.tool_batch import ToolBatch
+from agents.core.loop.tool_results import emit_sources
 from agents.core.loop.turn import TurnInProgress, abort_turn
 from agents.core.notify.reminders import build_kept_notice
 from agents.core.ports import ChatModel, Clock, ToolRunner
@@ -166,6 +167,7 @@ class _Loop(BehaviourEngine):
                 messages=len(conversation.history),
                 continued=conversation.is_continued,
             )
+        yield from emit_sources(self.ctx, conversation.sources)
         if (resume := self.control.resume) is not None:
             yield self.ctx.emit_event(
                 "approval.answered",

@@ -19,6 +19,8 @@ from agents.core.stuck import action_signature, count_errors_at_end
 
 ENOUGH = "another call was enough"
 _EXCERPT_CHARS = 200
+_WRITTEN_CHARS = 1_000
+"""Of a call in the text that could not be read: nothing else holds what was written."""
 _INVALID_NAME_CHARS = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -116,11 +118,13 @@ def refusal_outcome(text: str) -> ToolOutcome:
 
 
 def _parse_call(order: int, call: RawCall, ids: CallIds) -> PlannedCall:
-    arguments, problem = parse_arguments(replace_unstorable(call.arguments))
+    written = replace_unstorable(call.arguments)
+    arguments, problem = parse_arguments(written)
     name = replace_unstorable(call.name).strip()
-    entry = PlannedCall(
-        order, ids.make_unique(call.id), name, arguments, action_signature(name, arguments)
-    )
+    signature = action_signature(name, arguments)
+    if call.problem:  # its markup is for the model, in the result, and not for the screen
+        arguments, problem = {}, f"{call.problem}\nYou wrote: {written[:_WRITTEN_CHARS]}"
+    entry = PlannedCall(order, ids.make_unique(call.id), name, arguments, signature)
     if problem:
         entry.outcome = ToolOutcome(ok=False, content=problem)
     return entry

@@ -17,7 +17,8 @@ from agents.core.messages import (
     TokenUsage,
 )
 from agents.core.sanitize import replace_unstorable
-from agents.llm.decoding.text_calls import TextCallScanner
+from agents.llm.decoding.text_calls import TextCall, TextCallScanner
+from agents.llm.decoding.text_calls.scanner import ScanResult
 from agents.llm.decoding.think_tags import ThinkTagSplitter
 from agents.llm.decoding.tool_calls import ToolCallAssembler
 from agents.llm.error_mapping import error_for_stream_object
@@ -27,6 +28,8 @@ DONE = "[DONE]"
 
 _FAILED_FINISH_REASONS = frozenset({"error", "network_error", "insufficient_system_resource"})
 """Ends that are none: OpenRouter's, Zhipu's and DeepSeek's word for their own failure."""
+_CUT_OFF = frozenset({"length", "content_filter"})
+"""Ends before the model was done: then it is no fault of the model that a call is not closed."""
 _PROVIDER_FAILED = (
     "The model's provider failed before the answer was complete. "
     "What arrived is kept; continue or ask again."
@@ -45,8 +48,10 @@ class EventAssembler:
         "_answered",
         "_calls",
         "_finish_reason",
+        "_has_text",
         "_kind",
         "_known",
+        "_malformed_thoughts",
         "_pending_text",
         "_reported",
         "_scanners",
@@ -71,6 +76,8 @@ class EventAssembler:
         self._splitter = ThinkTagSplitter()
         self._kind: _Kind = TextDelta
         self._pending_text: list[str] = []  # adjacent text of one kind within one read
+        self._has_text = False  # more than white space, and not reasoning
+        self._malformed_thoughts: list[TextCall] = []  # malformed calls in the reasoning
 
     @property
     def complete(self) -> bool:
@@ -105,8 +112,20 @@ class EventAssembler:
         events: list[ModelEvent] = []
         self._consume_split_text(self._splitter.flush(), events)
         self._end_text(events)
+        self._settle_malformed(events)
         events.append(Finished(self._calls.build_calls(), self._finish_reason, self._usage))
         return events
+
+    def _settle_malformed(self, events: list[ModelEvent]) -> None:
+        """Decide whether malformed calls in the text count: not where the endpoint has cut the
+        answer off, nor beside calls that came as the protocol has them; those in the reasoning
+        only where no answer followed."""
+        if not self._has_text:
+            for call in self._malformed_thoughts:
+                self._calls.add_text_call(call)
+        is_cut_off = self._finish_reason in _CUT_OFF
+        if (is_cut_off or self._calls.has_structured) and (chars := self._calls.drop_malformed()):
+            events.append(CallProgress(chars))  # they were generated, and cost tokens
 
     def flush_raw(self) -> list[ModelEvent]:
         """Return what is still held back, as it was written."""
@@ -227,11 +246,7 @@ class EventAssembler:
         self._pending_text = []
         if "\ud800" <= written[-1] <= "\udbff" and not last:  # half of a character
             self._pending_text, written = [written[-1]], written[:-1]
-        text, calls = scanner.feed(replace_unstorable(written))
-        for call in calls:
-            self._calls.add_text_call(call)
-        if text:
-            events.append(self._kind(text))
+        self._emit_scanned(scanner.feed(replace_unstorable(written)), events)
 
     def _end_text(self, events: list[ModelEvent]) -> None:
         """End text of the present kind: no call goes on in text of another kind."""
@@ -239,11 +254,19 @@ class EventAssembler:
             self._emit_text(events, last=True)
         scanner = self._scanners.get(self._kind)
         if scanner:
-            text, calls = scanner.flush()
-            for call in calls:
+            self._emit_scanned(scanner.flush(), events)
+
+    def _emit_scanned(self, result: ScanResult, events: list[ModelEvent]) -> None:
+        """Hand over text of the present kind, and keep the calls that were in it."""
+        text, calls = result
+        for call in calls:
+            if call.problem and self._kind is ReasoningDelta:
+                self._malformed_thoughts.append(call)
+            else:
                 self._calls.add_text_call(call)
-            if text:
-                events.append(self._kind(text))
+        if text:
+            events.append(self._kind(text))
+            self._has_text = self._has_text or (self._kind is TextDelta and not text.isspace())
 
 
 _Kind = type[TextDelta] | type[ReasoningDelta]

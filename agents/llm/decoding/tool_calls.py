@@ -18,6 +18,7 @@ class _PartialCall:
     name: str = ""
     arguments: list[str] = field(default_factory=list)
     written: bool = False
+    problem: str = ""
 
     @property
     def is_complete(self) -> bool:
@@ -41,7 +42,22 @@ class ToolCallAssembler:
 
     def add_text_call(self, call: TextCall) -> None:
         self._written += 1
-        self._calls.append(_PartialCall(f"text-{self._written}", call.name, [call.arguments], True))
+        self._calls.append(
+            _PartialCall(
+                f"text-{self._written}", call.name, [call.arguments], True, problem=call.problem
+            )
+        )
+
+    @property
+    def has_structured(self) -> bool:
+        """Whether a call came as the protocol has it, not as text."""
+        return any(not call.written for call in self._calls)
+
+    def drop_malformed(self) -> int:
+        """Forget the malformed calls in the text; return how many characters they had."""
+        dropped = [call for call in self._calls if call.problem]
+        self._calls = [call for call in self._calls if not call.problem]
+        return sum(len(piece) for call in dropped for piece in call.arguments)
 
     def add(self, pieces: object) -> bool:
         """Take the `tool_calls` of one delta; say whether there was anything in it."""
@@ -69,7 +85,8 @@ class ToolCallAssembler:
                 if call_id in taken:
                     call_id = f"{call_id}-{number}"
                 taken.add(call_id)
-                calls.append(RawCall(call_id, replace_unstorable(call.name), arguments))
+                name = replace_unstorable(call.name)
+                calls.append(RawCall(call_id, name, arguments, call.problem))
         return tuple(calls)
 
     def _add_fragment(self, piece: dict[str, object], seen: list[_PartialCall]) -> _PartialCall:

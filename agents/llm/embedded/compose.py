@@ -25,16 +25,20 @@ _ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|!(?=\[)")
 def compose(
     questions: Sequence[Question], evidence: Evidence, room: int, *, can_search: bool
 ) -> str:
-    """Return the whole answer in at most `room` characters, where that is possible."""
+    """Return the whole answer in at most `room` characters, where that is possible; of a run that
+    continues another, what that one has not said."""
     said = GERMAN if any(question.german for question in questions) else ENGLISH
     blocks: list[str] = []
     for question in questions:
         found = _answer(question, evidence, said, can_search)
+        if len(found) == 1 and is_given(found[0], evidence.request.given):
+            found = [said["no_more"]]
         if len(questions) > 1 and not CITATION.search(found[0]):
             blocks.append(said["about"].format(question.text[:_LABEL_CHARS]))
         blocks += [block for block in found if block not in blocks]
     text = "".join(blocks)
-    end = said["declared"] if CITATION.search(text) else said["plain"]
+    quotes = (block for block in blocks if not block.startswith(said["above"]))
+    end = said["declared"] if any(map(CITATION.search, quotes)) else said["plain"]
     if any(p.citation in text for p in evidence.passages if not p.read):
         end = f"{said['unread']} {end}"
     return _fit(blocks, end, room)
@@ -64,7 +68,7 @@ def _answer(
         return [f"{said['result']} {result}"]
     answer = find_answer(question, evidence)
     if answer.passages or answer.sides:
-        return _render(answer, said)
+        return _render(answer, said, evidence.request.given)
     if evidence.failure:
         return [f"{said['failed']} {escape(' '.join(evidence.failure.split())[:300])}"]
     if evidence.queries:
@@ -77,24 +81,41 @@ def _answer(
     return [said["not_yet" if can_search else "no_tool"]]
 
 
-def _render(answer: Answer, said: dict[str, str]) -> list[str]:
-    """Return a block for each note: its title as a heading, its passages below, by section."""
+def _render(answer: Answer, said: dict[str, str], given: str) -> list[str]:
+    """Return a block for each note: its title as a heading, its passages below, by section.
+    Passages that are in `given` are left out."""
     blocks: list[str] = []
     for side, found in answer.sides:
-        told = _render(found, said) or [said["nothing"]]
+        told = _render(found, said, given) or [said["nothing"]]
         blocks += [said["about"].format(side[:_LABEL_CHARS]), *told]
-    if answer.passages and not answer.is_certain:
+    passages = [p for p in answer.passages if not _is_passage_given(p, given)]
+    if answer.passages and not passages:
+        cited = dict.fromkeys(p.citation for p in answer.passages if p.citation in given)
+        is_above = answer.is_certain and cited
+        return [*blocks, " ".join([said["above"], *cited]) if is_above else said["no_more"]]
+    if passages and not answer.is_certain:
         blocks.append(said["nearest"])
-    entries = [p for p in answer.passages if p.kind == "entry"]  # of a list of notes
+    entries = [p for p in passages if p.kind == "entry"]  # of a list of notes
     if entries:
         blocks.append("\n".join(_render_line(p, entries) for p in entries[:_MAX_LISTED]))
     if len(entries) > _MAX_LISTED:
         blocks.append(said["more"])
     by_note: dict[str, list[Passage]] = {}
-    for passage in answer.passages:
+    for passage in passages:
         if passage.kind != "entry":
             by_note.setdefault(passage.key, []).append(passage)
     return [*blocks, *map(_render_note, by_note.values())]
+
+
+def _is_passage_given(passage: Passage, given: str) -> bool:
+    if passage.kind == "code":
+        return passage.citation in given
+    return passage.path in given and is_given(escape(" ".join(passage.text.split())), given)
+
+
+def is_given(text: str, given: str) -> bool:
+    """Return whether an earlier answer says this, wherever its lines break."""
+    return bool(given) and " ".join(text.split()) in " ".join(given.split())
 
 
 # -- passages as Markdown -------------------------------------------------------------------------

@@ -11,11 +11,11 @@ from collections.abc import AsyncIterator, Sequence
 
 from agents.core.messages import Finished, ModelEvent, ModelRequest, RawCall, TextDelta
 from agents.llm.embedded.analysis import analyse_all
-from agents.llm.embedded.compose import compose
+from agents.llm.embedded.compose import compose, is_given
 from agents.llm.embedded.delegation import get_report, plan_delegation
 from agents.llm.embedded.evidence import Evidence
 from agents.llm.embedded.planner import plan_calls
-from agents.llm.embedded.request import Call, parse_request, recall
+from agents.llm.embedded.request import Call, asks_to_go_on, parse_request, recall
 
 PACE = 0.03
 """Seconds between two pieces, so that an answer is seen to be written."""
@@ -34,6 +34,7 @@ class OfflineModel:
     name = "embedded"
     window = 64_000
     max_output = 2_048
+    goes_on = staticmethod(asks_to_go_on)
     recall = staticmethod(recall)
     """What it reads of a conversation: the rest is not sent, and counts for nothing."""
 
@@ -80,6 +81,7 @@ def reply(request: ModelRequest) -> tuple[str, tuple[RawCall, ...], bool]:
         return "", tuple(_build_call(c, parsed.turns, at) for at, c in enumerate(calls)), False
     can_search = not may_call or "vault_search" in parsed.offered
     room = min(request.max_tokens, OfflineModel.max_output) * _CHARS_PER_TOKEN
+    report = "" if report and is_given(report, parsed.given) else report
     text = report or compose(questions, evidence, room, can_search=can_search)
     return text[:room], (), len(text) > room
 

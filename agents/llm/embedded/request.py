@@ -45,6 +45,7 @@ class ParsedRequest:
     """The conversation up to here, as far as it matters."""
 
     question: str = ""
+    given: str = ""  # what was answered to it by the runs that this one continues
     earlier: list[Exchange] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     put_off: list[Call] = field(default_factory=list)  # calls that were too many of their turn
@@ -93,13 +94,17 @@ def parse_request(request: ModelRequest) -> ParsedRequest:
 
 def _begin_exchange(parsed: ParsedRequest, question: str, answer: str) -> ParsedRequest:
     """Return a new exchange; being asked to go on is the old one, with what it had found."""
-    if parsed.question and _asks_to_go_on(question):
-        return ParsedRequest(parsed.question, parsed.earlier, parsed.steps, turns=parsed.turns)
+    if parsed.question and asks_to_go_on(question):
+        given = "\n".join(filter(None, [parsed.given, answer]))
+        return ParsedRequest(
+            parsed.question, given, parsed.earlier, parsed.steps, turns=parsed.turns
+        )
     earlier = [*parsed.earlier, Exchange(parsed.question, answer)] if parsed.question else []
-    return ParsedRequest(question, earlier[-READ_EXCHANGES:])
+    return ParsedRequest(question, earlier=earlier[-READ_EXCHANGES:])
 
 
-def _asks_to_go_on(question: str) -> bool:
+def asks_to_go_on(question: str) -> bool:
+    """Return whether a question is no new one, but says to continue."""
     return bool(_GO_ON.fullmatch(question[:200]))
 
 
@@ -109,9 +114,9 @@ def recall(history: Sequence[Message], question: str) -> list[Message]:
     asked = [
         at
         for at, message in enumerate(history)
-        if message.get("role") == "user" and not _asks_to_go_on(_get_content(message))
+        if message.get("role") == "user" and not asks_to_go_on(_get_content(message))
     ]
-    whole = asked.pop() if asked and _asks_to_go_on(question) else len(history)
+    whole = asked.pop() if asked and asks_to_go_on(question) else len(history)
     first = asked[-READ_EXCHANGES:][0] if asked else whole
     said: list[Message] = [
         {"role": message["role"], "content": content}

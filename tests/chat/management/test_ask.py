@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
@@ -33,6 +34,26 @@ def test_with_nothing_configured_it_answers_from_the_sample_notes_with_citations
     assert "12 January 2026" in asked.stdout
     assert "[index.md:" in asked.stdout
     assert "\nCompleted: " in asked.stdout
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_question_that_make_ask_asks_is_answered_wholly_and_to_the_point(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    makefile = (settings.BASE_DIR / "Makefile").read_text()
+    (question,) = re.findall(r"manage\.py ask .*\{Q:-(.+?)\}", makefile)
+    assert " and " in question
+    with pytest.raises(SystemExit) as left:
+        call_command("ask", "--json", question)
+    assert left.value.code == 0
+    told = chunks(capsys.readouterr().out)
+    answer = "".join(chunk["content"] for chunk in told if chunk["type"] == "content")
+    assert told[-1]["termination_reason"] == "completed"
+    assert "Work began on 12 January 2026. [index.md:10]" in answer
+    assert "Mara Lindqvist · role: project lead" in answer
+    assert "Nothing in the notes answers" not in answer
+    assert set(re.findall(r"\[([^\[\]:]+):\d+\]", answer)) == {"index.md", "people.md"}
+    assert answer.count("\n- ") <= 3
 
 
 @pytest.mark.ci

@@ -1,13 +1,17 @@
-"""What a family of written tool calls owes, and the cursor its parser reads with.
+"""The contract of a family of written tool calls, and the cursor its parser reads with.
 
 A parser is a generator: it yields when it needs more text than there is, returns the calls when
 the syntax is complete, and raises `NotACall` as soon as the text cannot be a call any more. It
 reads forward only, so what it decides does not depend on how the text was cut into pieces.
+
+A parser of several calls in one wrapper settles each of them as soon as it is complete
+(`settle_inner`): they count even if the wrapper is never closed.
 """
 
 import json
 import re
 from collections.abc import Generator
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -21,11 +25,20 @@ class NotACall(Exception):
 class TextCall(NamedTuple):
     name: str
     arguments: str
-    """A JSON text."""
+    """A JSON text; of a malformed call, what was written."""
+    problem: str = ""
+    """Why a malformed call could not be read. It must not be run."""
+
+
+UNCLOSED = "it is not closed"
+MALFORMED = "its syntax is wrong"
 
 
 class Family(Protocol):
-    """One way of writing calls. `parse` begins at one of `openers`; none begins another."""
+    """One way of writing calls. `parse` begins at one of `openers`; none begins another.
+
+    A family may also have `closers`, a closing tag by opener: a malformed call ends after it.
+    """
 
     @property
     def openers(self) -> tuple[str, ...]: ...
@@ -42,11 +55,51 @@ _INSIDE_STRING = re.compile(r'(?:[^"\\]+|\\.)*+', re.DOTALL)
 class TextCursor:
     """A place in text that may still grow at its end."""
 
-    __slots__ = ("pos", "text")
+    __slots__ = ("calls", "pos", "settled", "text")
 
     def __init__(self) -> None:
         self.text = ""
         self.pos = 0
+        self.calls: list[TextCall] = []
+        """Those that count, whatever follows them."""
+        self.settled = 0
+        """Where the last of them ends."""
+
+    def settle(self, call: TextCall) -> None:
+        """Let a call count that ends here."""
+        self.calls.append(call)
+        self.settled = self.pos
+
+    def settle_inner(
+        self, parse: Parse[TextCall], ends: tuple[str, ...], stops: tuple[str, ...]
+    ) -> Parse[None]:
+        """Read a call inside a wrapper and let it count, also if it is malformed."""
+        try:
+            call = yield from parse
+        except NotACall:
+            yield from self.settle_malformed(ends, stops)
+        else:
+            self.settle(call)
+
+    def settle_malformed(self, ends: tuple[str, ...], stops: tuple[str, ...]) -> Parse[None]:
+        """Read the rest of a malformed call: over one of `ends`, or up to one of `stops`.
+
+        After a backtick, code cannot be told from calls: then all the rest belongs to it.
+        """
+        match = yield from self.find((*ends, *stops, "`"))
+        while match[0] == "`":
+            yield
+        self.pos = match.end() if match[0] in ends else match.start()
+        self.settle(build_malformed_call(self.text[self.settled : self.pos], MALFORMED))
+
+    def find(self, tokens: tuple[str, ...]) -> Parse[re.Match[str]]:
+        """Return where the first of some tokens is. None of them overlaps another."""
+        pattern, search = _compile(tokens), self.pos
+        longest = max(map(len, tokens))
+        while (match := pattern.search(self.text, search)) is None:
+            search = max(self.pos, len(self.text) - longest + 1)
+            yield
+        return match
 
     def skip_space(self) -> Parse[None]:
         """Skip white space, up to a character that is none."""
@@ -107,6 +160,7 @@ class TextCursor:
                 yield from self._skip(_INSIDE_STRING, '"')
                 self.pos += 1
             else:
+                self.pos -= 1  # it may begin the closing tag
                 raise NotACall
 
     def _skip(self, pattern: re.Pattern[str], end: str = "") -> Parse[None]:
@@ -140,6 +194,19 @@ def parse_parameter(text: str) -> object:
     except (ValueError, RecursionError):
         return text
     return text if isinstance(value, str) else value
+
+
+@lru_cache(maxsize=64)
+def _compile(tokens: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, tokens)))
+
+
+def build_malformed_call(written: str, why: str) -> TextCall:
+    problem = (
+        f"This tool call could not be read: {why}. It was not run. Write it again, complete; "
+        "put examples into a code block."
+    )
+    return TextCall("", written.strip(), problem)
 
 
 def build_call(name: str, arguments: object) -> TextCall:

@@ -5,8 +5,15 @@ the name, the separator and the JSON.
 """
 
 from itertools import product
+from typing import ClassVar
 
-from agents.llm.decoding.text_calls.base import Parse, TextCall, TextCursor, build_call
+from agents.llm.decoding.text_calls.base import (
+    NotACall,
+    Parse,
+    TextCall,
+    TextCursor,
+    build_call,
+)
 from agents.llm.decoding.text_calls.registry import text_call_family
 
 FENCE = "```"
@@ -33,20 +40,24 @@ SPELLING_BY_OPENER = {
 @text_call_family("deepseek")
 class DeepSeek:
     openers = tuple(SPELLING_BY_OPENER)
+    closers: ClassVar = {
+        opener: tags.call_end if opener == tags.call else tags.calls_end
+        for opener, tags in SPELLING_BY_OPENER.items()
+    }
 
     def parse(self, cursor: TextCursor) -> Parse[list[TextCall]]:
         opener = yield from cursor.peek(*self.openers)
         tags = SPELLING_BY_OPENER[opener]
         if opener == tags.call:
             return [(yield from _read_call(cursor, tags))]
-        calls: list[TextCall] = []
         yield from cursor.expect(tags.calls)
         yield from cursor.skip_space()
         while (yield from cursor.peek(tags.call, tags.calls_end)) == tags.call:
-            calls.append((yield from _read_call(cursor, tags)))
+            call = _read_call(cursor, tags)
+            yield from cursor.settle_inner(call, (tags.call_end,), (tags.call, tags.calls_end))
             yield from cursor.skip_space()
         yield from cursor.expect(tags.calls_end)
-        return calls
+        return cursor.calls
 
 
 def _read_call(cursor: TextCursor, tags: Spelling) -> Parse[TextCall]:
@@ -68,7 +79,11 @@ def _read_arguments(cursor: TextCursor) -> Parse[dict[str, object]]:
     if (yield from cursor.peek("{", FENCE)) == "{":
         return (yield from cursor.read_json_object())
     yield from cursor.expect(FENCE + "json")
-    arguments = yield from cursor.read_json_object()
-    yield from cursor.skip_space()
-    yield from cursor.expect(FENCE)
+    try:
+        arguments = yield from cursor.read_json_object()
+        yield from cursor.skip_space()
+        yield from cursor.expect(FENCE)
+    except NotACall:
+        yield from cursor.read_until(FENCE)  # this fence is of the call, and opens no code
+        raise
     return arguments

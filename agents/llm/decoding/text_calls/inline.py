@@ -11,6 +11,12 @@ class Inline:
 
     def parse(self, cursor: TextCursor) -> Parse[list[TextCall]]:
         opener = yield from cursor.read_one_of(*self.openers)
-        cursor.pos -= 1
-        arguments = yield from cursor.read_json_object()
-        return [build_call(opener[:-1], arguments)]
+        yield from cursor.skip_space()
+        yield from cursor.peek('"', "}")  # a known name before a block of code is no call
+        cursor.pos = len(opener) - 1
+        yield from cursor.settle_inner(_read_arguments(cursor, opener[:-1]), (), ("\n\n",))
+        return cursor.calls
+
+
+def _read_arguments(cursor: TextCursor, name: str) -> Parse[TextCall]:
+    return build_call(name, (yield from cursor.read_json_object()))

@@ -1,5 +1,7 @@
 """Anthropic-style: `invoke` elements, bare or inside `function_calls`, with or without prefix."""
 
+from typing import ClassVar
+
 from agents.llm.decoding.text_calls.base import (
     NotACall,
     Parse,
@@ -10,8 +12,9 @@ from agents.llm.decoding.text_calls.base import (
 )
 from agents.llm.decoding.text_calls.registry import text_call_family
 
+PREFIXES = ("", "antml:")
 PREFIX_BY_OPENER = {
-    f"<{prefix}{tag}": prefix for prefix in ("", "antml:") for tag in ("invoke", "function_calls")
+    f"<{prefix}{tag}": prefix for prefix in PREFIXES for tag in ("invoke", "function_calls>")
 }
 
 
@@ -20,6 +23,7 @@ class Invoke:
     """Both spellings; the prefix of the opener holds for the whole call."""
 
     openers = tuple(PREFIX_BY_OPENER)
+    closers: ClassVar = {opener: f"</{opener.strip('<>')}>" for opener in openers}
 
     def parse(self, cursor: TextCursor) -> Parse[list[TextCall]]:
         opener = yield from cursor.peek(*self.openers)
@@ -30,14 +34,14 @@ class Invoke:
 
 def _read_function_calls(cursor: TextCursor, prefix: str) -> Parse[list[TextCall]]:
     invoke, end = f"<{prefix}invoke", f"</{prefix}function_calls>"
-    calls: list[TextCall] = []
     yield from cursor.expect(f"<{prefix}function_calls>")
     yield from cursor.skip_space()
     while (yield from cursor.peek(invoke, end)) == invoke:
-        calls.append((yield from _read_invoke(cursor, prefix)))
+        call = _read_invoke(cursor, prefix)
+        yield from cursor.settle_inner(call, (f"</{prefix}invoke>",), (invoke, end))
         yield from cursor.skip_space()
     yield from cursor.expect(end)
-    return calls
+    return cursor.calls
 
 
 def _read_invoke(cursor: TextCursor, prefix: str) -> Parse[TextCall]:

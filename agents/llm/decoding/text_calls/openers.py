@@ -29,6 +29,8 @@ class OpenerIndex:
         self._max_word_length = max(map(len, inline.openers), default=0)
         words = "|".join(map(re.escape, inline.openers))
         word = f"(?<!\\w)(?:{words})" if words else "(?!)"
+        self.tags = tuple(tags)
+        self.known = known
         self.token = re.compile(f"{TICKS_PATTERN}|<|{word}")
         self.opener = re.compile("|".join((*map(re.escape, tags), word)))
 

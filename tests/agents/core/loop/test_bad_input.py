@@ -86,6 +86,67 @@ async def test_an_unknown_tool_is_a_failed_result_that_lists_the_known_ones() ->
     assert "huge, odd, add" in told
 
 
+ADD = '{"name": "add", "arguments": {"a": 1, "b": 2}}'
+UNREADABLE = {
+    "hermes, unclosed": f"<tool_call>{ADD}",
+    "hermes, malformed": f"<tool_call>{ADD[:-1]}</tool_call>",
+    "invoke, unclosed": '<function_calls>\n<invoke name="add">\n<parameter name="a">1</par',
+    "deepseek, unclosed": '<|tool_calls_begin|><|tool_call_begin|>add<|tool_sep|>{"a": 1',
+    "function tags, malformed": "<function=add>a is one</function>",
+    "inline, unclosed": 'add{"a": 1',
+}
+
+
+@pytest.mark.parametrize("written", UNREADABLE.values(), ids=UNREADABLE.keys())
+async def test_a_call_in_the_text_that_cannot_be_read_fails_and_is_told(written: str) -> None:
+    async with served(Script([say(f"Let me add. {written}"), say("Three.")])) as bench:
+        ran = await drive(bench.model(), executor())
+    (failed,) = ran.record.results.values()
+    told = bench.endpoint.requests[1].body["messages"][-1]
+    assert (failed.ok, failed.cause) == (False, "failed")
+    assert told["content"] == failed.tool_result
+    assert "could not be read" in failed.tool_result
+    assert written[:20] in failed.tool_result
+    (called,) = ran.record.calls.values()
+    assert (called.name, called.arguments) == ("add", {})
+    assert (ran.reason, ran.answer) == ("completed", "Let me add. \n\nThree.")
+    assert_sound(ran)
+
+
+async def test_unreadable_calls_in_the_text_count_as_errors() -> None:
+    script = Script([say(f"<tool_call>{ADD[:-end]}") for end in (1, 2, 3)] + [say("Sorry.")])
+    async with served(script) as bench:
+        ran = await drive(bench.model(), executor())
+    assert (ran.reason, ran.answer) == ("error_limit", "Sorry.")
+
+
+INNER_CALLS = {
+    "function_calls": (
+        '<function_calls>\n<invoke name="add">\n<parameter name="a">1</parameter>\n</invoke>\n'
+    ),
+    "function_calls, half an end": '<function_calls><invoke name="add"><parameter name="a">'
+    "1</parameter></invoke></function_ca",
+    "deepseek": '<|tool_calls_begin|><|tool_call_begin|>add<|tool_sep|>{"a": 1}<|tool_call_end|>',
+}
+
+
+@pytest.mark.parametrize("written", INNER_CALLS.values(), ids=INNER_CALLS.keys())
+async def test_a_complete_call_runs_and_its_unclosed_wrapper_is_not_shown(written: str) -> None:
+    async with served(Script([say(f"So: {written}", pieces=30), say("One.")])) as bench:
+        ran = await drive(bench.model(), executor())
+    (result,) = ran.record.results.values()
+    assert (result.ok, result.tool_result) == (True, "1")
+    assert (ran.reason, ran.answer) == ("completed", "So: \n\nOne.")
+
+
+async def test_an_answer_cut_at_its_greatest_length_within_a_call_is_truncated() -> None:
+    reply = say(f"Let me add. <tool_call>{ADD[:-5]}", finish="length")
+    async with served(Script([reply])) as bench:
+        ran = await drive(bench.model(), executor())
+    assert (ran.reason, ran.answer) == ("output_truncated", "Let me add. ")
+    assert not ran.record.results
+
+
 async def test_an_empty_stream_with_status_200_is_an_error_a_person_understands() -> None:
     async with served(Script(then=Fault("empty_stream"))) as bench:
         ran = await drive(bench.model(sleep=at_once), executor())

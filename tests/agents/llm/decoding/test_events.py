@@ -72,6 +72,40 @@ def test_calls_written_in_reasoning_and_text_are_numbered_together() -> None:
     assert events == [Finished(calls, "stop")]
 
 
+UNCLOSED = '<tool_call>{"name": "think"'
+
+
+def test_an_unclosed_call_is_finished_as_malformed() -> None:
+    (call,) = finished(chunk(content=f"a {UNCLOSED}"), END).calls
+    assert (call.name, call.arguments) == ("think", UNCLOSED)
+    assert "not closed" in call.problem
+
+
+def test_an_unclosed_call_in_reasoning_counts_only_where_no_answer_follows() -> None:
+    thought = chunk(reasoning=f"hm {UNCLOSED}")
+    assert finished(thought, chunk(content="Yes."), END).calls == ()
+    assert [call.name for call in finished(thought, END).calls] == ["think"]
+
+
+def test_an_unclosed_call_does_not_count_beside_a_call_of_the_protocol() -> None:
+    call = {"index": 0, "id": "c", "function": {"name": "think", "arguments": "{}"}}
+    end = finished(chunk(content="<tool_call>"), chunk(tool_calls=[call]), END)
+    assert end.calls == (RawCall("c", "think", "{}"),)
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_an_unclosed_call_of_an_answer_that_was_cut_off_is_neither_shown_nor_called(
+    reason: str,
+) -> None:
+    end = json.dumps({"choices": [{"delta": {}, "finish_reason": reason}]})
+    events, _ = assemble([chunk(content=f"a {UNCLOSED}"), end])
+    assert events == [
+        TextDelta("a "),
+        CallProgress(len(UNCLOSED)),
+        Finished((), reason),
+    ]
+
+
 def test_held_back_reasoning_is_released_before_the_text_that_follows_it() -> None:
     events, _ = assemble([chunk(reasoning="I think")], [chunk(content="yes")], [END])
     assert events[:3] == [ReasoningDelta("I "), ReasoningDelta("think"), TextDelta("yes")]

@@ -93,7 +93,7 @@ async def ask(
         history=history,
         config=config,
     )
-    assert unfounded(ran) == []
+    assert unfounded(ran, history) == []
     return ran
 
 
@@ -113,10 +113,13 @@ def cited(answer: str) -> set[str]:
     return {match[1] for match in CITATION.finditer(answer)}
 
 
-def unfounded(ran: Ran) -> list[str]:
-    """Parts of an answer that are neither a fixed phrase nor word for word in a tool's result."""
-    results = (_NUMBERED.sub("", r.tool_result) for r in ran.record.results.values())
-    given = _plain(strip_links(CITATION.sub("", " \n ".join(results))))  # entries cite, too
+def unfounded(ran: Ran, history: Sequence[Message] = ()) -> list[str]:
+    """Parts of an answer that are neither a fixed phrase nor word for word in a tool's result, of
+    this run or of those before it."""
+    earlier = [str(message["content"]) for message in history if message["role"] == "tool"]
+    results = [*earlier, *(result.tool_result for result in ran.record.results.values())]
+    numberless = (_NUMBERED.sub("", result) for result in results)
+    given = _plain(strip_links(CITATION.sub("", " \n ".join(numberless))))  # entries cite, too
     parts = (part for line in ran.answer.split("\n") for part in _split_parts(line))
     return [part for part in parts if part and _plain(part) not in given]
 

@@ -14,6 +14,8 @@ class Sample:
     written: str
     shown: str
     calls: list[tuple[str, object]] = field(default_factory=list)
+    """The complete ones."""
+    malformed: int = 0
 
 
 def element(tag: str, inside: str, attributes: str = "") -> str:
@@ -160,19 +162,55 @@ GOOD = {
         f"a stray ` here\n{hermes(SEARCH)}", "a stray ` here\n", [OWLS]
     ),
     "after a broken call": Sample(
-        f'<tool_call>{{"name": oops {hermes(SEARCH)}', '<tool_call>{"name": oops ', [OWLS]
+        f'a <tool_call>{{"name": oops {hermes(SEARCH)}', "a ", [OWLS], malformed=1
+    ),
+    "between broken calls": Sample(
+        f"{hermes(SEARCH[:-1])} {hermes(SEARCH)} {hermes('{}')} x", "   x", [OWLS], malformed=2
+    ),
+    "after a mention": Sample(
+        f"With <tool_call> as in {hermes(SEARCH)}", "With <tool_call> as in ", [OWLS]
     ),
     "inside an unclosed wrapper": Sample(
-        "<function_calls>" + invoke("think"), "<function_calls>", [("think", {})]
+        "a <function_calls>" + invoke("think"), "a ", [("think", {})]
+    ),
+    "inside an unclosed wrapper, then text": Sample(
+        f"<function_calls>{invoke('think')} I wait.\nAnd wait.",
+        " I wait.\nAnd wait.",
+        [("think", {})],
+    ),
+    "inside a wrapper with something else": Sample(
+        f"<function_calls>{invoke('think')}; </function_calls>\nyes", "\nyes", [("think", {})]
+    ),
+    "inside an unclosed deepseek wrapper": Sample(
+        deepseek(FENCED, FENCED)[: -len("<_tool_calls_end_>")], "", [OWLS, OWLS]
+    ),
+    "function tags inside an unclosed hermes wrapper": Sample(
+        "<tool_call>\n" + function("search", ("query", "owls")), "", [("search", {"query": "owls"})]
+    ),
+    "a broken call inside a wrapper": Sample(
+        element("function_calls", element("invoke", "x", ' name="fly"') + invoke("think")) + "y",
+        "y",
+        [("think", {})],
+        malformed=1,
+    ),
+    "a broken call inside a deepseek wrapper": Sample(
+        deepseek("functionSEPthink\n```json\n{oops}\n```", FENCED) + "y", "y", [OWLS], malformed=1
+    ),
+    "an unclosed call in a wrapper": Sample(
+        "<function_calls>" + invoke("think") + invoke("search", ("a", "b"))[:-12],
+        "",
+        [("think", {})],
+        malformed=1,
+    ),
+    "code after a broken call": Sample(
+        f"a <tool_call>{{oops, as in `{hermes(SEARCH)}`", "a ", malformed=1
     ),
 }
 
-TEXT = {
-    "prose": "Owls sleep by day. 3 < 4, a<b>c</b>, {x}, f(x) { return 1 }, `code`, ``` fence ```.",
-    "unclosed hermes": "see <tool_call>" + SEARCH,
-    "half an opener": "see <tool_ca",
-    "half a name": "I vault_sea",
-    "a name": "Then I think",
+MALFORMED = {
+    "unclosed hermes": "<tool_call>" + SEARCH,
+    "unclosed hermes, half a closer": "<tool_call>" + SEARCH + "</tool_ca",
+    "hermes, a brace too many": hermes(SEARCH + "}"),
     "empty hermes": hermes(""),
     "hermes without name": hermes('{"arguments": {}}'),
     "hermes with odd arguments": hermes('{"name": "think", "arguments": [1]}'),
@@ -188,16 +226,27 @@ TEXT = {
     "invoke with empty name": invoke(" "),
     "invoke, other tag inside": element("invoke", "<b>", ' name="think"'),
     "invoke, unclosed": invoke("think", ("a", "b"))[:-3],
-    "invoker": '<invoker name="x">',
     "wrong prefix inside": element("antml:function_calls", invoke("think").replace("<i", "< i")),
     "deepseek, unclosed": deepseek(FENCED)[:40],
     "deepseek, no json": deepseek("searchSEPhello"),
     "function without name": element("function=", "{}"),
     "function, not json": element("function=think", "hello"),
+    "inline, unclosed": 'think{"a": 1',
+    "inline, odd value": 'think{"a": oops}',
+}
+
+TEXT = {
+    "hermes in a sentence": "Models write <tool_call> first.",
+    "hermes around a word, in a sentence": "Write <tool_call>...</tool_call> around it.",
+    "invoke in a sentence": "An <invoke> tag.\n\nIt has a name.",
+    "prose": "Owls sleep by day. 3 < 4, a<b>c</b>, {x}, f(x) { return 1 }, `code`, ``` fence ```.",
+    "half an opener": "see <tool_ca",
+    "half a name": "I vault_sea",
+    "a name": "Then I think",
+    "invoker": '<invoker name="x">',
     "inline, unknown name": 'fly{"a": 1}',
     "inline, inside a word": 'rethink{"a": 1} re_think{"a": 1}',
     "inline, not json": "think{a: 1} think{ return 1; } think{'a': 1}",
-    "inline, unclosed": 'think{"a": 1',
     "inline, space": 'think {"a": 1}',
     "in a fence": f"```xml\n{hermes(SEARCH)}\n{invoke('think')}\nthink{{}}\n```",
     "in a longer fence": f"````md\n```\n{hermes(SEARCH)}\n```\n````",
@@ -205,4 +254,70 @@ TEXT = {
     "in code": f"Write `{hermes(SEARCH)}`, ``think{{}} ` {invoke('think')}`` or `think{{}}`.",
 }
 
-SAMPLES = GOOD | {name: Sample(written, written) for name, written in TEXT.items()}
+SAMPLES = {
+    **GOOD,
+    **{name: Sample(f"So: {written}", "So: ", malformed=1) for name, written in MALFORMED.items()},
+    **{name: Sample(written, written) for name, written in TEXT.items()},
+}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """An answer that can be cut anywhere: text, and calls that begin with `marker`, in a wrapper
+    or not."""
+
+    marker: str
+    calls: list[str]
+    wrapper: tuple[str, str] = ("", "")
+
+    @property
+    def written(self) -> str:
+        return "So: " + "".join(self.calls).join(self.wrapper)
+
+    def expect(self, length: int) -> tuple[str, int, int]:
+        """Return what is shown of the first `length` characters, and the number of complete and
+        of malformed calls in them."""
+        pos = len("So: " + self.wrapper[0])
+        if length < pos + (0 if self.wrapper[0] else len(self.marker)):
+            return self.written[:length], 0, 0
+        complete = malformed = 0
+        for call in self.calls:
+            complete += pos + len(call) <= length
+            malformed += pos + len(self.marker) <= length < pos + len(call)
+            pos += len(call)
+        return "So: ", complete, malformed or (0 if complete else 1)
+
+
+def deepseek_parts(*items: str, bar: str, space: str) -> Parts:
+    def tag(words: str) -> str:
+        return f"<{bar}{words.replace(' ', space)}{bar}>"
+
+    wrapper, marker = (tag("tool calls begin"), tag("tool calls end")), tag("tool call begin")
+    written = deepseek(*items, bar=bar, space=space).removesuffix(wrapper[1])
+    first, *others = written.removeprefix(wrapper[0]).split(marker)[1:]
+    return Parts(marker, [marker + each.strip() for each in (first, *others)], wrapper)
+
+
+PREFIX = "antml:"
+SEARCHES = [invoke("search", ("query", "owls"), ("n", "5")), invoke("think", ("a", "<b> é"))]
+PREFIXED = [invoke("think", ("a", "b"), prefix=PREFIX)]
+FUNCTIONS = [function("search", ("query", "owls")), element("function=think", '{"a": 1}')]
+PARTS = {
+    "hermes": Parts("<tool_call>", [hermes(SEARCH)]),
+    "hermes around function tags": Parts("<function=", FUNCTIONS, ("<tool_call>", "</tool_call>")),
+    "function tags": Parts("<function=", FUNCTIONS[:1]),
+    "function tags, json": Parts("<function=", FUNCTIONS[1:]),
+    "inline": Parts("vault_search{", ['vault_search{"query": "owls"}']),
+    "invoke": Parts("<invoke", SEARCHES[:1]),
+    "prefixed invoke": Parts(f"<{PREFIX}invoke", PREFIXED),
+    "function_calls": Parts("<invoke", SEARCHES, ("<function_calls>", "</function_calls>")),
+    "prefixed function_calls": Parts(
+        f"<{PREFIX}invoke", PREFIXED, (f"<{PREFIX}function_calls>", f"</{PREFIX}function_calls>")
+    ),
+    **{
+        f"deepseek, {bar}{space}, {items[0]}": deepseek_parts(*items, bar=bar, space=space)
+        for bar in "\uff5c|"
+        for space in "\u2581_"
+        for items in ((FENCED, FENCED), ('vault_searchSEP{"query": "owls"}',))
+    },
+}

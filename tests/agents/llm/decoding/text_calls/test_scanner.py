@@ -1,6 +1,7 @@
 import json
 import random
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -10,8 +11,9 @@ from agents.llm.decoding.text_calls import TextCall, TextCallScanner
 from agents.llm.decoding.text_calls.openers import get_opener_index
 from agents.llm.decoding.text_calls.scanner import MAX_CALL_LENGTH
 from tests.agents.llm.wire import repeatable
+from tests.support.timing import least_cpu_seconds
 
-from .samples import KNOWN, SAMPLES, SEARCH, Sample, hermes, invoke
+from .samples import FENCED, KNOWN, PARTS, SAMPLES, SEARCH, Parts, Sample, deepseek, hermes, invoke
 
 SHORT = {name: sample for name, sample in SAMPLES.items() if len(sample.written) < 3000}
 
@@ -34,7 +36,37 @@ def random_splits(text: str, count: int = 10) -> Iterator[list[str]]:
 def test_calls_are_found_and_all_else_stays_text(sample: Sample) -> None:
     text, calls = scan([sample.written])
     assert text == sample.shown
-    assert [(call.name, json.loads(call.arguments)) for call in calls] == sample.calls
+    complete = [call for call in calls if not call.problem]
+    assert [(call.name, json.loads(call.arguments)) for call in complete] == sample.calls
+    assert len(calls) - len(complete) == sample.malformed
+
+
+@pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS.keys())
+def test_wherever_an_answer_is_cut_complete_calls_count_and_no_markup_is_shown(
+    parts: Parts,
+) -> None:
+    written, whole = parts.written, scan([parts.written])[1]
+    assert [call.problem for call in whole] == [""] * len(parts.calls)
+    for length in range(len(written) + 1):
+        shown, complete, malformed = parts.expect(length)
+        for size in (1, 3, 7, length or 1):
+            pieces = [
+                written[start : min(start + size, length)] for start in range(0, length, size)
+            ]
+            text, calls = scan(pieces)
+            assert text == shown, (length, size)
+            assert calls[:complete] == whole[:complete], (length, size)
+            assert [bool(call.problem) for call in calls[complete:]] == [True] * malformed
+
+
+def test_a_malformed_call_says_what_was_written_and_names_the_tool() -> None:
+    written = "<tool_call>" + SEARCH
+    _, (call,) = scan([f"a {written}"])
+    assert (call.name, call.arguments) == ("vault_search", written)
+    assert "not closed" in call.problem
+    _, (call,) = scan([hermes('{"name": oops}')])
+    assert call.name == "unknown"
+    assert "syntax is wrong" in call.problem
 
 
 def test_a_sample_gives_the_same_at_every_split() -> None:
@@ -73,6 +105,11 @@ FRAGMENTS = [
         hermes(SEARCH),
         invoke("think"),
         invoke("x", ("a", "b"))[:-9],
+        "</invoke>",
+        "<invoke",
+        "\n\n",
+        deepseek(FENCED),
+        deepseek(FENCED)[:30],
         "e\u0301",
     ),
 ]
@@ -105,11 +142,12 @@ def test_text_is_released_as_soon_as_it_cannot_be_a_call() -> None:
     assert scanner.feed("a <tool_")[0] == "a "
     assert scanner.feed("x")[0] == "<tool_x"
     assert scanner.feed(" <tool_call>")[0] == " "
-    assert scanner.feed("hello")[0] == "<tool_call>hello"
+    assert scanner.feed("hello")[0] == ""  # its end tag may follow
+    assert scanner.feed("\n\n")[0] == "<tool_call>hello\n\n"
     assert scanner.feed(" I think")[0] == " I "
     assert scanner.feed(" so")[0] == "think so"
-    assert scanner.feed(' think{"a": 1')[0] == " "
-    assert scanner.feed("; x")[0] == 'think{"a": 1; x'
+    assert scanner.feed(" think{")[0] == " "
+    assert scanner.feed("a: 1")[0] == "think{a: 1"
 
 
 def test_prose_is_not_held_back() -> None:
@@ -142,8 +180,22 @@ def test_what_is_held_back_is_bounded() -> None:
     assert shown == fed
 
 
-@pytest.mark.parametrize("part", ["<tool_call>", "<", "`", '<tool_call>{"', "think{", "think{}"])
-def test_endless_repetition_is_bounded_in_time_and_memory(part: str) -> None:
+REPEATED = {
+    "<": "<",
+    "`": "`",
+    "think{": "think{",
+    "think{}": "",
+    "<tool_call>": "<tool_call>",
+    '<tool_call>{"': "",
+    "<function=a><parameter=b>": None,
+    "<invoke name='a'>x": "",
+    "<tool_call>x`": None,
+}
+"""Pieces of markup, and what is shown of many of them each; None: it depends on the place."""
+
+
+@pytest.mark.parametrize("part", REPEATED)
+def test_endless_repetition_is_bounded_in_memory(part: str) -> None:
     written = part * (100_000 // len(part))
     scanner = TextCallScanner(KNOWN)
     fed = shown = 0
@@ -151,9 +203,26 @@ def test_endless_repetition_is_bounded_in_time_and_memory(part: str) -> None:
         piece = written[start : start + 5000]
         text, calls = scanner.feed(piece)
         fed += len(piece)
-        shown += len(text) + len(part) * len(calls)
+        shown += len(text)
+        shown += sum(len(call.arguments) if call.problem else len(part) for call in calls)
         assert fed - shown <= MAX_CALL_LENGTH
-    assert scan([written])[0] == ("" if part == "think{}" else written)
+    if (each := REPEATED[part]) is not None:
+        text, calls = scan([written])
+        assert text == each * (len(written) // len(part) - bool(calls))
+
+
+def read_in_pieces(written: str) -> None:
+    scanner = TextCallScanner(KNOWN)
+    for start in range(0, len(written), 100):
+        scanner.feed(written[start : start + 100])
+    scanner.flush()
+
+
+@pytest.mark.parametrize("part", REPEATED)
+def test_reading_twice_as_much_is_at_most_about_twice_the_work(part: str) -> None:
+    half, whole = (part * (length // len(part)) for length in (16_000, 32_000))
+    work = [least_cpu_seconds(partial(read_in_pieces, written)) for written in (half, whole)]
+    assert work[1] < 3 * work[0]
 
 
 def test_many_small_pieces_of_a_long_call_are_no_burden() -> None:
