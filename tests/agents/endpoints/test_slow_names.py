@@ -32,6 +32,7 @@ from tests.agents.models.factories import engine
 from tests.agents.runtime.fake_factory import asked, followed
 from tests.support.endpoint import ScriptedEndpoint
 from tests.support.script import say
+from tests.support.timing import PATIENCE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -77,7 +78,7 @@ def site(settings: Settings, tmp_path: Path) -> None:
 
 
 async def until_asked(names: SlowNames, count: int) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while len(names.asked) < count:  # noqa: ASYNC110  # set in threads
             await asyncio.sleep(0.01)
 
@@ -117,7 +118,7 @@ async def site_run(
 
 async def answer(home: Runtime, request: RunRequest) -> str:
     row = await home.start(request)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         chunks = await followed(home, row.pk)
     return "".join(chunk.content for chunk in chunks if isinstance(chunk, Content))
 

@@ -3,7 +3,6 @@
 import os
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +14,7 @@ from agents.ledger import leases
 from agents.ledger.leases import HeldLease, is_silent, read_leases
 from agents.models import ProcessLease
 from tests.agents.models.factories import NO_SUCH_PID, dead_process, process
-from tests.support.timing import PATIENCE
+from tests.support.timing import look_again
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOST = socket.gethostname()
@@ -36,10 +35,7 @@ def held() -> Iterator[HeldLease]:
 
 
 def eventually(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < until
-        time.sleep(0.005)  # not to wait for something: between two looks
+    assert any(holds() for _ in look_again())
 
 
 def renewals(lease: HeldLease) -> int:

@@ -16,6 +16,7 @@ from agents.llm.transport.lookups import (
     asking_person,
     look_up,
 )
+from tests.support.timing import PATIENCE
 
 ADDRESS = "192.0.2.7"
 
@@ -62,7 +63,7 @@ def ask(lookups: PersonalLookups, person: str, host: str) -> "asyncio.Task[Seque
 
 
 async def until_begun(names: Names, *hosts: str) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while not set(hosts) <= set(names.begun):  # noqa: ASYNC110  # set in threads
             await asyncio.sleep(0.005)
 

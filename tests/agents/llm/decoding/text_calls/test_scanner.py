@@ -1,7 +1,6 @@
 import json
 import random
 from collections.abc import Iterable, Iterator
-from functools import partial
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from agents.llm.decoding.text_calls import TextCall, TextCallScanner
 from agents.llm.decoding.text_calls.openers import get_opener_index
 from agents.llm.decoding.text_calls.scanner import MAX_CALL_LENGTH
 from tests.agents.llm.wire import repeatable
-from tests.support.timing import least_cpu_seconds
+from tests.support.timing import assert_in_proportion
 
 from .samples import FENCED, KNOWN, PARTS, SAMPLES, SEARCH, Parts, Sample, deepseek, hermes, invoke
 
@@ -219,10 +218,8 @@ def read_in_pieces(written: str) -> None:
 
 
 @pytest.mark.parametrize("part", REPEATED)
-def test_reading_twice_as_much_is_at_most_about_twice_the_work(part: str) -> None:
-    half, whole = (part * (length // len(part)) for length in (16_000, 32_000))
-    work = [least_cpu_seconds(partial(read_in_pieces, written)) for written in (half, whole)]
-    assert work[1] < 3 * work[0]
+def test_reading_is_work_in_proportion_to_the_length(part: str) -> None:
+    assert_in_proportion(read_in_pieces, lambda length: part * (length // len(part)), size=32_000)
 
 
 def test_many_small_pieces_of_a_long_call_are_no_burden() -> None:
