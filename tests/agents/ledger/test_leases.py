@@ -14,7 +14,7 @@ from agents.ledger import leases
 from agents.ledger.leases import HeldLease, is_silent, read_leases
 from agents.models import ProcessLease
 from tests.agents.models.factories import NO_SUCH_PID, dead_process, process
-from tests.support.timing import look_again
+from tests.support.timing import PATIENCE, look_again
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOST = socket.gethostname()
