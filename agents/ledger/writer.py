@@ -45,7 +45,7 @@ CLOSE_SECONDS = 20.0
 
 TAKEN_OVER = "another process has taken it over"
 REFUSED = "the database refuses something in it"
-STOPPED = "this process stopped before the database took it"
+STOPPED = "this process has stopped"
 
 
 class LedgerClosed(Exception):

@@ -54,6 +54,7 @@ from agents.runtime.notification_settings import (
     visible_reminders,
     waiting_reminders,
 )
+from agents.runtime.recovery import describe_silence
 from agents.runtime.requests import (
     Attach,
     ConversationBusy,
@@ -92,6 +93,7 @@ __all__ = [
     "UnknownSubscriber",
     "apply_access_change",
     "delete_reminder",
+    "describe_silence",
     "explain_lock",
     "find_file_problems",
     "find_last_spoken",

@@ -100,6 +100,17 @@ def _can_follow(last: _Look, now: float, own_renewals: int) -> bool:
     return now - last.at >= SECOND_LOOK_SECONDS and own_renewals != last.own_renewals
 
 
+def describe_silence(run: AgentRun) -> str:
+    """Return what to tell people of an active run whose process does not respond, else nothing."""
+    if run.outcome is not None or not ledger.is_silent(run.owner):
+        return ""
+    end = "stopped" if run.cancel_requested_at is not None else "interrupted"
+    return (
+        "The server process of this run does not respond. "
+        f"The run will end as {end}, usually within a minute."
+    )
+
+
 def _recover_safely(run: AgentRun, own_lease: str, renewals: int | None) -> bool:
     """Recover one run. One that cannot be read must not keep a server from starting."""
     try:

@@ -218,6 +218,10 @@ class RunView(Schema):
     outcome: Outcome | None = Field(description="Null while the run is in progress.")
     reason: str = Field(description="Why it ended: a code of docs/limits.md. Empty: it has not.")
     why: Why | None = Field(description="The same for people. Null while the run is in progress.")
+    silence: str = Field(
+        description="What to expect of a run in progress whose server process does not respond. "
+        "Empty: it responds, or the run has ended."
+    )
     also_triggered: list[str]
     error: str
     sources: list[SourceRef] = Field(description="Those that were read for it, or that it cites.")

@@ -13,6 +13,7 @@ from agents.ledger import load_run_record
 from agents.models import AgentRun
 from agents.projects.queries import runs_for
 from agents.run_serializer import SETUP_FIELDS, TIME_FIELDS, TOKEN_FIELDS, get_run_values
+from agents.runtime import describe_silence
 from chat.api.schemas import Notice, RunView, Why
 from chat.errors import NotFoundForUser
 
@@ -51,6 +52,7 @@ def serialize_run(run: AgentRun, record: RunRecord) -> RunView:
         outcome=Outcome(run.outcome) if run.outcome else None,
         answer=answer,
         why=_serialize_reason(run.reason) if run.reason else None,
+        silence=describe_silence(run),
         sources=list(record.used_sources),
         sources_note=record.used_sources.note(run.outcome),
         notices=[_serialize_notice(chunk) for chunk in record.notices],

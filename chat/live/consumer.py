@@ -22,7 +22,7 @@ from django.urls import reverse
 from agents.core.config import ConfigError
 from agents.core.tasks import spawn, stop
 from agents.models import AgentRun
-from agents.runtime import ConversationBusy, RunRefused, get_runtime
+from agents.runtime import ConversationBusy, RunRefused, describe_silence, get_runtime
 from agents.web.throttling import TokenBucket
 from chat import close_codes
 from chat.conversations import commands, queries, tree
@@ -260,15 +260,16 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def _stop_runs(self) -> None:
         """Stop whatever runs here, also if this page does not know of it yet."""
-        active = await self._run_db(
-            lambda: list(
-                AgentRun.objects.filter(
-                    user=self.user, conversation_key=self.conversation_id, outcome__isnull=True
-                ).values_list("pk", flat=True)
-            )
-        )
-        for run_id in active:
-            await get_runtime().cancel(run_id)
+        for run in await self._run_db(self._list_active_runs):
+            await get_runtime().cancel(run.pk)
+        for silence in await self._run_db(
+            lambda: [*filter(None, map(describe_silence, self._list_active_runs()))]
+        ):
+            await self._send_flash(silence, while_running=True)
+
+    def _list_active_runs(self) -> list[AgentRun]:
+        active = AgentRun.objects.filter(outcome__isnull=True)
+        return list(active.filter(user=self.user, conversation_key=self.conversation_id))
 
     async def send(self, *args: Any, **kwargs: Any) -> None:
         """Send to a page. It may leave meanwhile; we hear of that in a moment."""

@@ -12,8 +12,8 @@ from agents.admin.run.event_rows import EventSummary, safe_int
 from agents.admin.run.history import REFUSED, RUNNING, RunHistory
 from agents.core.config import LIMITS
 from agents.core.reasons import REASONS
-from agents.ledger import is_silent
 from agents.models import AgentRun
+from agents.runtime import describe_silence
 from agents.web.limit_levels import limit_css_class
 from agents.web.reason_labels import RUNNING as RUNNING_CODE
 from agents.web.reason_labels import reason_label
@@ -57,11 +57,9 @@ def build_badges(run: AgentRun) -> list[tuple[str, str]]:
 
 def current_activity(run: AgentRun, history: RunHistory, record: EventSummary) -> str:
     """Say what a run in progress is doing, as far as its events tell."""
-    is_cancelled = run.cancel_requested_at is not None
-    if is_silent(run.owner):
-        end = "stopped" if is_cancelled else "interrupted"
-        return f"Its process has stopped responding; the run will end as {end}."
-    if is_cancelled:
+    if silence := describe_silence(run):
+        return silence
+    if run.cancel_requested_at is not None:
         return "It has been asked to stop and is stopping."
     running = [call.name for call in history.open_calls if call.status == RUNNING]
     if running:

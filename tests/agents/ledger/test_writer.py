@@ -126,6 +126,75 @@ async def test_a_quiet_run_hears_of_a_cancellation() -> None:
     await ledger.close()
 
 
+async def test_a_quiet_run_hears_of_a_cancellation_while_others_stream() -> None:
+    """Commits follow one another without a pause, and none of them is of that run."""
+    quiet, busy = await rows(2)
+    told, streaming = Told(), Told()
+    ledger = Writer(told.commits.append)
+    ledger.start()
+    ledger.add_run(told.own(quiet))
+    ledger.add_run(own := streaming.own(busy))
+    await AgentRun.objects.filter(pk=quiet.pk).aupdate(cancel_requested_at=timezone.now())
+    seq = 0
+    async with asyncio.timeout(PATIENCE):
+        while not told.heard.is_set():
+            seq += 1
+            ledger.append(own, text(seq))
+            await asyncio.sleep(0.001)
+    assert not streaming.heard.is_set()
+    await ledger.wait_committed(own, seq)
+    await ledger.close()
+    assert await numbers(busy) == list(range(1, seq + 1))
+
+
+async def test_a_quiet_run_that_was_taken_over_is_dropped_while_others_stream(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    quiet, busy = await rows(2)
+    told = Told()
+    ledger = Writer(told.commits.append)
+    ledger.start()
+    owned = [told.own(quiet), told.own(busy)]
+    for own in owned:
+        ledger.add_run(own)
+    await AgentRun.objects.filter(pk=quiet.pk).aupdate(fence=2)
+    seq = 0
+    async with asyncio.timeout(PATIENCE):
+        while not told.lost:
+            seq += 1
+            ledger.append(owned[1], text(seq))
+            await asyncio.sleep(0.001)
+    await ledger.wait_committed(owned[1], seq)
+    await ledger.close()
+    assert told.lost == [quiet.pk]
+    with pytest.raises(LedgerClosed, match="another process has taken it over"):
+        ledger.append(owned[0], text(1))
+    why = f"run {quiet.pk} is not written any more: another process has taken it over"
+    assert why in caplog.messages
+
+
+async def test_a_commit_changes_no_column_of_a_run_that_is_in_an_index() -> None:
+    """PostgreSQL would write to all indexes of the row, for each commit."""
+    (row,) = await rows(1)
+    told = Told()
+    before = await AgentRun.objects.filter(pk=row.pk).values().aget()
+    ledger = Writer(told.commits.append)
+    ledger.start()
+    ledger.add_run(own := told.own(row))
+    ledger.append(own, text(1))
+    await ledger.wait_committed(own, 1)
+    await ledger.close()
+    after = await AgentRun.objects.filter(pk=row.pk).values().aget()
+    assert [name for name in after if after[name] != before[name]] == ["last_seq"]
+    assert "last_seq" not in await sync_to_async(indexed_columns)()
+
+
+def indexed_columns() -> set[str]:
+    with connection.cursor() as cursor:
+        found = connection.introspection.get_constraints(cursor, AgentRun._meta.db_table)
+    return {column for one in found.values() if one["index"] for column in one["columns"]}
+
+
 @contextmanager
 def locked() -> Iterator[sqlite3.Connection]:
     """The database as another process holds it."""
@@ -195,7 +264,9 @@ async def test_a_run_hears_that_the_database_stays_locked_and_keeps_what_it_wrot
     assert told.lost == []
 
 
-async def test_rows_that_the_database_refuses_end_their_run_and_no_other() -> None:
+async def test_rows_that_the_database_refuses_end_their_run_and_no_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     good, bad = await rows(2)
     told = Told()
     ledger = Writer(told.commits.append)
@@ -207,7 +278,7 @@ async def test_rows_that_the_database_refuses_end_their_run_and_no_other() -> No
     ledger.append(owned[1], text(1))  # the same number twice: the database says no
     ledger.start()
     await ledger.wait_committed(owned[0], 1)
-    with pytest.raises(LedgerClosed):
+    with pytest.raises(LedgerClosed, match="the database refuses something in it"):
         await ledger.wait_committed(owned[1], 1)
     ledger.append(owned[0], text(2))
     await ledger.wait_committed(owned[0], 2)
@@ -217,6 +288,28 @@ async def test_rows_that_the_database_refuses_end_their_run_and_no_other() -> No
     assert await numbers(good) == [1, 2]
     assert await numbers(bad) == [1, 2]  # kept, under numbers that are free
     assert told.lost == [bad.pk]
+    why = [message for message in caplog.messages if f"{bad.pk} is not written" in message]
+    assert why == [f"run {bad.pk} is not written any more: the database refuses something in it"]
+
+
+async def test_a_process_that_stops_before_the_database_answers_says_so(
+    impatient_database: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(writer, "CLOSE_SECONDS", 0.1)
+    (row,) = await rows(1)
+    told = Told()
+    ledger = Writer(told.commits.append)
+    ledger.start()
+    ledger.add_run(own := told.own(row))
+    with locked() as other:
+        ledger.append(own, text(1))
+        waiting = asyncio.create_task(ledger.wait_committed(own, 1))
+        await ledger.close()
+        with pytest.raises(LedgerClosed, match="this process has stopped"):
+            await waiting
+        other.execute("ROLLBACK")
+    assert f"run {row.pk} is not written any more: this process has stopped" in caplog.messages
+    assert told.lost == []
 
 
 async def test_a_run_waits_when_too_much_is_waiting(
