@@ -131,3 +131,50 @@ print(list(Departure.objects.values_list("user__username", "project")))
 
 def test_who_left_two_projects_has_left_once_for_the_version_before(tmp_path: Path) -> None:
     assert execute(copy_site(tmp_path / "site"), LEFT_TWO) == "[('bo', None)]\n"
+
+
+ACTIVE_BEFORE = """
+import os, socket
+from django.contrib.auth.models import User
+from django.db import connection
+from agents.audit import signing
+from agents.core.config import AgentConfig
+from agents.models import AgentRun, Project
+user = User.objects.create_user("bo")
+project = Project.objects.create(name="p", slug="p").pk
+owners = (f"{socket.gethostname()}:{2**31 - 1}:a", f"{socket.gethostname()}:{os.getpid()}:b",
+    "elsewhere:7:c", "elsewhere:7:c", "")
+for owner in owners:
+    run = AgentRun(user=user, project_id=project, question="?", tree="default", model="m",
+        config=AgentConfig().model_dump(), owner=owner)
+    signing.sign_start(run)
+    run.save()
+call_command("migrate", "agents", "0018", verbosity=0)
+with connection.cursor() as cursor:
+    cursor.execute("UPDATE agents_agentrun SET lease_until = '2030-01-01 00:00:00'")
+"""
+SETTLED = """
+from agents.ledger import HeldLease
+from agents.models import AgentRun, ProcessLease
+from agents.runtime import recovery
+recovery.SECOND_LOOK_SECONDS = 0
+lease = HeldLease()
+sweeper = recovery.Sweeper(lease.id, lambda run_id: False)
+def sweep():
+    lease.renew()
+    return sweeper.sweep()
+print(ProcessLease.objects.count(), sweep(), sweep(), sweep())
+ProcessLease.objects.exclude(pk=lease.id).update(renewed_at="2026-01-01 00:00:00+00:00")
+print(sweep(), sweep(), sweep(), ProcessLease.objects.count())
+print(*AgentRun.objects.order_by().values_list("outcome", "reason").distinct())
+"""
+
+
+def test_runs_that_were_active_before_processes_had_leases_are_ended(tmp_path: Path) -> None:
+    """A process of this host that is gone loses them at once, others when they stay silent."""
+    folder = copy_site(tmp_path / "site")
+    said = execute(folder, ACTIVE_BEFORE, MIGRATE, SETTLED, VERIFY).splitlines()
+    assert said[0] == "3 1 1 0"  # first of this host, then of nobody
+    assert said[1] == "0 3 0 1"
+    assert said[2] == "('failed', 'interrupted')"
+    assert "5 runs checked: all intact." in "\n".join(said)

@@ -1,6 +1,7 @@
 """People, projects and processes that the tests of rows share."""
 
 import socket
+from datetime import UTC, datetime, timedelta
 
 from django.contrib.auth.models import User
 from django.db.models.functions import Now
@@ -42,6 +43,14 @@ def process(host: str = "elsewhere", pid: int = 1) -> str:
     return ProcessLease.objects.create(
         pk=f"{host}:{pid}:x", host=host, pid=pid, renewed_at=Now()
     ).pk
+
+
+def silent_process() -> str:
+    """One of another host that has not been heard of for long."""
+    lease = process("silent")
+    long_ago = datetime.now(UTC) - timedelta(hours=1)
+    ProcessLease.objects.filter(pk=lease).update(renewed_at=long_ago)
+    return lease
 
 
 def dead_process() -> str:

@@ -41,7 +41,7 @@ def run_with(owner: str, **values: object) -> AgentRun:
 
 
 def fall_silent(owner: str) -> None:
-    long_ago = datetime.now(UTC) - timedelta(seconds=100)
+    long_ago = datetime.now(UTC) - timedelta(hours=1)
     ProcessLease.objects.filter(pk=owner).update(renewed_at=long_ago)
 
 

@@ -15,6 +15,7 @@ from agents.core.ports import ToolContext
 from agents.models import AgentRun, Project
 from agents.runtime.admission import MAX_ACTIVE_RUNS
 from chat.models import Conversation
+from tests.agents.models.factories import dead_process, silent_process
 from tests.chat.api.api_client import Caller, refusal
 from tests.chat.page_client import Valve
 from tests.support.script import call, say
@@ -261,6 +262,26 @@ async def test_a_run_that_is_going_is_told_as_far_as_it_came_and_can_be_stopped(
     assert (await waiting).json() == stopped
     again = await ada("POST", f"oracle/runs/{run.pk}/cancel")
     assert again.json() == stopped
+
+
+async def test_a_stop_says_when_the_process_of_the_run_does_not_respond(ada: Caller) -> None:
+    valve = Valve("Half of it, ", "never this")
+    ada.chat.model.steps.append(valve.items())
+    waiting = asyncio.create_task(ada("POST", "oracle", json={"question": "Long?"}))
+    run = await until_started()
+    address = f"oracle/runs/{run.pk}"
+    assert (await ada("GET", address)).json()["silence"] == ""
+    owner = await sync_to_async(silent_process)()
+    await AgentRun.objects.filter(pk=run.pk).aupdate(owner=owner, fence=2)
+    silence = "The server process of this run does not respond. The run will end as"
+    now = (await ada("GET", address)).json()
+    assert now["silence"] == f"{silence} interrupted, usually within a minute."
+    stopped = (await ada("POST", f"{address}/cancel")).json()
+    assert stopped["silence"] == f"{silence} stopped, usually within a minute."
+    await AgentRun.objects.filter(pk=run.pk).aupdate(owner=await sync_to_async(dead_process)())
+    ended = (await waiting).json()
+    assert (ended["outcome"], ended["reason"]) == ("cancelled", "user_cancelled")
+    assert ended["silence"] == ""
 
 
 async def test_a_run_that_ended_early_is_continued_where_it_is(ada: Caller) -> None:

@@ -9,15 +9,18 @@ from uuid import UUID, uuid4
 import pytest
 from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
+from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
 
-from agents.models import AgentRun, Membership, UserAgentConfig
+from agents.core.config import AgentConfig
+from agents.models import AgentRun, Membership, Project, UserAgentConfig
 from agents.projects.members import remove_member
 from chat.conversations import commands, tree
 from chat.live import consumer, sessions
 from chat.models import Conversation, Exchange
 from oracle_site.asgi import application
+from tests.agents.models.factories import run_of, silent_process
 from tests.agents.runtime.fake_factory import followed
 from tests.chat.factories import Talk, member
 from tests.chat.page_client import Valve
@@ -76,6 +79,24 @@ async def test_stop_ends_the_run_and_says_so() -> None:
         await page.says("stop")
         await page.until("Stopped")
         assert (await AgentRun.objects.aget(pk=run.pk)).reason == "user_cancelled"
+
+
+async def test_stop_says_when_the_process_of_the_run_does_not_respond() -> None:
+    async with site() as here:
+        run = await sync_to_async(run_of_a_silent_process)(here.user, here.project)
+        page = await here.socket(run.conversation_key)
+        await page.says("stop")
+        assert await page.read_sentence() == (
+            "The server process of this run does not respond. "
+            "The run will end as stopped, usually within a minute."
+        )
+        await run.arefresh_from_db()
+        assert run.cancel_requested_at is not None
+
+
+def run_of_a_silent_process(user: User, project: Project) -> AgentRun:
+    config = AgentConfig().model_dump()
+    return run_of(user, project, conversation_key=uuid4(), owner=silent_process(), config=config)
 
 
 async def test_stop_with_nothing_going_on_does_nothing() -> None:
