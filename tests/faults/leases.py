@@ -73,56 +73,69 @@ async def play(bench: Bench, rng: random.Random, rounds: int) -> Figures:
 # -- a living process keeps its runs --------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Begun:
+    """Runs of one process that are followed in the other."""
+
+    scripts: list[Script]
+    viewers: list[Viewer]
+    following: list[asyncio.Task[None]]
+
+
 async def _beside_streams(streams: int, is_first: bool, _: Bench, site: Site, tally: Tally) -> None:
     """A run that waits for its model is as safe as those that stream beside it."""
     servers = [await site.serve(), await site.serve()]
     owner, other = servers if is_first else reversed(servers)
-    async with asyncio.TaskGroup() as group:
-        group.create_task(_keeps(site, owner, other, streams, LONG, tally))
-        await asyncio.sleep(1)  # not to wait for something: until streams are under way
-        tally.cancels.append(await _cancel(site, owner, other))
+    begun = await _begin(owner, other, streams, LONG)
+    tally.cancels.append(await _cancel(site, owner, other))
+    await _check_kept(site, begun, tally)
 
 
 async def _stand_still(streams: int, bench: Bench, site: Site, tally: Tally) -> None:
     """The database stands still for longer than a lease, and goes on."""
     assert bench.postgres is not None
     first, second = await site.serve(), await site.serve()
-    async with asyncio.TaskGroup() as group:
-        group.create_task(_keeps(site, first, second, streams, STILL + LONG, tally))
-        group.create_task(_keeps(site, second, first, streams, STILL + LONG, tally, USERS[4:]))
-        await asyncio.sleep(3)  # not to wait for something: until streams are under way
-        bench.postgres.stand_still(True)
-        await asyncio.sleep(STILL)  # nor this: it is how long it stands still
-        bench.postgres.stand_still(False)
+    begun = [
+        await _begin(first, second, streams, STILL + LONG),
+        await _begin(second, first, streams, STILL + LONG, USERS[4:]),
+    ]
+    bench.postgres.stand_still(True)
+    await asyncio.sleep(STILL)  # not to wait for something: it is how long it stands still
+    bench.postgres.stand_still(False)
+    for each in begun:
+        await _check_kept(site, each, tally)
 
 
 async def _other_clock(clock: str, is_owner: bool, _: Bench, site: Site, tally: Tally) -> None:
     """The clock of the owner, or of the other process, is wrong."""
     owner = await site.serve(clock=clock if is_owner else "")
     other = await site.serve(clock="" if is_owner else clock)
-    await _keeps(site, owner, other, 2, LONG, tally)
+    await _check_kept(site, await _begin(owner, other, 2, LONG), tally)
 
 
-async def _keeps(
-    site: Site,
+async def _begin(
     owner: Server,
     other: Server,
     streams: int,
     seconds: float,
-    tally: Tally,
     users: tuple[str, ...] = USERS[:4],
-) -> None:
-    """One run says nothing for so long while others stream; all are followed elsewhere."""
+) -> Begun:
+    """One run says nothing for so long, or nearly a minute; others stream."""
     silent = Script(words=1, delay=min(seconds, 55.0))
-    streaming = Script(words=int(seconds / PACE), delay=PACE)
-    scripts = [silent, *[streaming] * streams]
+    scripts = [silent, *[Script(words=int(seconds / PACE), delay=PACE)] * streams]
     viewers = [
         Viewer(await owner.client.started(users[number % len(users)], script, config=CONFIG))
         for number, script in enumerate(scripts)
     ]
-    async with asyncio.timeout(seconds + PATIENCE):
-        await asyncio.gather(*(viewer.follow(other.client) for viewer in viewers))
-    for viewer, script in zip(viewers, scripts, strict=True):
+    following = [asyncio.create_task(viewer.follow(other.client)) for viewer in viewers]
+    await asyncio.gather(*(viewer.has(5) for viewer in viewers[1:]))
+    return Begun(scripts, viewers, following)
+
+
+async def _check_kept(site: Site, begun: Begun, tally: Tally) -> None:
+    """Wait for the end of all of them, and count how they ended."""
+    await asyncio.gather(*begun.following)
+    for viewer, script in zip(begun.viewers, begun.scripts, strict=True):
         state = rows.state(site.rows, viewer.run)
         is_whole = viewer.reason == "completed" and is_in_order(viewer, script)
         if is_whole and state.fence == 1:
