@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 CACHE_SECONDS = 1.0
 """How long one trial serves everybody who asks: probes must not be a way to keep the disk busy."""
 TIMEOUT_SECONDS = 2.0
-"""After so long without an answer the database counts as locked."""
+"""After so long without an answer SQLite counts as locked, and PostgreSQL as standing still."""
 
 
 def try_to_write() -> str:
@@ -54,7 +54,7 @@ class WriteProbe:
         try:
             return result.result(max(0.0, patience))
         except TimeoutError:
-            return LOCKED
+            return LOCKED if connection.vendor == "sqlite" else NO_ANSWER
 
     def _is_stale(self) -> bool:
         return time.monotonic() - self._ended > CACHE_SECONDS

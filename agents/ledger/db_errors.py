@@ -6,6 +6,7 @@ from django.db import Error as DatabaseError
 from django.db import InterfaceError, InternalError, OperationalError
 
 NO_ANSWER = "The database does not answer."
+NO_CONNECTION = "The database has no connection left."
 LOCKED = "The database is locked by something else."
 _SQLITE_MESSAGES = {
     sqlite3.SQLITE_FULL: "The server's disk is full.",
@@ -19,6 +20,12 @@ _SQLITE_MESSAGES = {
     sqlite3.SQLITE_NOTADB: "The database file is damaged.",
 }
 _READ_ONLY_TRANSACTION = "25006"
+_NO_CONNECTION_MESSAGES = (
+    "too many clients",
+    "too many connections",
+    "connection slots are reserved",
+)
+"""Parts of what PostgreSQL says; a connection that is refused has no code of its error."""
 
 
 def describe_database_error(error: BaseException | None) -> str:
@@ -32,4 +39,6 @@ def describe_database_error(error: BaseException | None) -> str:
     if isinstance(error, InternalError):
         is_read_only = getattr(cause, "sqlstate", "") == _READ_ONLY_TRANSACTION
         return _SQLITE_MESSAGES[sqlite3.SQLITE_READONLY] if is_read_only else ""
+    if any(message in str(error) for message in _NO_CONNECTION_MESSAGES):
+        return NO_CONNECTION
     return NO_ANSWER if isinstance(error, OperationalError | InterfaceError) else ""

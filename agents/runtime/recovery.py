@@ -55,7 +55,6 @@ class Sweeper:
         self._is_running = is_running
         self._last_look: _Look | None = None
 
-    @property
     def has_doubts(self) -> bool:
         """Whether a lease was stale at the last look, so that a second one is due."""
         return self._last_look is not None and bool(self._last_look.stale)

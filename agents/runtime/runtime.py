@@ -298,7 +298,7 @@ class Runtime:
 
     async def _sweep_periodically(self) -> None:
         while True:
-            pause = SECOND_LOOK_SECONDS if self._sweeper.has_doubts else SWEEP_SECONDS
+            pause = SECOND_LOOK_SECONDS if self._sweeper.has_doubts() else SWEEP_SECONDS
             with suppress(TimeoutError):
                 async with asyncio.timeout(pause):
                     await self._sweep_wanted.wait()

@@ -1,9 +1,15 @@
 """Short versions of the scenarios on PostgreSQL and Redis, with two server processes."""
 
 import random
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 
+import httpx
+import psycopg
 import pytest
 
+from agents.ledger import NO_ANSWER
+from agents.ledger.db_errors import NO_CONNECTION
 from tests.faults import (
     approvals,
     cancel,
@@ -17,7 +23,10 @@ from tests.faults import (
     sigterm,
     subagent,
 )
-from tests.faults.site import Bench
+from tests.faults.polling import until
+from tests.faults.site import Bench, Server
+from tests.support.services import Postgres
+from tests.support.timing import PATIENCE
 
 pytestmark = [pytest.mark.scale, pytest.mark.early]
 
@@ -68,3 +77,51 @@ async def test_runs_go_on_when_postgresql_is_restarted(scale_bench: Bench) -> No
 
 async def test_nothing_is_left_of_what_a_subagent_did_not_finish(scale_bench: Bench) -> None:
     assert (await subagent.play(scale_bench, random.Random(1), rounds=2)).broken == []
+
+
+async def test_readyz_names_a_database_that_stands_still_and_connections_that_are_used_up(
+    scale_bench: Bench,
+) -> None:
+    postgres = scale_bench.postgres
+    assert postgres is not None
+    async with scale_bench.site() as site:
+        server = await site.serve()
+        await says(server, "ready")
+        with standing_still(postgres):
+            await says(server, NO_ANSWER)
+        await says(server, "ready")
+        with ExitStack() as taken:
+
+            async def is_full() -> bool:
+                with suppress(psycopg.OperationalError):
+                    while True:
+                        taken.enter_context(psycopg.connect(postgres.address()))
+                return await readyz(server) == NO_CONNECTION
+
+            await until(is_full, PATIENCE)
+        await says(server, "ready")
+
+
+@contextmanager
+def standing_still(postgres: Postgres) -> Iterator[None]:
+    postgres.stand_still(True)
+    try:
+        yield
+    finally:
+        postgres.stand_still(False)
+
+
+async def says(server: Server, text: str) -> None:
+    """Wait until /readyz says this."""
+
+    async def is_so() -> bool:
+        return await readyz(server) == text
+
+    await until(is_so, PATIENCE)
+
+
+async def readyz(server: Server) -> str:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+        answer = await http.get(f"{server.address}/readyz")
+    assert answer.status_code == (200 if answer.text == "ready" else 503)
+    return answer.text

@@ -9,7 +9,7 @@ import pytest
 from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError
 from django.db.backends.sqlite3.base import DatabaseWrapper
 
-from agents.ledger.db_errors import LOCKED, NO_ANSWER, describe_database_error
+from agents.ledger.db_errors import LOCKED, NO_ANSWER, NO_CONNECTION, describe_database_error
 
 pytestmark = pytest.mark.django_db  # on a database of our own, but on one
 
@@ -78,6 +78,18 @@ def test_a_mistake_in_a_statement_is_not_the_databases_fault(database: DatabaseW
 @pytest.mark.parametrize("error", [OperationalError("away"), InterfaceError("closed")])
 def test_a_server_that_is_away(error: Exception) -> None:
     assert describe_database_error(error) == NO_ANSWER
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "FATAL:  sorry, too many clients already",
+        'FATAL:  too many connections for role "oracle"',
+        "FATAL:  remaining connection slots are reserved for roles with the SUPERUSER attribute",
+    ],
+)
+def test_a_server_that_has_no_connection_left(said: str) -> None:
+    assert describe_database_error(OperationalError(said)) == NO_CONNECTION
 
 
 class ReadOnly(Exception):

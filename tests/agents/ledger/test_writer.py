@@ -177,14 +177,14 @@ async def test_a_commit_changes_no_column_of_a_run_that_is_in_an_index() -> None
     """PostgreSQL would write to all indexes of the row, for each commit."""
     (row,) = await rows(1)
     told = Told()
-    before = await AgentRun.objects.filter(pk=row.pk).values().aget()
+    before: dict[str, object] = {**await AgentRun.objects.filter(pk=row.pk).values().aget()}
     ledger = Writer(told.commits.append)
     ledger.start()
     ledger.add_run(own := told.own(row))
     ledger.append(own, text(1))
     await ledger.wait_committed(own, 1)
     await ledger.close()
-    after = await AgentRun.objects.filter(pk=row.pk).values().aget()
+    after: dict[str, object] = {**await AgentRun.objects.filter(pk=row.pk).values().aget()}
     assert [name for name in after if after[name] != before[name]] == ["last_seq"]
     assert "last_seq" not in await sync_to_async(indexed_columns)()
 

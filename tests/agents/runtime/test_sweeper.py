@@ -66,11 +66,11 @@ def test_a_silent_process_loses_its_runs_at_the_second_look(
 ) -> None:
     run = run_with(silent := process())
     assert sweeper.sweep() == 0
-    assert not sweeper.has_doubts
+    assert not sweeper.has_doubts()
     fall_silent(silent)
     own.renew()
     assert sweeper.sweep() == 0
-    assert sweeper.has_doubts
+    assert sweeper.has_doubts()
     own.renew()
     assert sweeper.sweep() == 1
     assert reason(run) == "interrupted"
