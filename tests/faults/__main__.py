@@ -50,6 +50,7 @@ SCALE = {
     **BOTH,
     "idle": (hints.idle, 1),
     "hints": (hints.play, 5),
+    "redis-lost": (hints.lost, 5),
     "away": (postgres_restart.play, 5),
     "leases": (leases.play, len(leases.CASES)),
 }

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from tests.faults.client import USERS, Viewer, is_in_order, whole
 from tests.faults.figures import Figures, control, share
-from tests.faults.model import Script
+from tests.faults.model import HANGS, Script
 from tests.faults.site import Bench, Server
 
 IDLE = 7.5
@@ -71,6 +71,41 @@ async def play(bench: Bench, rng: random.Random, rounds: int) -> Figures:
     figures.under("quick again after, max s", max(again), AGAIN)
     figures.under("delay afterwards, p95 s", share(after, 0.95), QUICK)
     figures.note("control (a timer's lateness) p95 s", share(late, 0.95))
+    return figures
+
+
+async def lost(bench: Bench, rng: random.Random, rounds: int) -> Figures:
+    """`rounds` is how often Redis goes away in mid-run and does not come back."""
+    assert bench.redis is not None
+    figures = bench.figures("redis lost")
+    wrong = 0
+    delays: list[float] = []
+    for _ in range(rounds):
+        async with bench.site() as site:
+            here, there = await site.serve(), await site.serve()
+            viewer = Viewer(await here.client.started(USERS[0], SHORT))
+            following = asyncio.create_task(viewer.follow(there.client))
+            await viewer.has(rng.randint(10, 40))
+            bench.redis.stop()
+            down = time.time()
+            try:
+                await following
+                later = Viewer(await there.client.started(USERS[1], SHORT))
+                await later.follow(here.client)
+                hanging = Viewer(await here.client.started(USERS[2], HANGS))
+                await there.client.cancel(hanging.run)
+                await hanging.follow(there.client)
+                new = await site.serve()
+            finally:
+                bench.redis.start()
+            for seen in (viewer, later):
+                stored = await whole(new.client, seen.run)
+                wrong += seen.lines != stored.lines or stored.reason != "completed"
+                delays += [delay for at, delay in delays_of(seen) if at > down]
+            wrong += hanging.reason != "user_cancelled"
+    figures.note("losses of Redis", rounds)
+    figures.none("viewers elsewhere without exactly the whole, or runs not stopped", wrong)
+    figures.under("a viewer's delay elsewhere, max s", max(delays), LOOK + 0.5)
     return figures
 
 

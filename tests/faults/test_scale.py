@@ -71,6 +71,10 @@ async def test_viewers_catch_up_when_redis_is_restarted(scale_bench: Bench) -> N
     assert (await hints.play(scale_bench, random.Random(1), rounds=1)).broken == []
 
 
+async def test_runs_go_on_when_redis_is_lost(scale_bench: Bench) -> None:
+    assert (await hints.lost(scale_bench, random.Random(1), rounds=1)).broken == []
+
+
 async def test_runs_go_on_when_postgresql_is_restarted(scale_bench: Bench) -> None:
     assert (await postgres_restart.play(scale_bench, random.Random(1), rounds=1)).broken == []
 
