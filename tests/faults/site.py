@@ -23,7 +23,7 @@ import httpx
 from tests.faults.client import Client
 from tests.faults.figures import Figures
 from tests.faults.rows import PostgresRows, Rows, SqliteRows
-from tests.support.services import Postgres, Redis, die_with_parent, stop_process
+from tests.support.services import Postgres, Redis, die_with_parent, faketime, stop_process
 from tests.support.template import MIGRATED, copy_site
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,21 +112,18 @@ class Site:
 
     async def serve(self, grace: float = 20.0, clock: str = "") -> Server:
         """A further server process, once it serves; with another `clock`, as faketime takes it."""
-        server = self._spawn(grace, ["faketime", "-f", clock] if clock else [])
+        server = self._spawn(grace, faketime(clock) if clock else {})
         self._servers.append(server)
         await server.ready()
         return server
 
-    def _spawn(self, grace: float, wrapper: list[str]) -> Server:
+    def _spawn(self, grace: float, more: dict[str, str]) -> Server:
         log = self.folder / f"server{next(self._numbers)}.log"
         with log.open("w") as errors:
             process = subprocess.Popen(
-                [
-                    *(*wrapper, sys.executable, "manage.py", "serve"),
-                    *("--port", "0", "--grace", str(grace)),
-                ],
+                [sys.executable, "manage.py", "serve", "--port", "0", "--grace", str(grace)],
                 cwd=ROOT,
-                env={**self._variables, "FAKETIME_DONT_FAKE_MONOTONIC": "1"},
+                env={**self._variables, **more},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
