@@ -30,10 +30,10 @@ FILES = (
     *(f"agents/projects/test_{name}.py" for name in ("races", "purge")),
     "agents/migrations/test_from_a11961e.py",
     # runs
-    *(f"agents/ledger/test_{name}.py" for name in ("subagents", "standing_still")),
+    *(f"agents/ledger/test_{name}.py" for name in ("leases", "subagents", "standing_still")),
     *(
         f"agents/runtime/test_{name}.py"
-        for name in ("recovery", "behaviours", "modes", "control", "control_rows")
+        for name in ("recovery", "sweeper", "behaviours", "modes", "control", "control_rows")
     ),
     "agents/tools/test_blocking.py",
     # approvals
