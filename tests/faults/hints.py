@@ -83,7 +83,7 @@ async def lost(bench: Bench, rng: random.Random, rounds: int) -> Figures:
     for _ in range(rounds):
         async with bench.site() as site:
             here, there = await site.serve(), await site.serve()
-            viewer = Viewer(await here.client.started(USERS[0], SHORT))
+            viewer = Viewer(await here.client.started(USERS[0], LONG))
             following = asyncio.create_task(viewer.follow(there.client))
             await viewer.has(rng.randint(10, 40))
             bench.redis.stop()
