@@ -126,7 +126,7 @@ class Account:
     def harm_since(self, before: "Account") -> list[str]:
         """What must not happen, whatever the others notice."""
         lost = self.lost - before.lost
-        harm = [f"{lost} runs lost their lease"] if lost else []
+        harm = [f"{lost} runs were lost by their process"] if lost else []
         has_traceback = "Traceback" in self.log[len(before.log) :]
         return [*harm, "the log has a traceback"] if has_traceback else harm
 
