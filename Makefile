@@ -69,6 +69,7 @@ test-ci: $(READY) ## run the slow tests that `make test` leaves out
 	$(TIMED)
 
 test-timed: $(READY) ## run the tests that hold bounds in seconds, alone
+	$(ONE_SITE); \
 	$(TIMED)
 
 test-long: $(READY) ## run the very long tests, and print their figures

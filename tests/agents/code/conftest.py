@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from agents.code.importer import CodeImportReport, import_code
+from agents.code.parser_process import ParserProcess
 from agents.code.sources import open_code_source
 from agents.models import Project
+from tests.support.timing import PATIENCE
 
 ReadIn = Callable[..., CodeImportReport]
 
@@ -32,7 +34,7 @@ def read_in(project: Project, folder: Path) -> ReadIn:
         for path, text in (files or {}).items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_text(text)
-        with open_code_source(folder) as source:
-            return import_code(project.pk, source, **options)  # type: ignore[arg-type]
+        with open_code_source(folder) as source, ParserProcess(wait_factor=PATIENCE) as parser:
+            return import_code(project.pk, source, **{"parser": parser, **options})  # type: ignore[arg-type]
 
     return write_and_read
