@@ -18,17 +18,27 @@ class LineRange:
     last: int
 
 
-def find_fragment(lines: Sequence[str], parsed: ParsedNote, fragment: str) -> LineRange | None:
-    """Return the lines that a fragment means; None if the note has no such heading or block."""
+def fold_headings(parsed: ParsedNote) -> list[str]:
+    """Return the headings of a note as links write them."""
+    return [_fold(heading.text) for heading in parsed.headings]
+
+
+def find_fragment(
+    lines: Sequence[str], parsed: ParsedNote, fragment: str, names: Sequence[str] | None = None
+) -> LineRange | None:
+    """Return the lines that a fragment means; None if the note has no such heading or block.
+
+    Who looks for several fragments of a note gives its folded headings.
+    """
     if fragment.strip().startswith("^"):
         return _find_block(lines, parsed, fragment.strip()[1:].lower())
     wanted = [_fold(part) for part in fragment.split("#") if part.strip()]
     above: list[tuple[int, str]] = []
     """The headings that the next one may stand below, with their levels."""
-    for number, heading in enumerate(parsed.headings):
+    folded = fold_headings(parsed) if names is None else names
+    for number, (heading, name) in enumerate(zip(parsed.headings, folded, strict=True)):
         while above and above[-1][0] >= heading.level:
             above.pop()
-        name = _fold(heading.text)
         if wanted and name == wanted[-1] and _has_all([each for _, each in above], wanted[:-1]):
             below = islice(parsed.headings, number + 1, None)
             ends = (later.line for later in below if later.level <= heading.level)

@@ -29,12 +29,12 @@ class SubfolderEntry:
 
 @dataclass(frozen=True, slots=True)
 class FolderListing:
-    """One level of a project: its folders, notes and files."""
+    """One level of a project: its folders, and its notes and files, read where a slice is taken."""
 
     folder: str
     folders: tuple[SubfolderEntry, ...]
-    notes: tuple[NoteEntry, ...]
-    attachments: tuple[str, ...]
+    notes: QuerySet[Note]
+    attachments: QuerySet[Attachment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +65,14 @@ def list_folder(project_id: UUID, folder: str = "") -> FolderListing:
     note_counts, names = _count_by_child(notes, prefix)
     file_counts, file_names = _count_by_child(files, prefix)
     names = file_names | names
-    direct = notes.filter(slash=0).order_by("key").values_list("path", "title")
     return FolderListing(
         folder.strip().strip("/"),
         tuple(
             SubfolderEntry(names[child], note_counts.get(child, 0), file_counts.get(child, 0))
             for child in sorted(names)
         ),
-        tuple(NoteEntry(path, title) for path, title in direct),
-        tuple(files.filter(slash=0).order_by("key").values_list("path", flat=True)),
+        notes.filter(slash=0).order_by("key").only("path", "title"),
+        files.filter(slash=0).order_by("key").only("path"),
     )
 
 

@@ -1,7 +1,8 @@
 """What a folder's page lists: folders first, then notes, then other files."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, overload
 from uuid import UUID
 
 from agents.vault.listing import list_folder
@@ -31,16 +32,37 @@ class Crumb:
     name: str
 
 
-def list_entries(project_id: UUID, folder: str) -> list[FolderEntry]:
-    """Return what lies directly in a folder."""
-    listed = list_folder(project_id, folder)
-    folders = [
-        FolderEntry("folder", e.path, e.path.rpartition("/")[2], e.note_count, e.file_count)
-        for e in listed.folders
-    ]
-    notes = [FolderEntry("note", e.path, e.title or get_name(e.path)) for e in listed.notes]
-    files = [FolderEntry("file", path, path.rpartition("/")[2]) for path in listed.attachments]
-    return folders + notes + files
+class FolderEntries(Sequence[FolderEntry]):
+    """What lies directly in a folder. Notes and files are read where a slice wants them."""
+
+    def __init__(self, project_id: UUID, folder: str) -> None:
+        listed = list_folder(project_id, folder)
+        self._folders = [
+            FolderEntry("folder", e.path, e.path.rpartition("/")[2], e.note_count, e.file_count)
+            for e in listed.folders
+        ]
+        self._notes, self._files = listed.notes, listed.attachments
+        self._note_count, self._file_count = self._notes.count(), self._files.count()
+
+    def __len__(self) -> int:
+        return len(self._folders) + self._note_count + self._file_count
+
+    @overload
+    def __getitem__(self, wanted: int) -> FolderEntry: ...
+    @overload
+    def __getitem__(self, wanted: slice) -> Sequence[FolderEntry]: ...
+    def __getitem__(self, wanted: int | slice) -> FolderEntry | Sequence[FolderEntry]:
+        if isinstance(wanted, int):
+            return self[wanted : wanted + 1][0]
+        start, stop, _ = wanted.indices(len(self))
+        entries = self._folders[start:stop]
+        start, stop = (max(0, place - len(self._folders)) for place in (start, stop))
+        if start < self._note_count:
+            notes = self._notes[start:stop]
+            entries += [FolderEntry("note", e.path, e.title or get_name(e.path)) for e in notes]
+        start, stop = (max(0, place - self._note_count) for place in (start, stop))
+        files = self._files[start:stop]
+        return entries + [FolderEntry("file", e.path, e.path.rpartition("/")[2]) for e in files]
 
 
 def build_crumbs(folder: str) -> list[Crumb]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import accumulate, islice
 from urllib.parse import urlencode
 
@@ -12,7 +12,7 @@ from django.utils.text import get_text_list
 from agents.core.frontmatter import BYTE_ORDER_MARK
 from agents.models import Note, NoteLink, Project
 from agents.search.sections import split_lines
-from agents.vault.fragments import find_fragment
+from agents.vault.fragments import find_fragment, fold_headings
 from agents.vault.links import LinkResolver, LinkTarget, load_resolver
 from agents.vault.notes import notes_for
 from agents.vault.parsing import ParsedNote, parse_note
@@ -85,11 +85,15 @@ class ParsedText:
     def body(self) -> list[str]:
         return self.lines[self.parsed.frontmatter.end :]
 
+    @cached_property
+    def _folded_headings(self) -> list[str]:
+        return fold_headings(self.parsed)
+
     def cut_out(self, fragment: str) -> list[str]:
         """Return the lines below a heading, or of a block; all of them without a fragment."""
         if not fragment:
             return self.body
-        found = find_fragment(self.lines, self.parsed, fragment)
+        found = find_fragment(self.lines, self.parsed, fragment, self._folded_headings)
         return self.lines[found.first - 1 : found.last] if found else []
 
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 
 from agents.models import Project
 from agents.vault.notes import notes_for
-from chat.library.folder_entries import build_crumbs, list_entries
+from chat.library.folder_entries import FolderEntries, build_crumbs
 from chat.views.current_project import get_current_project
 from chat.views.library.helpers import library_page, render_page
 
@@ -33,7 +33,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def folder(request: HttpRequest, project: Project) -> HttpResponse:
     """Show what lies in a folder, a page at a time."""
     shown = request.GET.get("folder", "").strip().strip("/")
-    entries = list_entries(project.pk, shown)
+    entries = FolderEntries(project.pk, shown)
     page = Paginator(entries, PAGE_SIZE).get_page(request.GET.get("page"))
     recent = notes_for(project.pk).defer("text").order_by("-updated_at", "path")
     is_start = not shown and page.number == 1 and len(entries) > RECENT_COUNT

@@ -40,7 +40,7 @@ def test_a_folder_shows_what_lies_directly_in_it(library: Project) -> None:
     plan = list_folder(library.pk, "PLAN/")
     assert [folder.path for folder in plan.folders] == ["Plan/deep"]
     assert [note.path for note in plan.notes] == ["Plan/Road map.md"]
-    assert plan.attachments == ("Plan/map.png",)
+    assert [file.path for file in plan.attachments] == ["Plan/map.png"]
 
 
 def test_names_that_begin_alike_are_folders_of_their_own(project: Project) -> None:
