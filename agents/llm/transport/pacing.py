@@ -24,8 +24,10 @@ GRID_SECONDS = 0.02
 """Rests end on this grid, so that what several runs read is committed and shown together."""
 FLOOD_BYTES = 4096
 """Bytes in one read from which on there is no rest: more is probably waiting."""
-MAX_READ_BYTES = 8192
+MAX_READ_BYTES = 4096
 """Bytes that are read, and then parsed, in one turn of the event loop."""
+MAX_TURN_SECONDS = 0.05
+"""That others get for one turn of a flood: as long as it took, and not more than this."""
 
 
 class PacedStream(ByteStream):
@@ -50,7 +52,7 @@ class PacedStream(ByteStream):
         In a flood there is always something. Others get a turn between two reads, time-outs too.
         """
         if self._is_flooded:
-            await asyncio.sleep(0)
+            await asyncio.sleep(min(self.idle_seconds, MAX_TURN_SECONDS))
         if self.may_delay and not (self._is_flooded or self._has_delayed):
             self._has_delayed = True
             await asyncio.sleep(_seconds_to_next_read())
