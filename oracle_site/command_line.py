@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from django.core.management import ManagementUtility
 from django.core.management.base import BaseCommand
+from django.db import Error as DatabaseError
 
 from oracle_site.interrupts import EXIT_CODE, end_at_once_on_interrupt, raise_on_interrupt
 
@@ -27,7 +28,8 @@ def execute_from_command_line(arguments: Sequence[str]) -> None:
 def run(arguments: Sequence[str]) -> None:
     """Run a command. `| head` closes its end early: what is left to print then goes nowhere.
 
-    Ctrl-C that the command does not handle ends it with a line and `EXIT_CODE`.
+    Ctrl-C that the command does not handle ends it with a line and `EXIT_CODE`; so does a database
+    that cannot be used, with 1.
     """
     try:
         try:
@@ -35,6 +37,13 @@ def run(arguments: Sequence[str]) -> None:
         finally:
             end_at_once_on_interrupt()
             sys.stdout.flush()  # here, where it can be caught, rather than as Python ends
+    except DatabaseError as error:
+        from agents.ledger import describe_database_error  # once Django is set up
+
+        if "--traceback" in arguments or not (trouble := describe_database_error(error)):
+            raise
+        sys.stderr.write(f"{trouble} ({error})\n")
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.stderr.write("\nStopped.\n")
         sys.exit(EXIT_CODE)

@@ -21,7 +21,7 @@ MAX_VALUE_LENGTH = 200
 """Of a setting, as a change of it records it."""
 
 
-class WholeNumberColumn(models.PositiveIntegerField):  # type: ignore[type-arg]  # has none at run time
+class DefaultingIntegerField(models.PositiveIntegerField):  # type: ignore[type-arg]  # has none at run time
     """A column whose default replaces what is no integer.
 
     SQLite stores 10.5 in a column of integers, and its bounds hold, so a program with access to the
@@ -52,7 +52,7 @@ def _log_replaced(column: str, value: str, default: int) -> None:
 def limit_field(name: str) -> Any:
     """Return the column of one limit, from its one definition."""
     limit = LIMITS[name]
-    return WholeNumberColumn(
+    return DefaultingIntegerField(
         limit.label,
         default=limit.default,
         help_text=limit.help,
@@ -166,7 +166,7 @@ class ModelSettings(UserSettings):
     subagent_model = models.CharField(max_length=200, blank=True)
     thinking_enabled = models.BooleanField(default=False)
     reasoning_effort = models.CharField(max_length=8, choices=Effort.choices, default=Effort.MEDIUM)
-    librarian_timeout = WholeNumberColumn(
+    librarian_timeout = DefaultingIntegerField(
         default=1_200,
         validators=[MinValueValidator(60), MaxValueValidator(3_600)],
         help_text="Seconds that a librarian may take; never more than its run has left.",
@@ -175,7 +175,7 @@ class ModelSettings(UserSettings):
         default=True,
         help_text="A librarian reads results that are too long; the model gets its summary.",
     )
-    max_context_nodes = WholeNumberColumn(
+    max_context_nodes = DefaultingIntegerField(
         default=30,
         validators=[MinValueValidator(5), MaxValueValidator(100)],
         help_text="Earlier exchanges that are replayed to the model.",

@@ -31,6 +31,19 @@ async def _pour() -> AsyncIterator[bytes]:
         yield b"<p>" + b"x" * 60_000
 
 
+async def _announce() -> AsyncIterator[bytes]:
+    """Interim responses without end: each is complete, and none is the answer."""
+    while True:
+        yield b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1_000
+
+
+async def _crumble() -> AsyncIterator[bytes]:
+    """A body in chunks of one byte."""
+    yield b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ntransfer-encoding: chunked\r\n\r\n"
+    while True:
+        yield b"1\r\nx\r\n" * 5_000
+
+
 DEAR: dict[str, Answer] = {
     "/nested": page("<p>deep" + "<div>" * 300_000),
     "/entities": page("&amp;" * (MAX_BYTES // 5 - 1)),
@@ -44,6 +57,7 @@ def _list_answers() -> dict[str, Answer]:
     bomb = page(gzip.compress(bytes(50 * MAX_BYTES)), content_encoding="gzip")
     inside = {f"/inside{n}": redirect(f"http://{host}/") for n, host in enumerate(INSIDE)}
     endless: dict[str, Answer] = {"/slow": _drip, "/endless": _pour}
+    endless |= {"/interim": _announce, "/crumbs": _crumble}
     return {**endless, "/bomb": bomb, "/circle": redirect("/circle"), **inside, **DEAR}
 
 

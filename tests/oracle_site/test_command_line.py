@@ -149,3 +149,18 @@ def test_a_command_that_has_begun_can_handle_ctrl_c() -> None:
     command_line.CommandLine(["manage.py", "runs"]).fetch_command("runs")
     with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("command", [["runs"], ["ask", "Who?"], ["projects", "list"], ["migrate"]])
+def test_a_database_that_cannot_be_opened_is_said_in_a_line(
+    command: list[str], tmp_path: Path
+) -> None:
+    """As on a read-only mount."""
+    (tmp_path / "oracle.sqlite3").mkdir()
+    done = subprocess.run(
+        [sys.executable, "manage.py", *command],
+        cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr == ("The database file cannot be opened. (unable to open database file)\n")

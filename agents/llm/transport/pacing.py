@@ -24,6 +24,10 @@ GRID_SECONDS = 0.02
 """Rests end on this grid, so that what several runs read is committed and shown together."""
 FLOOD_BYTES = 4096
 """Bytes in one read from which on there is no rest: more is probably waiting."""
+MAX_READ_BYTES = 4096
+"""Bytes that are read, and then parsed, in one turn of the event loop."""
+MAX_TURN_SECONDS = 0.05
+"""That others get for one turn of a flood: as long as it took, and not more than this."""
 
 
 class PacedStream(ByteStream):
@@ -43,7 +47,12 @@ class PacedStream(ByteStream):
         """Whether what comes next may be read a little later."""
 
     async def read_paced(self, max_bytes: int) -> bytes | None:
-        """Return what is there after a rest, if anything. Nothing at all is the end."""
+        """Return what is there after a rest, if anything. Nothing at all is the end.
+
+        In a flood there is always something. Others get a turn between two reads, time-outs too.
+        """
+        if self._is_flooded:
+            await asyncio.sleep(min(self.idle_seconds, MAX_TURN_SECONDS))
         if self.may_delay and not (self._is_flooded or self._has_delayed):
             self._has_delayed = True
             await asyncio.sleep(_seconds_to_next_read())
@@ -51,7 +60,7 @@ class PacedStream(ByteStream):
 
     def _receive_now(self, max_bytes: int) -> bytes | None:
         try:
-            data = self._socket.recv(max_bytes)
+            data = self._socket.recv(min(max_bytes, MAX_READ_BYTES))
         except (BlockingIOError, InterruptedError):
             return None
         except OSError as error:
