@@ -94,8 +94,8 @@ def has_key(chosen: ModelSettings) -> bool:
 def _switch_provider(user: User, provider: str, base_url: str | None) -> str | None:
     """Put away what was entered for the chosen provider, and take out what was for another.
 
-    Returns the base URL to be stored: the given one, else the one that was entered for that provider
-    last. If the provider stays the same, nothing is put away. The key is the one for that endpoint.
+    Returns the base URL to be stored: the given one, else the one that was entered for it last. The
+    key is the one for that endpoint. If the provider stays the same, nothing is put away.
     """
     chosen = ModelSettings.objects.select_for_update().get(pk=ModelSettings.for_user(user).pk)
     if provider == chosen.provider:
