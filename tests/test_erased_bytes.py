@@ -243,6 +243,6 @@ def test_a_log_that_somebody_reads_is_emptied_by_the_next_day(
         purge(project)
         assert lost.count_in(read_everything(folder)) == 4
         assert reader.execute("SELECT count(*) FROM agents_note").fetchone() == (1,)
-    assert "still in the database's log: somebody is reading it" in caplog.text
+    assert "still in the database's log: a reader needs it" in caplog.text
     clear_traces()
     assert lost.count_in(read_everything(folder)) == 0

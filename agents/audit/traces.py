@@ -22,7 +22,7 @@ MERGE_PAGES = 64
 """Pages of an index that are written in one transaction, so that other writers wait briefly."""
 LOG_TRIES = 20
 LOG_WAIT_MS = 50
-"""How long one try waits for readers of the log, and how long the next one waits for its turn."""
+"""How long one try waits for readers of the log, and how long it is until the next one."""
 
 
 def clear_traces() -> None:
@@ -41,7 +41,7 @@ def clear_traces() -> None:
 
 
 def empty_log() -> None:
-    """Move SQLite's log into its file and truncate it: it holds what rows said before."""
+    """Move SQLite's log into its file and truncate it: it holds earlier versions of rows."""
     if connection.vendor != "sqlite":
         return
     try:
@@ -50,14 +50,14 @@ def empty_log() -> None:
         logger.warning("erased text is still in the database's log: %s", error)
         return
     if not is_empty:
-        logger.warning("erased text is still in the database's log: somebody is reading it")
+        logger.warning("erased text is still in the database's log: a reader needs it")
 
 
 def _merge_index(table: str) -> None:
     """Merge an index into one segment. FTS5 only marks words as deleted until it merges."""
     pages = -MERGE_PAGES  # negative: begin to merge all segments; positive: go on with it
     with connection.cursor() as cursor:
-        while _count_changes(cursor, table, pages) > 1:  # as SQLite's manual tells the end
+        while _count_changes(cursor, table, pages) > 1:  # SQLite's manual: then it is done
             pages = MERGE_PAGES
 
 
@@ -71,9 +71,9 @@ def _count_changes(cursor: CursorWrapper, table: str, pages: int) -> int:
 
 
 def _truncate_log() -> bool:
-    """Return whether the log could be truncated; whoever reads an old version of it prevents it.
+    """Return whether the log could be truncated. A reader of an earlier version prevents it.
 
-    It is moved into the file before: while it is truncated nobody can write.
+    The log is moved into the file first, because nobody can write while it is truncated.
     """
     with connection.cursor() as cursor:
         (patience,) = cursor.execute("PRAGMA busy_timeout").fetchone()

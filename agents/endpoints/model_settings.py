@@ -4,6 +4,7 @@ What a value may be is read from its column. A key goes in and never comes out a
 """
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -103,8 +104,8 @@ def has_key(chosen: ModelSettings) -> bool:
 def _switch_provider(user: User, provider: str, base_url: str | None) -> str | None:
     """Put away what was entered for the chosen provider, and take out what was for another.
 
-    Returns the base URL to be stored: the given one, else what was entered for that provider last;
-    None if the provider stays as it is. The key is the one that was entered for that endpoint.
+    Returns the base URL to be stored: the given one, else the one that was entered for it last. The
+    key is the one for that endpoint. If the provider stays the same, nothing is put away.
     """
     chosen = ModelSettings.objects.select_for_update().get(pk=ModelSettings.for_user(user).pk)
     if provider == chosen.provider:
@@ -116,8 +117,10 @@ def _switch_provider(user: User, provider: str, base_url: str | None) -> str | N
     own = rows.filter(provider=provider).first() or ProviderSettings(user=user, provider=provider)
     address = own.base_url if base_url is None else base_url
     # Once there was one key for all providers: it may have been put away with another one.
-    strays = (row for row in rows if not _is_key_for(row, row.provider, row.base_url))
-    holder = next((row for row in strays if _is_key_for(row, provider, address)), own)
+    others = rows.exclude(provider=provider)
+    strays = (row for row in others if not _is_key_for(row, row.provider, row.base_url))
+    holders = (row for row in chain([own], strays) if _is_key_for(row, provider, address))
+    holder = next(holders, own)
     taken = {"sealed_key": holder.sealed_key, "key_hint": holder.key_hint}
     ModelSettings.objects.filter(pk=chosen.pk).update(**taken)
     if holder is not own:
