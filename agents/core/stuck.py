@@ -93,10 +93,11 @@ class ProgressTracker:
     last_results: str = ""
     same_action: int = 0
     same_results: int = 0
-    writes: bool = False
     known_row: int = 0
-    last_answers: str = ""
-    same_answers: int = 0
+    answers: tuple[str, int] = ("", 0)
+    """The last results whatever was called, and how many turns in a row had them."""
+    stuck_rule: str | None = None
+    """The name of the rule that says the run is stuck."""
     seen: frozenset[tuple[str, str]] = frozenset()
     rules: StuckRules = DEFAULT_STUCK_RULES
 
@@ -109,34 +110,33 @@ class ProgressTracker:
             )
         repeats = bool(self.recent) and self.recent[-1] == step.action
         pair = (step.action, step.results_normalised)
-        same_results = repeats and self.last_results == step.results
+        same_action = self.same_action + 1 if repeats else 1
+        is_same = repeats and self.last_results == step.results
+        same_results = self.same_results + 1 if is_same else 1
+        known_row = self.known_row + 1 if pair in self.seen else 0
+        answers, before = step.answers, self.answers
+        same_answers = before[1] + 1 if answers == before[0] else 1
+        rules, stuck_rule = self.rules, None
+        if same_results >= rules.identical > 0:
+            stuck_rule = "identical"
+        elif step.writes and same_action >= rules.writing > 0:
+            stuck_rule = "writing"
+        elif known_row >= rules.known > 0:
+            stuck_rule = "cycle"
+        elif answers and same_answers >= rules.answers > 0:
+            stuck_rule = "answers"
         return ProgressTracker(
             recent=recent,
             patterns=patterns,
             last_results=step.results,
-            same_action=self.same_action + 1 if repeats else 1,
-            same_results=self.same_results + 1 if same_results else 1,
-            writes=step.writes,
-            known_row=self.known_row + 1 if pair in self.seen else 0,
-            last_answers=step.answers,
-            same_answers=self.same_answers + 1 if step.answers == self.last_answers else 1,
+            same_action=same_action,
+            same_results=same_results,
+            known_row=known_row,
+            answers=(answers, same_answers),
+            stuck_rule=stuck_rule,
             seen=self.seen | {pair},
-            rules=self.rules,
+            rules=rules,
         )
-
-    @property
-    def stuck_rule(self) -> str | None:
-        """The name of the rule that says the run is stuck, or None."""
-        rules = self.rules
-        if self.same_results >= rules.identical > 0:
-            return "identical"
-        if self.writes and self.same_action >= rules.writing > 0:
-            return "writing"
-        if self.known_row >= rules.known > 0:
-            return "cycle"
-        if self.same_answers >= rules.answers > 0 and self.last_answers:
-            return "answers"
-        return None
 
     @property
     def has_same_results(self) -> bool:

@@ -130,26 +130,27 @@ def find_end_reason(state: AgentState, *, enforced: bool = False) -> str | None:
     return None
 
 
+def has_failed(state: AgentState) -> bool:
+    """Return whether the last answer was asked for, and failed."""
+    return state.finish_reason in (PROVIDER_ERROR, TIMEOUT)
+
+
 def find_failed_end(state: AgentState) -> str:
     """Return why a run ends whose last answer failed: the limit that asked for that answer if it
     is really reached, else another limit that is, else the failure."""
     asked = state.wrap_up_reason or ""
-    reached = {
-        "max_iterations": state.turns_left == 0,
-        "token_budget": state.tokens_left == 0,
-        TIMEOUT: state.elapsed_seconds >= state.time_limit,
-    }
-    if state.limit_reached or reached.get(asked, False):
+    is_late = state.elapsed_seconds >= state.time_limit
+    if is_late if asked == TIMEOUT else _is_met(asked, state):
         return asked
-    return next((name for name, is_reached in reached.items() if is_reached), state.wrap_up_failure)
+    if state.turns_left == 0:
+        return "max_iterations"
+    if state.tokens_left == 0:
+        return "token_budget"
+    return TIMEOUT if is_late else state.finish_reason or PROVIDER_ERROR
 
 
-def has_reached(name: str, state: AgentState) -> bool:
-    """Return whether the limit of that name is reached before the last answer that it asks for.
-
-    That of time is not: when the time for work is over, the rest is kept for the answer.
-    """
-    return name != TIMEOUT and any(end.name == name and end.fires(state) for end in END_CONDITIONS)
+def _is_met(name: str, state: AgentState) -> bool:
+    return any(end.name == name and end.fires(state) for end in END_CONDITIONS)
 
 
 def measure_conditions(state: AgentState) -> tuple[Check, ...]:
