@@ -39,6 +39,8 @@ from agents.core.stuck import (
 )
 from agents.core.tokens import TokenCharge
 
+_FAILING = frozenset({"content_filter", "length"})
+
 
 @dataclass(slots=True)
 class TurnInProgress:
@@ -65,6 +67,8 @@ class TurnInProgress:
         Interim text that is cut off serves as far as it goes."""
         if self.answer.error is not None:
             return "provider_error"
+        if self.answer.finish not in _FAILING:  # most have not: this is asked several times a turn
+            return ""
         finish = self.answer.finish_reason
         if finish == "length" and not self.order.interim:
             return "output_truncated"
@@ -152,10 +156,15 @@ def _take_answer(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStream
 def _detect_loop(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
     """Record before a batch is run that calls of its pattern were made often. Once a run; the user
     and the model are told when the turn is over, unless that ends the run."""
-    pattern = _build_pattern(ctx, batch)
-    if not pattern or ctx.is_loop_recorded:
+    if ctx.state.wrap_up_reason or not batch.entries:  # a wrap-up turn runs nothing
         return
-    count = ctx.state.progress.count_pattern(pattern)
+    batch.pattern = join_signatures(
+        [call_pattern(entry.name, entry.arguments, entry.signature) for entry in batch.entries]
+    )
+    batch.pattern_digest = digest(batch.pattern)
+    if ctx.is_loop_recorded:
+        return
+    count = ctx.state.progress.count_pattern(batch.pattern_digest)
     if count >= LOOP_COUNT:
         ctx.is_loop_recorded = True
         action = truncate(join_signatures(entry.signature for entry in batch.entries))
@@ -166,14 +175,6 @@ def _detect_loop(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChun
             percent=round(100 * count / LOOP_COUNT, 1),
             action=action,
         )
-
-
-def _build_pattern(ctx: RunContext, batch: ToolBatch) -> str:
-    """Return what a turn's calls are about, as a digest. A wrap-up turn runs nothing."""
-    if ctx.state.wrap_up_reason or not batch.entries:
-        return ""
-    patterns = (call_pattern(entry.name, entry.arguments) for entry in batch.entries)
-    return digest(join_signatures(patterns))
 
 
 def _end_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamChunk]:
@@ -199,14 +200,15 @@ def _build_turn_action(ctx: RunContext, batch: ToolBatch) -> TurnAction:
         [(entry.signature, entry.outcome.content) for entry in done if entry.outcome is not None],
         writes=bool(writing),
         has_written=bool(writing) and not all_calls_failed(done),
-        pattern=_build_pattern(ctx, batch),
+        pattern=batch.pattern_digest,
     )
 
 
 def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: TurnAction) -> Turn:
     """Record the turn's end, and take it into the state by that record alone."""
     answer, batch = turn.answer, turn.batch
-    action_digest = digest(step.action) if step.action else ""
+    is_whole = step.action == batch.pattern
+    action_digest = digest(step.action) if step.action and not is_whole else batch.pattern_digest
     ended = ctx.emit(
         Turn,
         number=ctx.state.turn + 1,
@@ -220,8 +222,8 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
         model_ms=answer.model_ms,
         finish_reason=_finish_reason(ctx, answer),
         action=step.action,
-        action_digest=action_digest,
-        pattern=step.pattern if step.action and step.pattern != action_digest else "",
+        action_digest=action_digest if step.action else "",
+        pattern=step.pattern if step.action and not is_whole else "",
         results=step.results,
         results_normalised=step.results_normalised,
         writes=step.writes,
