@@ -7,7 +7,12 @@ from typing import Literal
 from agents.core.behaviours.run_interface import PLAIN_TURN, StepChunks, TurnOrder
 from agents.core.chunks import Hint, OracleStreamChunk, Turn
 from agents.core.decisions.checkpoint import start_turn_state
-from agents.core.decisions.notices import LOOP_EVENT, attribute_to_tree, wrap_up_notice
+from agents.core.decisions.notices import (
+    LOOP_EVENT,
+    attribute_to_tree,
+    limit_metadata,
+    wrap_up_notice,
+)
 from agents.core.loop.context import RunContext
 from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
 from agents.core.loop.held_calls import release_held_calls
@@ -148,33 +153,37 @@ def _take_answer(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStream
     ctx.tally.wrote_text = ctx.tally.wrote_text or not (turn.order.interim or is_blank(text))
     if answer.calls:
         yield from plan_tool_calls(ctx, turn.batch, text, answer.calls)
-        yield from _detect_loop(ctx, turn.batch)
+        if _is_new_loop(ctx, turn.batch):
+            yield _record_loop(ctx, turn.batch)
     elif text:
         ctx.prompt.add({"role": "assistant", "content": text})
 
 
-def _detect_loop(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
-    """Record before a batch is run that calls of its pattern were made often. Once a run; the user
-    and the model are told when the turn is over, unless that ends the run."""
+def _is_new_loop(ctx: RunContext, batch: ToolBatch) -> bool:
+    """Note what a batch is about, before it is run; return whether such calls were made often, and
+    that was not recorded in this run."""
     if ctx.state.wrap_up_reason or not batch.entries:  # a wrap-up turn runs nothing
-        return
+        return False
     batch.pattern = join_signatures(
         [call_pattern(entry.name, entry.arguments, entry.signature) for entry in batch.entries]
     )
     batch.pattern_digest = digest(batch.pattern)
-    if ctx.is_loop_recorded:
-        return
     count = ctx.state.progress.count_pattern(batch.pattern_digest)
-    if count >= LOOP_COUNT:
-        ctx.is_loop_recorded = True
-        action = truncate(join_signatures(entry.signature for entry in batch.entries))
-        yield ctx.emit_event(
-            LOOP_EVENT,
-            current=count,
-            limit=LOOP_COUNT,
-            percent=round(100 * count / LOOP_COUNT, 1),
-            action=action,
-        )
+    return count >= LOOP_COUNT and not ctx.is_loop_recorded
+
+
+def _record_loop(ctx: RunContext, batch: ToolBatch) -> OracleStreamChunk:
+    """Return the event of a loop. The user and the model are told when the turn is over, unless
+    that ends the run."""
+    ctx.is_loop_recorded = True
+    about = limit_metadata("", ctx.state.progress.count_pattern(batch.pattern_digest), LOOP_COUNT)
+    return ctx.emit_event(
+        LOOP_EVENT,
+        current=about["current_value"],
+        limit=about["limit_value"],
+        percent=about["percent"],
+        action=truncate(join_signatures(entry.signature for entry in batch.entries)),
+    )
 
 
 def _end_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamChunk]:
