@@ -184,12 +184,16 @@ def action_signature(name: str, arguments: Mapping[str, Any] | str) -> str:
     )
 
 
-def call_pattern(name: str, arguments: Mapping[str, Any] | str) -> str:
-    """Return what a call is about: its name with its key arguments, or all where it has none."""
-    if isinstance(arguments, str) or not (keys := KEY_ARGUMENTS & arguments.keys()):
-        return action_signature(name, arguments)
+def call_pattern(name: str, arguments: Mapping[str, Any] | str, signature: str) -> str:
+    """Return what a call is about: its name with its key arguments, or its whole signature where it
+    has none."""
+    if isinstance(arguments, str) or KEY_ARGUMENTS.isdisjoint(arguments):
+        return signature
+    keys = KEY_ARGUMENTS & arguments.keys()
     if not keys.isdisjoint(("path", "file_path")):
         keys |= RANGE_ARGUMENTS & arguments.keys()
+    if len(keys) == len(arguments):
+        return signature
     return action_signature(name, {key: arguments[key] for key in keys})
 
 

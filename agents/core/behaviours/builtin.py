@@ -25,7 +25,6 @@ class TurnParts(Protocol):
 
     def fill_prompt(self) -> None: ...
     def has_calls(self) -> bool: ...
-    def has_failed(self) -> bool: ...
     def holds(self, condition: Condition) -> bool: ...
 
 
@@ -42,12 +41,6 @@ def fill_prompt(run: TurnParts) -> None:
 def has_tool_calls(run: TurnParts) -> bool:
     """Hold if the model's answer calls tools."""
     return run.has_calls()
-
-
-@condition("request-failed?")
-def has_request_failed(run: TurnParts) -> bool:
-    """Hold if the last request to the model failed for good."""
-    return run.has_failed()
 
 
 @action("tools.plan")
@@ -82,8 +75,11 @@ def keep_answer(run: TurnParts) -> RunUntil:
 class BudgetCheck:
     """Run a checkpoint before its node, and fold the turn after it; never succeeds.
 
-    Whatever a behaviour says, a run ends at a checkpoint. So whoever drives it does the work.
+    Whatever a behaviour says, a run ends at a checkpoint. So whoever drives it does the work. With
+    `:gives-up` it succeeds if the request failed for good, so that a repeater does not ask again.
     """
+
+    gives_up: bool = False
 
 
 @decorator("retry")

@@ -84,9 +84,11 @@ def build_decorator(node: BehaviourNode) -> object:
 
 
 def _visit_checkpoint(walk: Walk, frame: Frame) -> Move:
-    """Open a turn before the child, and fold it afterwards: which is never a success."""
+    """Open a turn before the child, and fold it afterwards: which is no success, unless the node
+    gives up after a request that failed."""
     if walk.status is None:
         frame.then = frame.node.children[0]
         return (walk.run.open_turn(),)
-    frame.then = False
+    options = frame.node.subject or {}
+    frame.then = bool(options.get("gives_up")) and walk.run.has_failed()
     return walk.run.play("fold")

@@ -11,9 +11,9 @@ from agents.core.behaviours.shipped import load_shipped_texts
 from agents.core.behaviours.trace import TurnWay
 
 _START = "2+"
-_CALLED = "8+ 11+ 12+ 13+ 16+ 10+ 9+ 7+ 6+ 5- 18- 4-"
-_ANSWERED = "8+ 11- 10- 17+ 9+ 7+ 6+ 5- 18- 4-"
-_ENDED = "5! 4! 3! 1!"
+_CALLED = "7+ 10+ 11+ 12+ 15+ 9+ 8+ 6+ 5+ 4-"
+_ANSWERED = "7+ 10- 9- 16+ 8+ 6+ 5+ 4-"
+_ENDED = "4! 3! 1!"
 
 
 @cache

@@ -263,6 +263,3 @@ class Walk:
 
     def has_calls(self) -> bool:
         return self.run.has_calls()
-
-    def has_failed(self) -> bool:
-        return self.run.has_failed()

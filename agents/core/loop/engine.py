@@ -99,8 +99,8 @@ class TurnEngine:
         yield from ctx.context_update()
         decision, wrap_up = self._decide(checkpoint)
         yield decision
-        if decision.goes_on and wrap_up is None:
-            yield from self._report_failed_request()
+        if decision.goes_on and wrap_up is None and (failed := self.last_turn.failure):
+            yield from self._report_failed_request(failed)
         self.failure = None
         if not decision.goes_on:
             yield from self._announce_stop(decision, wrap_up)
@@ -153,11 +153,8 @@ class TurnEngine:
             and len(self.failures) < MAX_FAILED_REQUESTS
         )
 
-    def _report_failed_request(self) -> Iterator[OracleStreamChunk]:
+    def _report_failed_request(self, failed: str) -> Iterator[OracleStreamChunk]:
         """Tell the user why the turn before came to nothing, since another request follows."""
-        failed = self.last_turn.failure
-        if not failed:
-            return
         why = str(self.failure or REASONS.get(failed).sentence)
         cause = self.failure.code if self.failure is not None else failed
         yield from self.ctx.tell(

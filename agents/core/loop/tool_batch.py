@@ -13,6 +13,9 @@ class ToolBatch:
     """One turn's calls, and what their subagents used."""
 
     entries: list[PlannedCall] = field(default_factory=list)
+    pattern: str = ""
+    """What the calls are about: the tools and their key arguments."""
+    pattern_digest: str = ""
     subagent_tokens: int = 0
     result_chars: int = 0
     tokens_each: int = 0

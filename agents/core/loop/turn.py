@@ -7,7 +7,12 @@ from typing import Literal
 from agents.core.behaviours.run_interface import PLAIN_TURN, StepChunks, TurnOrder
 from agents.core.chunks import Hint, OracleStreamChunk, Turn
 from agents.core.decisions.checkpoint import start_turn_state
-from agents.core.decisions.notices import LOOP_EVENT, attribute_to_tree, wrap_up_notice
+from agents.core.decisions.notices import (
+    LOOP_EVENT,
+    attribute_to_tree,
+    limit_metadata,
+    wrap_up_notice,
+)
 from agents.core.loop.context import RunContext
 from agents.core.loop.forecast import WRAP_UP_NOTE_CHARS
 from agents.core.loop.held_calls import release_held_calls
@@ -39,6 +44,8 @@ from agents.core.stuck import (
 )
 from agents.core.tokens import TokenCharge
 
+_FAILING = frozenset({"content_filter", "length"})
+
 
 @dataclass(slots=True)
 class TurnInProgress:
@@ -65,6 +72,8 @@ class TurnInProgress:
         Interim text that is cut off serves as far as it goes."""
         if self.answer.error is not None:
             return "provider_error"
+        if self.answer.finish not in _FAILING:  # most have not: this is asked several times a turn
+            return ""
         finish = self.answer.finish_reason
         if finish == "length" and not self.order.interim:
             return "output_truncated"
@@ -144,36 +153,37 @@ def _take_answer(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStream
     ctx.tally.wrote_text = ctx.tally.wrote_text or not (turn.order.interim or is_blank(text))
     if answer.calls:
         yield from plan_tool_calls(ctx, turn.batch, text, answer.calls)
-        yield from _detect_loop(ctx, turn.batch)
+        if _is_new_loop(ctx, turn.batch):
+            yield _record_loop(ctx, turn.batch)
     elif text:
         ctx.prompt.add({"role": "assistant", "content": text})
 
 
-def _detect_loop(ctx: RunContext, batch: ToolBatch) -> Iterator[OracleStreamChunk]:
-    """Record before a batch is run that calls of its pattern were made often. Once a run; the user
-    and the model are told when the turn is over, unless that ends the run."""
-    pattern = _build_pattern(ctx, batch)
-    if not pattern or ctx.is_loop_recorded:
-        return
-    count = ctx.state.progress.count_pattern(pattern)
-    if count >= LOOP_COUNT:
-        ctx.is_loop_recorded = True
-        action = truncate(join_signatures(entry.signature for entry in batch.entries))
-        yield ctx.emit_event(
-            LOOP_EVENT,
-            current=count,
-            limit=LOOP_COUNT,
-            percent=round(100 * count / LOOP_COUNT, 1),
-            action=action,
-        )
+def _is_new_loop(ctx: RunContext, batch: ToolBatch) -> bool:
+    """Note what a batch is about, before it is run; return whether such calls were made often, and
+    that was not recorded in this run."""
+    if ctx.state.wrap_up_reason or not batch.entries:  # a wrap-up turn runs nothing
+        return False
+    batch.pattern = join_signatures(
+        [call_pattern(entry.name, entry.arguments, entry.signature) for entry in batch.entries]
+    )
+    batch.pattern_digest = digest(batch.pattern)
+    count = ctx.state.progress.count_pattern(batch.pattern_digest)
+    return count >= LOOP_COUNT and not ctx.is_loop_recorded
 
 
-def _build_pattern(ctx: RunContext, batch: ToolBatch) -> str:
-    """Return what a turn's calls are about, as a digest. A wrap-up turn runs nothing."""
-    if ctx.state.wrap_up_reason or not batch.entries:
-        return ""
-    patterns = (call_pattern(entry.name, entry.arguments) for entry in batch.entries)
-    return digest(join_signatures(patterns))
+def _record_loop(ctx: RunContext, batch: ToolBatch) -> OracleStreamChunk:
+    """Return the event of a loop. The user and the model are told when the turn is over, unless
+    that ends the run."""
+    ctx.is_loop_recorded = True
+    about = limit_metadata("", ctx.state.progress.count_pattern(batch.pattern_digest), LOOP_COUNT)
+    return ctx.emit_event(
+        LOOP_EVENT,
+        current=about["current_value"],
+        limit=about["limit_value"],
+        percent=about["percent"],
+        action=truncate(join_signatures(entry.signature for entry in batch.entries)),
+    )
 
 
 def _end_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamChunk]:
@@ -199,14 +209,15 @@ def _build_turn_action(ctx: RunContext, batch: ToolBatch) -> TurnAction:
         [(entry.signature, entry.outcome.content) for entry in done if entry.outcome is not None],
         writes=writes,
         has_written=writes and not all_calls_failed(done),
-        pattern=_build_pattern(ctx, batch),
+        pattern=batch.pattern_digest,
     )
 
 
 def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: TurnAction) -> Turn:
     """Record the turn's end, and take it into the state by that record alone."""
     answer, batch = turn.answer, turn.batch
-    action_digest = digest(step.action) if step.action else ""
+    is_whole = step.action == batch.pattern
+    action_digest = digest(step.action) if step.action and not is_whole else batch.pattern_digest
     ended = ctx.emit(
         Turn,
         number=ctx.state.turn + 1,
@@ -220,8 +231,8 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
         model_ms=answer.model_ms,
         finish_reason=_finish_reason(ctx, answer),
         action=step.action,
-        action_digest=action_digest,
-        pattern=step.pattern if step.action and step.pattern != action_digest else "",
+        action_digest=action_digest if step.action else "",
+        pattern=step.pattern if step.action and not is_whole else "",
         results=step.results,
         results_normalised=step.results_normalised,
         writes=step.writes,

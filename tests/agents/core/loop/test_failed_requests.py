@@ -116,6 +116,17 @@ async def test_a_second_failure_of_the_same_permanent_cause_ends_the_run(status:
 
 
 @virtual_time
+@pytest.mark.parametrize(("gives_up", "tries"), [(":gives-up", 1), (":gives-up false", 4), ("", 4)])
+async def test_a_checkpoint_may_give_up_after_a_request_that_failed(
+    gives_up: str, tries: int
+) -> None:
+    node = f"(decorator budget-check {gives_up} (llm-call))"
+    broken = say("Half", fault=Fault("half_close", after=1))
+    played = await drive(f"(repeater :until-success :max-iterations 4 {node})", then=broken)
+    assert (played.reason, len(played.bodies)) == ("provider_error", tries)
+
+
+@virtual_time
 async def test_another_permanent_cause_is_no_second_failure() -> None:
     steps: list[Step] = [Fault("status_400"), Fault("status_402"), say("So.")]
     played = await drive("(repeater :until-success (turn))", *steps)
