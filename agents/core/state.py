@@ -64,7 +64,8 @@ class AgentState:
     cancelled: bool = False
     finish_reason: str | None = None
     """How the last answer ended: stop, tool_calls, length, budget, content_filter, empty or cut;
-    sent_back if a rule did not let it be the last."""
+    sent_back if a rule did not let it be the last; provider_error or timeout if the answer of a
+    wrap-up has failed."""
     recent_actions: tuple[str, ...] = ()
     """The last three tool calls; a turn without any clears them."""
     progress: ProgressTracker = field(default_factory=ProgressTracker)
@@ -76,10 +77,6 @@ class AgentState:
     interim: str = ""
     """What the text of the last turn is called, if it is not yet the answer."""
     wrap_up_reason: str | None = None
-    wrap_up_failure: str = ""
-    """Why the last answer failed: provider_error or timeout."""
-    limit_reached: bool = False
-    """Whether the limit that asks for the last answer was reached before it."""
     termination_reason: str | None = None
     rule_stop: RuleStop | None = None
     has_branches: bool = False
@@ -237,14 +234,13 @@ class AgentState:
             usage_source=merge_usage_source(self.usage_source, turn.usage_source)
             if tokens
             else self.usage_source,
-            finish_reason=turn.finish_reason,
+            finish_reason=turn.failure or turn.finish_reason,
             recent_actions=self.recent_actions if step.action else (),
-            progress=self.progress.with_step(step),
+            progress=self.progress if turn.wrap_up else self.progress.with_step(step),
             error_streak=update_error_streak(self.error_streak, turn),
             empty_answers=self.empty_answers + 1 if turn.finish_reason == "empty" else 0,
             interim=turn.interim,
             wrap_up_reason=turn.wrap_up,
-            wrap_up_failure=turn.failure,
             held_calls=turn.held,
         )
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -20,8 +20,8 @@ WRITING_TURNS = 4
 KNOWN_TURNS = 5
 """Rule 3: this many tool turns in a row that only repeat what already occurred."""
 SAME_ANSWERS_TURNS = 7
-"""Rule 4: the same tools with exactly the same results this many turns in a row, whatever their
-arguments, while nothing is written."""
+"""Rule 4: exactly the same results this many turns in a row, whatever was called, while nothing is
+written."""
 RULE_BOUNDS = (2, 50)
 """How many turns a stuck rule may ask for."""
 LOOP_WINDOW = 6
@@ -78,7 +78,7 @@ class TurnAction:
     results_normalised: str = ""
     writes: bool = False
     answers: str = ""
-    """Of the tools and their results without arguments; empty for a turn that has written."""
+    """Of the results alone, whatever was called; empty for a turn that has written."""
     pattern: str = ""
     """What the calls were about, as a digest; empty: as the action says."""
 
@@ -93,10 +93,11 @@ class ProgressTracker:
     last_results: str = ""
     same_action: int = 0
     same_results: int = 0
-    writes: bool = False
     known_row: int = 0
-    last_answers: str = ""
-    same_answers: int = 0
+    answers: tuple[str, int] = ("", 0)
+    """The last results whatever was called, and how many turns in a row had them."""
+    stuck_rule: str | None = None
+    """The name of the rule that says the run is stuck."""
     seen: frozenset[tuple[str, str]] = frozenset()
     rules: StuckRules = DEFAULT_STUCK_RULES
 
@@ -109,39 +110,33 @@ class ProgressTracker:
             )
         repeats = bool(self.recent) and self.recent[-1] == step.action
         pair = (step.action, step.results_normalised)
-        same_results = repeats and self.last_results == step.results
+        same_action = self.same_action + 1 if repeats else 1
+        is_same = repeats and self.last_results == step.results
+        same_results = self.same_results + 1 if is_same else 1
+        known_row = self.known_row + 1 if pair in self.seen else 0
+        answers, before = step.answers, self.answers
+        same_answers = before[1] + 1 if answers == before[0] else 1
+        rules, stuck_rule = self.rules, None
+        if same_results >= rules.identical > 0:
+            stuck_rule = "identical"
+        elif step.writes and same_action >= rules.writing > 0:
+            stuck_rule = "writing"
+        elif known_row >= rules.known > 0:
+            stuck_rule = "cycle"
+        elif answers and same_answers >= rules.answers > 0:
+            stuck_rule = "answers"
         return ProgressTracker(
             recent=recent,
             patterns=patterns,
             last_results=step.results,
-            same_action=self.same_action + 1 if repeats else 1,
-            same_results=self.same_results + 1 if same_results else 1,
-            writes=step.writes,
-            known_row=self.known_row + 1 if pair in self.seen else 0,
-            last_answers=step.answers,
-            same_answers=self._count_answers(step.answers),
+            same_action=same_action,
+            same_results=same_results,
+            known_row=known_row,
+            answers=(answers, same_answers),
+            stuck_rule=stuck_rule,
             seen=self.seen | {pair},
-            rules=self.rules,
+            rules=rules,
         )
-
-    def _count_answers(self, answers: str) -> int:
-        if not answers:
-            return 0
-        return self.same_answers + 1 if answers == self.last_answers else 1
-
-    @property
-    def stuck_rule(self) -> str | None:
-        """The name of the rule that says the run is stuck, or None."""
-        rules = self.rules
-        if self.has_same_results:
-            return "identical"
-        if self.writes and self.same_action >= rules.writing > 0:
-            return "writing"
-        if self.known_row >= rules.known > 0:
-            return "cycle"
-        if self.same_answers >= rules.answers > 0:
-            return "answers"
-        return None
 
     @property
     def has_same_results(self) -> bool:
@@ -244,13 +239,9 @@ def build_action(
         _digest_results(keys, digests),
         _digest_results(keys, (digest(normalise(result)) for _, result in pairs)),
         writes,
-        "" if has_written else _digest_results((_name_tool(key) for key in keys), digests),
+        "" if has_written else _join_results(digests),
         pattern,
     )
-
-
-def _name_tool(signature: str) -> str:
-    return signature.partition(":")[0]
 
 
 # -- the command ----------------------------------------------------------------------------------
@@ -269,8 +260,13 @@ def action_from_trace(turn: Mapping[str, Any]) -> TurnAction:
         _digest_results(keys, results),
         _digest_results(keys, (call["result_nsha"] for call in calls)),
         any(call["write"] for call in calls),
-        "" if has_written else _digest_results((call["name"] for call in calls), results),
+        "" if has_written else _join_results(results),
     )
+
+
+def _join_results(results: Sequence[str]) -> str:
+    """Return what came of a turn without its calls: a digest already, if there was one result."""
+    return results[0] if len(results) == 1 else digest("\x00".join(sorted(results)))
 
 
 def _digest_results(keys: Iterable[str], results: Iterable[str]) -> str:

@@ -187,8 +187,8 @@ class Turn(BaseChunk):
     interim: str = ""
     """What the text of this turn is called, if it is not yet the answer: a plan, a draft."""
     answers: str = ""
-    """Digest of the tools and their results without arguments; empty if something was written, and
-    in recordings from before."""
+    """Digest of its results, whatever was called; empty if something was written, and in recordings
+    from before."""
     failure: Literal["", "provider_error", "timeout"] = ""
     """Why a wrap-up turn failed. Empty in recordings from before."""
 

@@ -9,7 +9,7 @@ from agents.core.decisions.endings import (
     NEEDS_APPROVAL,
     find_end_reason,
     find_failed_end,
-    has_reached,
+    has_failed,
 )
 from agents.core.decisions.guard import TreeGuard
 from agents.core.reasons import REASONS
@@ -26,7 +26,7 @@ def decide(guard: TreeGuard, state: AgentState, checkpoint: str) -> tuple[bool, 
         return False, "user_cancelled"
     if state.held_calls:  # they have no result: nothing else can follow
         return False, NEEDS_APPROVAL
-    if checkpoint == WRAP_UP and state.wrap_up_failure:
+    if checkpoint == WRAP_UP and has_failed(state):
         return False, find_failed_end(state)
     if checkpoint == WRAP_UP:
         return False, state.wrap_up_reason or reason
@@ -55,6 +55,5 @@ def wrap_up_reason(
 def start_turn_state(guard: TreeGuard, state: AgentState, wrap_up: str | None) -> AgentState:
     """Return the state at the start of a turn, as the tree wants it."""
     if state.wrap_up_reason != wrap_up:
-        is_reached = wrap_up is not None and has_reached(wrap_up, state)
-        state = state.replace(wrap_up_reason=wrap_up, limit_reached=is_reached)
+        state = state.replace(wrap_up_reason=wrap_up)
     return guard.on_turn_start(state)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from agents.core.chunks import Check
 from agents.core.control.events import hide_personal
 from agents.core.state import AgentState
-from agents.core.stuck import ERROR_LIMIT, detect_no_progress
+from agents.core.stuck import ERROR_LIMIT
 
 EMPTY_LIMIT = 2
 PROVIDER_ERROR = "provider_error"
@@ -33,13 +33,6 @@ class EndCondition:
     """Apart from the two above: it is asked at every checkpoint, and they only for the audit."""
     enforced: bool = False
     """Whether it holds even against a tree that always says yes."""
-
-
-def _is_stuck(state: AgentState) -> bool:
-    """Three equal calls in a row end a run where their results, turn by turn, are equal too; the
-    other rules see what they do not: batches, writing, cycles."""
-    repeats = detect_no_progress(state.recent_actions) and state.progress.has_same_results
-    return repeats or state.progress.stuck_rule is not None
 
 
 END_CONDITIONS = (
@@ -95,7 +88,7 @@ END_CONDITIONS = (
         "no_progress",
         lambda state: state.progress.stuck_rule,
         lambda _: None,
-        _is_stuck,
+        lambda state: state.progress.stuck_rule is not None,
     ),
     EndCondition(
         "error_limit",
@@ -137,26 +130,27 @@ def find_end_reason(state: AgentState, *, enforced: bool = False) -> str | None:
     return None
 
 
+def has_failed(state: AgentState) -> bool:
+    """Return whether the last answer was asked for, and failed."""
+    return state.finish_reason in (PROVIDER_ERROR, TIMEOUT)
+
+
 def find_failed_end(state: AgentState) -> str:
     """Return why a run ends whose last answer failed: the limit that asked for that answer if it
     is really reached, else another limit that is, else the failure."""
     asked = state.wrap_up_reason or ""
-    reached = {
-        "max_iterations": state.turns_left == 0,
-        "token_budget": state.tokens_left == 0,
-        TIMEOUT: state.elapsed_seconds >= state.time_limit,
-    }
-    if state.limit_reached or reached.get(asked, False):
+    is_late = state.elapsed_seconds >= state.time_limit
+    if is_late if asked == TIMEOUT else _is_met(asked, state):
         return asked
-    return next((name for name, is_reached in reached.items() if is_reached), state.wrap_up_failure)
+    if state.turns_left == 0:
+        return "max_iterations"
+    if state.tokens_left == 0:
+        return "token_budget"
+    return TIMEOUT if is_late else state.finish_reason or PROVIDER_ERROR
 
 
-def has_reached(name: str, state: AgentState) -> bool:
-    """Return whether the limit of that name is reached before the last answer that it asks for.
-
-    That of time is not: when the time for work is over, the rest is kept for the answer.
-    """
-    return name != TIMEOUT and any(end.name == name and end.fires(state) for end in END_CONDITIONS)
+def _is_met(name: str, state: AgentState) -> bool:
+    return any(end.name == name and end.fires(state) for end in END_CONDITIONS)
 
 
 def measure_conditions(state: AgentState) -> tuple[Check, ...]:

@@ -225,7 +225,7 @@ def _no_progress_notice(state: AgentState) -> Notice:
     count, limit = {
         "identical": (track.same_results, track.rules.identical),
         "writing": (track.same_action, track.rules.writing),
-        "answers": (track.same_answers, track.rules.answers),
+        "answers": (track.answers[1], track.rules.answers),
     }.get(track.stuck_rule or "", (track.known_row, track.rules.known))
     about = {
         **limit_metadata("no_progress", count, limit),

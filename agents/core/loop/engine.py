@@ -19,6 +19,7 @@ from agents.core.decisions.endings import (
     PROVIDER_ERROR,
     TIMEOUT,
     find_failed_end,
+    has_failed,
     measure_conditions,
 )
 from agents.core.decisions.notices import attribute_to_tree, limit_notice
@@ -130,7 +131,7 @@ class TurnEngine:
         """End a turn that was folded."""
         self.turn, self.last_turn, error = None, turn, turn.answer.error
         self.ctx.limits.apply(PLAIN_TURN)
-        if self.ctx.state.wrap_up_failure:
+        if has_failed(self.ctx.state):
             yield from self._close_failed_wrap_up(error)
         elif error is not None and not self.ctx.cancellation.requested:
             if turn.wrap_up is None and self._may_try_again(error):
@@ -198,7 +199,7 @@ class TurnEngine:
         otherwise the next checkpoint ends it."""
         ctx = self.ctx
         ctx.refresh()
-        asked, failure = ctx.state.wrap_up_reason or "", ctx.state.wrap_up_failure
+        asked, failure = ctx.state.wrap_up_reason or "", ctx.state.finish_reason or ""
         self.also_triggered = (*self.also_triggered, asked, failure)
         if (reason := find_failed_end(ctx.state)) != asked:
             ctx.tally.tree = ""

@@ -204,11 +204,11 @@ def abort_turn(ctx: RunContext, turn: TurnInProgress) -> Iterator[OracleStreamCh
 def _build_turn_action(ctx: RunContext, batch: ToolBatch) -> TurnAction:
     """Return what the turn did. A wrap-up turn runs nothing, whatever it asks for."""
     done = [] if ctx.state.wrap_up_reason else batch.entries
-    writing = [entry for entry in done if ctx.tools.writes(entry.name)]
+    writes = any(ctx.tools.writes(entry.name) for entry in done)
     return build_action(
         [(entry.signature, entry.outcome.content) for entry in done if entry.outcome is not None],
-        writes=bool(writing),
-        has_written=bool(writing) and not all_calls_failed(done),
+        writes=writes,
+        has_written=writes and not all_calls_failed(done),
         pattern=batch.pattern_digest,
     )
 
@@ -241,15 +241,15 @@ def _fold_turn(ctx: RunContext, turn: TurnInProgress, cost: TokenCharge, step: T
         errors=count_trailing_errors(batch.entries),
         held=sum(entry.is_held for entry in batch.entries),
         interim=turn.order.interim,
-        failure=_find_failure(ctx, answer),
+        failure=_find_failure(ctx, answer) if ctx.state.wrap_up_reason else "",
     )
     ctx.state = ctx.state.after_turn(ended)
     return ended
 
 
 def _find_failure(ctx: RunContext, answer: ModelReply) -> Literal["", "provider_error", "timeout"]:
-    """Return why the last answer failed; empty for a whole one, and for any other turn."""
-    if ctx.state.wrap_up_reason is None or ctx.cancellation.requested:
+    """Return why the last answer failed; empty for a whole one."""
+    if ctx.cancellation.requested:
         return ""
     if answer.is_late:
         return "timeout"

@@ -9,7 +9,7 @@ from agents.core.decisions.endings import find_end_reason
 from agents.core.decisions.protocol import decision_tree
 from agents.core.decisions.warnings import add_due_warnings
 from agents.core.state import AgentState
-from agents.core.stuck import action_signature
+from agents.core.stuck import action_signature, detect_no_progress
 
 
 @decision_tree("default")
@@ -25,7 +25,9 @@ class DefaultDecisionTree:
     def should_continue(self, state: AgentState) -> tuple[bool, str]:
         if state.termination_reason is not None:
             return False, state.termination_reason
-        fired = find_end_reason(state)
+        # Three equal calls are no loop by themselves: polling has other results each time.
+        repeats = detect_no_progress(state.recent_actions) and state.progress.has_same_results
+        fired = find_end_reason(state) or ("no_progress" if repeats else None)
         return (True, "") if fired is None else (False, fired)
 
     def on_turn_start(self, state: AgentState) -> AgentState:

@@ -248,8 +248,6 @@ LIES: dict[str, Any] = {
     "held_calls": 7,
     "interim": "Plan",
     "wrap_up_reason": "timeout",
-    "wrap_up_failure": "provider_error",
-    "limit_reached": True,
     "termination_reason": "completed",
     "rule_stop": RuleStop("own:mine"),
     "asked_end": "behaviour_ended",
