@@ -106,7 +106,7 @@ def describe_silence(run: AgentRun) -> str:
     end = "stopped" if run.cancel_requested_at is not None else "interrupted"
     return (
         "The server process of this run does not respond. "
-        f"The run will end as {end}, usually within a minute."
+        f"If it does not come back, the run ends as {end}."
     )
 
 

@@ -43,15 +43,15 @@ BATCH_FILES = 250
 BATCH_BYTES = 8 * 1024 * 1024
 CHUNK_BYTES = 1024 * 1024
 STOPPED = (
-    "{what} cannot be stored ({why}). What was imported before is in; make room, then run the "
+    "{what} cannot be stored ({why}). Files imported so far are kept; make room, then run the "
     "import again."
 )
-TWICE_MESSAGE = "there is another file of this path"
+TWICE_MESSAGE = "a file with this path already exists"
 CHANGING_MESSAGE = (
     "Somebody else is changing the same files. Files imported so far are kept; run the import "
     "again."
 )
-NO_LONGER_MESSAGE = "You may no longer change this project. What was imported before is in."
+NO_LONGER_MESSAGE = "You may no longer change this project. Files imported so far are kept."
 _DISK_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 ReportProgress = Callable[[int, int, str], None]
 """Called with how many files are done, how many there are, and the path of the last one."""

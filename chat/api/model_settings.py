@@ -68,7 +68,7 @@ async def change_model_settings(request: ApiRequest, body: Any) -> HttpResponse:
         raise api_error(429, where, str(too_often), "rate_limit", headers=wait) from None
     except SettingConflict:
         now = await run_db(partial(_show, request.user))
-        raise etags.conflict_error("The model settings", now) from None
+        raise etags.conflict_error("The model settings or limits", now) from None
 
 
 def _change(request: ApiRequest, values: Mapping[str, Any], version: int | None) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 The fields of AgentConfig are taken from its one definition; none is written here again.
 """
 
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -17,6 +18,7 @@ from pydantic import (
     create_model,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from agents.core.chunks import SourceRef
 from agents.core.config import CAMEL_CASE_NAMES, LIMITS, AgentConfigBounds, use_field_names
@@ -163,10 +165,20 @@ def _validate_not_blank(question: str) -> str:
     return question
 
 
+def _parse_context_id(value: Any) -> Any:
+    """Return the id as a UUID; of two types, pydantic would report what is wrong twice."""
+    if value is None or value == "active":
+        return value
+    with suppress(ValueError, AttributeError, TypeError):
+        return UUID(value)
+    raise PydanticCustomError("context_id", "Give the id of an exchange or its run, or `active`")
+
+
 def _list_modes(schema: dict[str, Any]) -> None:
     schema["enum"] = [*TREES.names(), *(each.name for each in list_common_behaviours())]
 
 
+ContextId = Annotated[UUID | Literal["active"] | None, BeforeValidator(_parse_context_id)]
 MessageId = Annotated[
     str, Field(min_length=1, max_length=MAX_MESSAGE_ID_LENGTH, pattern=r"^[ -~]+$")
 ]
@@ -185,7 +197,7 @@ class Ask(Schema):
     conversation_id: UUID | None = Field(
         None, description="Ask at its HEAD. Left out: a new conversation."
     )
-    context_id: UUID | Literal["active"] | None = Field(
+    context_id: ContextId = Field(
         None,
         description="Ask under this exchange, named by its id or its run's; `active`: at the HEAD "
         "of your newest conversation of the project, or in a new one if there is none.",

@@ -776,9 +776,8 @@ def _judge_failed_requests(
         verdict.expect(ended.get(verdict.reason, last) == last, f"{verdict.reason} after {last}")
     faults = [r.reply.fault for r in transport.requests if r.key == "main"]
     causes = Counter(_LASTING.get(fault.name) for fault in faults if fault is not None)
-    has_last_answer = any(isinstance(chunk, Turn) and chunk.wrap_up for chunk in chunks)
     for cause in set(_LASTING.values()):
-        most = 1 + has_branches + has_last_answer
+        most = 1 + has_branches
         verdict.expect(causes[cause] <= most, f"{causes[cause]} requests failed as {cause}")
 
 

@@ -153,7 +153,7 @@ def wrap_up_notice(reason: str, state: AgentState) -> Notice:
             if is_early and state.finish_reason != "budget":
                 text = (
                     f"The token budget has no room for another iteration ({_format_tokens(state)}; "
-                    f"it and the answer take about {state.next_request:,})"
+                    f"it and the answer need about {state.next_request:,})"
                 )
             about = limit_metadata("tokens", state.tokens_used, state.token_limit)
         case _:

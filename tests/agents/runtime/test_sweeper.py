@@ -191,7 +191,7 @@ def test_a_run_that_was_to_be_stopped_ends_as_stopped(
 ) -> None:
     asked = {"cancel_requested_at": timezone.now(), "cancel_note": note}
     run = run_with(dead_process(), **asked)
-    assert describe_silence(run).endswith("The run will end as stopped, usually within a minute.")
+    assert describe_silence(run).endswith("If it does not come back, the run ends as stopped.")
     assert sweeper.sweep() == 1
     assert reason(run) == "user_cancelled"
     assert run.outcome == "cancelled"

@@ -193,7 +193,7 @@ def test_a_crash_in_the_middle_keeps_what_is_in_and_the_next_import_goes_on(
         write(*args)
 
     monkeypatch.setattr(importer, "write_changes", fill_up)
-    with pytest.raises(ImportStopped, match=r"disk is full\). What was imported before is in"):
+    with pytest.raises(ImportStopped, match=r"disk is full\). Files imported so far are kept"):
         bring_in(project, folder)
     assert Note.objects.count() == 1
     report = bring_in(project, folder)
@@ -374,7 +374,7 @@ def test_dropped_files_are_taken_by_their_paths(project: Project, folder: Path) 
     dropped = [(path, lambda: (folder / "empty.md").open("rb")) for path in paths]
     report = import_files(project.pk, FilesSource(dropped), Author.importer())
     assert (report.created, sorted(left_out(report))) == (1, ["../b.md", "up/a.md"])
-    assert left_out(report)["up/a.md"] == "there is another file of this path"
+    assert left_out(report)["up/a.md"] == "a file with this path already exists"
 
 
 def test_a_folder_that_cannot_be_read_is_said(project: Project, tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ async def test_camel_case_names_are_taken_wherever_limits_are_given(ada: Caller)
     assert (got.json()["max_iterations"], got.json()["token_budget"]) == (7, 4_000)
     got = await ada("POST", f"{CONFIG}/reset", json={"fields": ["maxIterations"]})
     assert (got.json()["max_iterations"], got.json()["token_budget"]) == (15, 4_000)
+    got = await ada("PATCH", "settings/models", json={"maxParallelTools": 4})
+    assert got.json()["max_parallel_tools"] == 4
     ada.chat.model.steps.append(say("done"))
     asked = {"question": "How many?", "overrides": {"maxIterations": 3}}
     assert (await ada("POST", "oracle", json=asked)).json()["config"]["max_iterations"] == 3

@@ -88,7 +88,7 @@ async def test_stop_says_when_the_process_of_the_run_does_not_respond() -> None:
         await page.says("stop")
         assert await page.read_sentence() == (
             "The server process of this run does not respond. "
-            "The run will end as stopped, usually within a minute."
+            "If it does not come back, the run ends as stopped."
         )
         await run.arefresh_from_db()
         assert run.cancel_requested_at is not None

@@ -435,8 +435,8 @@ def test_a_full_context_is_told_from_a_spent_budget() -> None:
     assert "Token limit reached (10,000/10,000)" in spent.message
     forecast = limit_notice("token_budget", fresh(CONFIG, tokens_used=5_000, next_request=6_000))
     assert forecast.message.startswith(
-        "The token budget has no room for another iteration: 5,000 of 10,000 tokens are left, "
-        "and it and the answer take about 6,000."
+        "The token budget has no room for another iteration: 5,000 of 10,000 tokens are left; "
+        "another iteration and the answer need about 6,000."
     )
 
 
