@@ -531,7 +531,7 @@ ADVICE = "Raise the limit for longer work."
             "token_budget",
             {"tokens_used": 0, "next_request": 10_500},
             "The token budget has no room for another iteration (0/10,000; it and the answer "
-            "take about 10,500): answering now. " + ADVICE,
+            "need about 10,500): answering now. " + ADVICE,
             0,
         ),
         (
