@@ -144,7 +144,9 @@ LimitName = StrEnum("LimitName", {name: name for name in LIMITS})  # type: ignor
 
 def _parse_limit_name(name: Any) -> Any:
     """Return a limit by its field name or its camelCase name, and what is neither as it is."""
-    field = CAMEL_CASE_NAMES.get(name, name) if isinstance(name, str) else name
+    if not isinstance(name, str):
+        return name
+    field = CAMEL_CASE_NAMES.get(name, name)
     return LimitName(field) if field in LIMITS else name
 
 

@@ -72,6 +72,12 @@ async def test_camel_case_names_are_taken_wherever_limits_are_given(ada: Caller)
     assert (await ada("POST", "oracle", json=asked)).json()["config"]["max_iterations"] == 3
 
 
+@pytest.mark.parametrize("name", ["maxiterations", "", 5, None, {}, ["maxIterations"], True])
+async def test_what_is_no_limit_cannot_be_reset(ada: Caller, name: Any) -> None:
+    (problem,) = refusal(await ada("POST", f"{CONFIG}/reset", json={"fields": [name]}), 422)
+    assert problem["loc"] == ["body", "fields", 0]
+
+
 async def test_a_limit_in_both_spellings_is_refused(ada: Caller) -> None:
     before = await ada.stored()
     both = {"max_iterations": 5, "maxIterations": 5}
