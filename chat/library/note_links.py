@@ -184,8 +184,13 @@ class Embeds:
 
     def _resolve_all(self, texts: Sequence[ParsedText]) -> LinkResolver:
         """Resolve each different link of these texts once, as many as a page may have."""
-        places = ((text.path, link) for text in texts for link in text.links)
-        links = list(islice(places, MAX_LINKS))
+        different: dict[tuple[str, WrittenLink], None] = {}
+        for place in ((text.path, link) for text in texts for link in text.links):
+            if len(different) > MAX_LINKS:
+                break
+            different[place] = None  # a note that shows itself is one of the texts twice
+        self._has_more_links = len(different) > MAX_LINKS
+        links = list(islice(different, MAX_LINKS))
         resolver = load_resolver(self._project.pk, _iterate_targets(links))
         self._found = {(path, link): resolver.resolve(path, *link) for path, link in links}
         return resolver
@@ -205,7 +210,7 @@ class Embeds:
 
     def is_left_out(self, text: ParsedText, link: WrittenLink) -> bool:
         """Return whether a link is one of those that are too many for a page."""
-        if len(self._found) < MAX_LINKS or (text.path, link) in self._found:
+        if not self._has_more_links or (text.path, link) in self._found:
             return False
         self.limits.exceeded.add("links")
         return True

@@ -163,6 +163,19 @@ def test_of_many_different_links_the_first_are_resolved(
     assert page.remarks == ["There are more than 3 links: the rest are text."]
 
 
+def test_a_note_that_shows_itself_counts_its_links_once(show: Show, project: Project) -> None:
+    there = {f"there{number}": "" for number in range(30)}
+    add_notes(project, **there)
+    add_note(project, "other.md", " ".join(f"[[{name}]]" for name in there))
+    links = " ".join(f"[[gone{number}]]" for number in range(1_100))
+    text = f"![[itself]]\n\n![[other]]\n\n{links}\n"
+    add_note(project, "itself.md", text)
+    page = show(text, path="itself.md")
+    assert [f"?path={name}.md" in read_html(page) for name in there] == [False] * 30
+    assert [f"/{name}.md" in read_html(page) for name in there] == [True] * 30
+    assert page.remarks == []
+
+
 def test_notes_that_are_too_long_to_be_read_for_another_are_linked(
     show: Show, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
