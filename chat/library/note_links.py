@@ -62,7 +62,8 @@ class PageLimits:
             )
         if "shown" in self.exceeded:
             sentences.append(
-                f"Only the first {MAX_SHOWN} notes are shown inside this one: the rest are links."
+                f"Not all notes are shown inside this one (at most {MAX_SHOWN}, together "
+                f"{MAX_SHOWN_BYTES // 1024**2} MB): the rest are links."
             )
         if "properties" in self.exceeded:
             sentences.append(

@@ -120,7 +120,7 @@ def test_sixty_thousand_embeds_of_itself_are_resolved_a_few_times(
     page = show(text)
     assert page.remarks == [
         "There are more than 200 embeds: the rest are text.",
-        "Only the first 20 notes are shown inside this one: the rest are links.",
+        "Not all notes are shown inside this one (at most 20, together 2 MB): the rest are links.",
         note_page.TOO_DEAR,
     ]
     assert len(resolved) < 10
@@ -174,6 +174,18 @@ def test_a_note_that_shows_itself_counts_its_links_once(show: Show, project: Pro
     assert [f"?path={name}.md" in read_html(page) for name in there] == [False] * 30
     assert [f"/{name}.md" in read_html(page) for name in there] == [True] * 30
     assert page.remarks == []
+
+
+def test_a_page_without_all_notes_inside_names_both_bounds(show: Show, project: Project) -> None:
+    add_note(project, "people.md", "Short words.")
+    for name in ("long", "longer"):
+        add_note(project, f"{name}.md", f"{name} words.\n" + "word " * 250_000)
+    page = show("![[long]]\n\n![[longer]]\n\n![[people]]\n")
+    assert "long words." in read_html(page)
+    assert "longer words." not in read_html(page)
+    assert page.remarks == [
+        "Not all notes are shown inside this one (at most 20, together 2 MB): the rest are links."
+    ]
 
 
 def test_notes_that_are_too_long_to_be_read_for_another_are_linked(
