@@ -23,7 +23,7 @@ from chat.markdown import RenderBudget
 
 MAX_EMBEDS = 200
 MAX_TAGS = MAX_PROPERTIES = 1_000
-"""That one page resolves, however often the same one is there. The rest of them are plain text."""
+"""Resolved on one page, repetitions included; further ones are plain text."""
 MAX_LINKS = 2_000
 """Different links that one page resolves, its embedded notes included."""
 MAX_SHOWN = 20
@@ -62,11 +62,13 @@ class PageLimits:
             )
         if "shown" in self.exceeded:
             sentences.append(
-                f"Only the first {MAX_SHOWN} notes are shown inside this one: the rest are links."
+                f"Not all notes are shown inside this one (at most {MAX_SHOWN}, together "
+                f"{MAX_SHOWN_BYTES // 1024**2} MB): the rest are links."
             )
         if "properties" in self.exceeded:
             sentences.append(
-                f"Only the first {MAX_PROPERTIES:,} properties are listed: the lines have them all."
+                f"Only the first {MAX_PROPERTIES:,} properties are listed. "
+                "All of them are under Lines."
             )
         return sentences
 
@@ -76,6 +78,7 @@ class ParsedText:
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
+        self.text = text
         self.lines = split_lines(text.removeprefix(BYTE_ORDER_MARK))
         self.parsed: ParsedNote = parse_note(path, text)
         links = self.parsed.links
@@ -184,8 +187,13 @@ class Embeds:
 
     def _resolve_all(self, texts: Sequence[ParsedText]) -> LinkResolver:
         """Resolve each different link of these texts once, as many as a page may have."""
-        places = ((text.path, link) for text in texts for link in text.links)
-        links = list(islice(places, MAX_LINKS))
+        different: dict[tuple[str, WrittenLink], None] = {}
+        for place in ((text.path, link) for text in texts for link in text.links):
+            if len(different) > MAX_LINKS:
+                break
+            different[place] = None  # a note that shows itself is one of the texts twice
+        self._has_more_links = len(different) > MAX_LINKS
+        links = list(islice(different, MAX_LINKS))
         resolver = load_resolver(self._project.pk, _iterate_targets(links))
         self._found = {(path, link): resolver.resolve(path, *link) for path, link in links}
         return resolver
@@ -201,11 +209,17 @@ class Embeds:
             pk for pk, total in zip(ids[:MAX_SHOWN], read, strict=False) if total <= MAX_SHOWN_BYTES
         ]
         rows: list[Note] = list(notes.filter(pk__in=few))
-        return {row.pk: ParsedText(row.path, row.text) for row in rows}
+        return {row.pk: self._parse(row) for row in rows}
+
+    def _parse(self, note: Note) -> ParsedText:
+        """Parse a note shown inside, unless it is the page's own, which is parsed already."""
+        if (note.path, note.text) == (self._text.path, self._text.text):
+            return self._text
+        return ParsedText(note.path, note.text)
 
     def is_left_out(self, text: ParsedText, link: WrittenLink) -> bool:
         """Return whether a link is one of those that are too many for a page."""
-        if len(self._found) < MAX_LINKS or (text.path, link) in self._found:
+        if not self._has_more_links or (text.path, link) in self._found:
             return False
         self.limits.exceeded.add("links")
         return True

@@ -120,8 +120,8 @@ def test_sixty_thousand_embeds_of_itself_are_resolved_a_few_times(
     page = show(text)
     assert page.remarks == [
         "There are more than 200 embeds: the rest are text.",
-        "Only the first 20 notes are shown inside this one: the rest are links.",
-        note_page.TOO_DEAR,
+        "Not all notes are shown inside this one (at most 20, together 2 MB): the rest are links.",
+        "This note has more Markdown than one page shows: its end is plain text.",
     ]
     assert len(resolved) < 10
 
@@ -139,7 +139,7 @@ def test_of_many_properties_the_first_are_listed(show: Show) -> None:
     assert [len(page.properties), page.properties[-1].name] == [1_000, "p999"]
     assert page.remarks == [
         "There are more than 1,000 tags: the rest are text.",
-        "Only the first 1,000 properties are listed: the lines have them all.",
+        "Only the first 1,000 properties are listed. All of them are under Lines.",
     ]
 
 
@@ -161,6 +161,52 @@ def test_of_many_different_links_the_first_are_resolved(
     assert 'href="#"' not in read_html(page)
     assert [link.target for link in page.missing] == ["b", "c"]
     assert page.remarks == ["There are more than 3 links: the rest are text."]
+
+
+def test_a_note_that_shows_itself_counts_its_links_once(show: Show, project: Project) -> None:
+    there = {f"there{number}": "" for number in range(30)}
+    add_notes(project, **there)
+    add_note(project, "other.md", " ".join(f"[[{name}]]" for name in there))
+    links = " ".join(f"[[gone{number}]]" for number in range(1_100))
+    text = f"![[itself]]\n\n![[other]]\n\n{links}\n"
+    add_note(project, "itself.md", text)
+    page = show(text, path="itself.md")
+    assert [f"?path={name}.md" in read_html(page) for name in there] == [False] * 30
+    assert [f"/{name}.md" in read_html(page) for name in there] == [True] * 30
+    assert page.remarks == []
+
+
+def test_a_note_that_shows_itself_is_parsed_once(show: Show, project: Project) -> None:
+    text = "![[itself]]\n\n" + "[[gone]] words\n" * 2_000
+
+    def measure() -> int:
+        show(text, path="itself.md")  # fills the caches
+        return count_lines(lambda: show(text, path="itself.md"))
+
+    without = measure()
+    add_note(project, "itself.md", text)
+    assert "wikilink" in read_html(show(text, path="itself.md"))
+    assert measure() < 1.5 * without
+
+
+def test_an_unsaved_note_that_shows_itself_shows_what_is_saved(
+    show: Show, project: Project
+) -> None:
+    add_note(project, "itself.md", "Saved words.")
+    page = show("![[itself]]\n\nNew words.\n", path="itself.md")
+    assert "Saved words." in read_html(page)
+
+
+def test_a_page_without_all_notes_inside_names_both_bounds(show: Show, project: Project) -> None:
+    add_note(project, "people.md", "Short words.")
+    for name in ("long", "longer"):
+        add_note(project, f"{name}.md", f"{name} words.\n" + "word " * 250_000)
+    page = show("![[long]]\n\n![[longer]]\n\n![[people]]\n")
+    assert "long words." in read_html(page)
+    assert "longer words." not in read_html(page)
+    assert page.remarks == [
+        "Not all notes are shown inside this one (at most 20, together 2 MB): the rest are links."
+    ]
 
 
 def test_notes_that_are_too_long_to_be_read_for_another_are_linked(
