@@ -103,8 +103,10 @@ class AgentState:
     def __post_init__(self) -> None:
         if not isinstance(self.config, AgentConfig):
             raise ValueError(f"config must be an AgentConfig, not {type(self.config).__name__}")
-        object.__setattr__(self, "token_limit", self.token_limit or self.config.token_budget)
-        object.__setattr__(self, "time_limit", self.time_limit or self.config.timeout_seconds)
+        if not self.token_limit:
+            object.__setattr__(self, "token_limit", self.config.token_budget)
+        if not self.time_limit:
+            object.__setattr__(self, "time_limit", self.config.timeout_seconds)
         if not isinstance(self.extensions, MappingProxyType):
             object.__setattr__(self, "extensions", MappingProxyType(dict(self.extensions)))
         if self.turn < 0:

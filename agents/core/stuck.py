@@ -90,6 +90,8 @@ class ProgressTracker:
     recent: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
     """Of the same turns as `recent`."""
+    same_pattern: int = 0
+    """How often the newest pattern is among them."""
     last_results: str = ""
     same_action: int = 0
     same_results: int = 0
@@ -103,7 +105,8 @@ class ProgressTracker:
 
     def with_step(self, step: TurnAction) -> "ProgressTracker":
         recent = (*self.recent, step.action)[-LOOP_WINDOW:]
-        patterns = (*self.patterns, step.pattern or step.action)[-LOOP_WINDOW:]
+        pattern = step.pattern or step.action
+        patterns = (*self.patterns, pattern)[-LOOP_WINDOW:]
         if not step.action:
             return ProgressTracker(
                 recent=recent, patterns=patterns, seen=self.seen, rules=self.rules
@@ -128,6 +131,7 @@ class ProgressTracker:
         return ProgressTracker(
             recent=recent,
             patterns=patterns,
+            same_pattern=patterns.count(pattern),
             last_results=step.results,
             same_action=same_action,
             same_results=same_results,
@@ -151,12 +155,11 @@ class ProgressTracker:
     @property
     def is_looping(self) -> bool:
         """Whether calls of the newest pattern were made several times lately, in a row or not."""
-        return bool(self.patterns) and self.count_pattern() >= LOOP_COUNT
+        return self.same_pattern >= LOOP_COUNT
 
-    def count_pattern(self, coming: str = "") -> int:
-        """Return how often the newest pattern is in the window; `coming` is one that would be."""
-        patterns = (*self.patterns, coming)[-LOOP_WINDOW:] if coming else self.patterns
-        return patterns.count(patterns[-1]) if patterns and patterns[-1] else 0
+    def count_coming(self, pattern: str) -> int:
+        """Return how often a pattern is in the window once a turn with it has followed."""
+        return self.patterns[1 - LOOP_WINDOW :].count(pattern) + 1
 
 
 def detect_no_progress(recent_actions: tuple[str, ...]) -> bool:

@@ -64,7 +64,7 @@ class ChatStream:
         self._clock = clock
         self._sleep = sleep
         self._tool_names = tool_names(request)
-        self._decoder = ResponseDecoder()
+        self._decoder: ResponseDecoder | None = None
         self._pending: Iterator[ModelEvent] = iter(())
         self._events = self._run()
 
@@ -73,7 +73,8 @@ class ChatStream:
 
     def undelivered(self) -> Sequence[ModelEvent]:
         pending = [event for event in self._pending if not isinstance(event, Finished)]
-        return pending + self._decoder.flush_raw()
+        held_back = self._decoder.flush_raw() if self._decoder is not None else []
+        return pending + held_back
 
     async def aclose(self) -> None:
         await self._events.aclose()

@@ -115,7 +115,7 @@ def repetition_warnings(state: AgentState) -> list[Notice]:
         variant = "last" if is_last else ""
         due.append(build_loop_notice(LOOP["repeated"], key, {}, about, variant=variant))
     if track.is_looping:
-        due.append(_loop_warning(action, track.count_pattern()))
+        due.append(_loop_warning(action, track.same_pattern))
     return due
 
 

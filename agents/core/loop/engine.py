@@ -119,7 +119,7 @@ class TurnEngine:
         follow one another. A step is done when its chunks were all taken."""
         step, turn = "", self.turn
         while turn is not None and step != until:
-            step = turn.next_step
+            step = STEPS[turn.steps]
             yield start_step(self.ctx, turn)
             turn.steps += 1
             self.steps_done += 1

@@ -39,7 +39,8 @@ def emit_result(
     chars = MAX_RESULT_BYTES if outcome.given else most_chars
     content = _clean_result(outcome.content, chars)
     given = _clean_result(outcome.given, most_chars)
-    entry.outcome = replace(outcome, content=content, given=given)
+    is_clean = content == outcome.content and given == outcome.given
+    entry.outcome = outcome if is_clean else replace(outcome, content=content, given=given)
     return ctx.emit(
         ToolResult,
         tool_call_id=entry.id,

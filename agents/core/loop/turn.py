@@ -168,15 +168,16 @@ def _is_new_loop(ctx: RunContext, batch: ToolBatch) -> bool:
         [call_pattern(entry.name, entry.arguments, entry.signature) for entry in batch.entries]
     )
     batch.pattern_digest = digest(batch.pattern)
-    count = ctx.state.progress.count_pattern(batch.pattern_digest)
-    return count >= LOOP_COUNT and not ctx.is_loop_recorded
+    if ctx.is_loop_recorded:
+        return False
+    return ctx.state.progress.count_coming(batch.pattern_digest) >= LOOP_COUNT
 
 
 def _record_loop(ctx: RunContext, batch: ToolBatch) -> OracleStreamChunk:
     """Return the event of a loop. The user and the model are told when the turn is over, unless
     that ends the run."""
     ctx.is_loop_recorded = True
-    about = limit_metadata("", ctx.state.progress.count_pattern(batch.pattern_digest), LOOP_COUNT)
+    about = limit_metadata("", ctx.state.progress.count_coming(batch.pattern_digest), LOOP_COUNT)
     return ctx.emit_event(
         LOOP_EVENT,
         current=about["current_value"],

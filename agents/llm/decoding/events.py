@@ -123,6 +123,8 @@ class EventAssembler:
         if not self._has_text:
             for call in self._malformed_thoughts:
                 self._calls.add_text_call(call)
+        if not self._calls.has_malformed:
+            return
         is_cut_off = self._finish_reason in _CUT_OFF
         if (is_cut_off or self._calls.has_structured) and (chars := self._calls.drop_malformed()):
             events.append(CallProgress(chars))  # they were generated, and cost tokens

@@ -32,16 +32,18 @@ class _PartialCall:
 class ToolCallAssembler:
     """All calls of one answer, in the order in which they began."""
 
-    __slots__ = ("_by_index", "_calls", "_written", "chars")
+    __slots__ = ("_by_index", "_calls", "_written", "chars", "has_malformed")
 
     def __init__(self) -> None:
         self.chars = 0  # of all pieces so far
         self._calls: list[_PartialCall] = []
         self._by_index: dict[int, _PartialCall] = {}
         self._written = 0
+        self.has_malformed = False  # a call in the text that could not be read
 
     def add_text_call(self, call: TextCall) -> None:
         self._written += 1
+        self.has_malformed = self.has_malformed or bool(call.problem)
         self._calls.append(
             _PartialCall(
                 f"text-{self._written}", call.name, [call.arguments], True, problem=call.problem
@@ -57,6 +59,7 @@ class ToolCallAssembler:
         """Forget the malformed calls in the text; return how many characters they had."""
         dropped = [call for call in self._calls if call.problem]
         self._calls = [call for call in self._calls if not call.problem]
+        self.has_malformed = False
         return sum(len(piece) for call in dropped for piece in call.arguments)
 
     def add(self, pieces: object) -> bool:
