@@ -226,7 +226,7 @@ class TurnEngine:
         """Say why the work stops; record the end if no wrap-up follows.
 
         A limit that the last answer lies inside of is reached, and said, at the end only. So is a
-        reason that no end condition bears out: if the last answer fails, the failure takes its place.
+        reason that no end condition bears out: a last answer that fails takes its place.
         """
         ctx = self.ctx
         self._record_fired(decision.checks)
