@@ -129,3 +129,6 @@ class ToolOutcome:
     """Whether the call failed because it took longer than its tool may."""
     versions: SourceVersions = ()
     """In what state the call has found sources, or left them."""
+    is_receipt: bool = False
+    """Whether the content only says that the call was taken: then its being the same is no sign of
+    a run that is stuck."""

@@ -91,7 +91,7 @@ register_reason(
     "Completed",
     "info",
     "The agent finished its answer.",
-    "Nothing to do.",
+    "Ask a follow-up question if something is missing.",
 )
 register_reason(
     "declined",

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -29,8 +29,9 @@ LOOP_COUNT = 3
 """The same pattern this often within the window is worth a notice, in a row or not."""
 KEY_ARGUMENTS = frozenset({"path", "file_path", "query", "queries", "thread", "thread_id"})
 """What a call is about: two calls with the same ones are of one pattern."""
-RANGE_ARGUMENTS = frozenset({"lines", "start_line", "end_line"})
-"""They belong to a path: reading on in a note is no loop."""
+RANGE_ARGUMENTS = frozenset({"lines", "start_line", "end_line", "offset", "position"})
+"""They belong to a path or a thread: reading on in one is no loop."""
+_RANGED = frozenset({"path", "file_path", "thread", "thread_id"})
 
 ERROR_LIMIT = 3
 """Tool errors in a row, call by call, that end a run."""
@@ -78,7 +79,8 @@ class TurnAction:
     results_normalised: str = ""
     writes: bool = False
     answers: str = ""
-    """Of the results alone, whatever was called; empty for a turn that has written."""
+    """Of the results alone, whatever was called, without those that only say that a call was taken;
+    empty for a turn that has written."""
     pattern: str = ""
     """What the calls were about, as a digest; empty: as the action says."""
 
@@ -193,7 +195,7 @@ def call_pattern(name: str, arguments: Mapping[str, Any] | str, signature: str) 
     if isinstance(arguments, str) or KEY_ARGUMENTS.isdisjoint(arguments):
         return signature
     keys = KEY_ARGUMENTS & arguments.keys()
-    if not keys.isdisjoint(("path", "file_path")):
+    if not keys.isdisjoint(_RANGED):
         keys |= RANGE_ARGUMENTS & arguments.keys()
     if len(keys) == len(arguments):
         return signature
@@ -228,21 +230,26 @@ def build_action(
     writes: bool,
     has_written: bool | None = None,
     pattern: str = "",
+    receipts: Collection[int] = (),
 ) -> TurnAction:
     """Return the step of a turn from its calls, each as (signature, result text). `has_written` is
-    whether a call that writes has not failed, by default whether one writes."""
+    whether a call that writes has not failed, by default whether one writes; `receipts` are the
+    places of calls whose result only says that they were taken."""
     pairs = list(calls)
     if not pairs:
         return TurnAction("")
     keys = [call for call, _ in pairs]
     digests = [digest(result) for _, result in pairs]
     has_written = writes if has_written is None else has_written
+    answers = digests
+    if receipts:
+        answers = [one for place, one in enumerate(digests) if place not in receipts]
     return TurnAction(
         join_signatures(keys),
         _digest_results(keys, digests),
         _digest_results(keys, (digest(normalise(result)) for _, result in pairs)),
         writes,
-        "" if has_written else _join_results(digests),
+        "" if has_written or not answers else _join_results(answers),
         pattern,
     )
 

@@ -27,7 +27,7 @@ _ARITHMETIC = Language(
 )
 
 
-@tool(timeout=5)
+@tool(timeout=5, acknowledges=True)
 async def think(
     thought: Annotated[str, Field(description="What you are working out.")],
 ) -> str:

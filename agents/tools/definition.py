@@ -80,6 +80,8 @@ class Tool:
     timeout: float | None
     """Seconds, or None for a tool that keeps its own time."""
     is_async: bool
+    acknowledges: bool
+    """Whether its result only says that the call was taken, whatever the call was about."""
 
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments as the function wants them, or raise ToolFailed with the reason."""
@@ -96,6 +98,7 @@ def define(
     writes: bool = False,
     timeout: float | None = DEFAULT_TIMEOUT,
     asks: AskMode = "never",
+    acknowledges: bool = False,
 ) -> Tool:
     """Return the tool that a function is, or raise TypeError, which shows at import."""
     name = function.__name__
@@ -128,6 +131,7 @@ def define(
         asks=asks,
         timeout=timeout,
         is_async=inspect.iscoroutinefunction(function),
+        acknowledges=acknowledges,
     )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -50,7 +51,7 @@ class ToolExecutor:
 
     async def run(self, call: ToolCall, context: ToolContext) -> ToolOutcome:
         try:
-            return _to_outcome(await self._call(call, context))
+            outcome = _to_outcome(await self._call(call, context))
         except ToolFailed as error:
             late = isinstance(error, ToolTimedOut)
             return ToolOutcome(ok=False, content=str(error), timed_out=late)
@@ -59,6 +60,8 @@ class ToolExecutor:
         except Exception as error:
             logger.exception("tool %r failed", call.name)
             return ToolOutcome(ok=False, content=f"{call.name} failed ({type(error).__name__}).")
+        is_receipt = outcome.ok and self._tools[call.name].acknowledges
+        return replace(outcome, is_receipt=True) if is_receipt else outcome
 
     async def _call(self, call: ToolCall, context: ToolContext) -> Any:
         tool = self._tools.get(call.name)

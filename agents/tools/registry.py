@@ -13,15 +13,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def tool(
-    *, writes: bool = False, timeout: float | None = DEFAULT_TIMEOUT, asks: AskMode = "never"
+    *,
+    writes: bool = False,
+    timeout: float | None = DEFAULT_TIMEOUT,
+    asks: AskMode = "never",
+    acknowledges: bool = False,
 ) -> Callable[[F], F]:
     """Register a typed function as a tool (a decorator). The function stays as it is.
 
-    `asks` is when it waits for a person's yes; those who use it can only be stricter.
+    `asks` is when it waits for a person's yes; those who use it can only be stricter. One that
+    `acknowledges` only says that the call was taken: the same result each time is no repetition.
     """
 
     def register(function: F) -> F:
-        made = define(function, writes=writes, timeout=timeout, asks=asks)
+        made = define(
+            function, writes=writes, timeout=timeout, asks=asks, acknowledges=acknowledges
+        )
         TOOLS.register(function.__name__, made, origin=function)
         return function
 

@@ -28,7 +28,7 @@ class NoteCount(Service):
         self._count += 1
 
 
-@tool(timeout=5)
+@tool(timeout=5, acknowledges=True)
 async def notify_self(
     message: Annotated[
         str, Field(description="What to be told then.", min_length=1, max_length=MAX_NOTE_LENGTH)

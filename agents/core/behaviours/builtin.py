@@ -75,11 +75,8 @@ def keep_answer(run: TurnParts) -> RunUntil:
 class BudgetCheck:
     """Run a checkpoint before its node, and fold the turn after it; never succeeds.
 
-    Whatever a behaviour says, a run ends at a checkpoint. So whoever drives it does the work. With
-    `:gives-up` it succeeds if the request failed for good, so that a repeater does not ask again.
+    Whatever a behaviour says, a run ends at a checkpoint. So whoever drives it does the work.
     """
-
-    gives_up: bool = False
 
 
 @decorator("retry")

@@ -10,12 +10,17 @@ TIMEOUT = "timeout"
 
 
 def visit_repeater(walk: Walk, frame: Frame) -> Move:
-    """Visit the child again, until it ends as is wanted or has been visited often enough. Requests
-    that failed count as well: no repeaters in repeaters ask an endpoint that is down for ever."""
+    """Visit the child again, until it ends as is wanted or has been visited often enough.
+
+    Fails at once after a request that failed and for which the child had no other branch. Those it
+    had one for count as rounds: no repeaters in repeaters ask an endpoint that is down for ever.
+    """
     until, most = frame.node.subject
     rounds = max(frame.index, frame.failures)
     if frame.index and until is not None and walk.status is until:
         return True
+    if walk.has_lost_request:
+        return False
     if isinstance(most, BoundValue):
         most = read_number(walk.evaluate(most, frame.scope), MAX_ITERATIONS)
     if rounds >= most:
@@ -84,11 +89,9 @@ def build_decorator(node: BehaviourNode) -> object:
 
 
 def _visit_checkpoint(walk: Walk, frame: Frame) -> Move:
-    """Open a turn before the child, and fold it afterwards: which is no success, unless the node
-    gives up after a request that failed."""
+    """Open a turn before the child, and fold it afterwards: which is never a success."""
     if walk.status is None:
         frame.then = frame.node.children[0]
         return (walk.run.open_turn(),)
-    options = frame.node.subject or {}
-    frame.then = bool(options.get("gives_up")) and walk.run.has_failed()
+    frame.then = False
     return walk.run.play("fold")

@@ -79,6 +79,7 @@ def _take_reply(walk: Walk, frame: Frame, answered: bool) -> bool:
     if answered and (key := frame.node.options.get("into")):
         frame.scope.board.write(key, walk.run.get_reply())
     if not answered and walk.run.has_failed():
+        walk.has_lost_request = True
         for outer in walk.frames:
             outer.failures += 1
     return answered

@@ -80,7 +80,8 @@ NODE_KINDS: Mapping[str, NodeKind] = {
     "repeater": NodeKind(
         children=(1, 1),
         about="Repeats its node, and succeeds when what it waits for has come. At the maximum it "
-        "fails with `:until-success`, otherwise it succeeds.",
+        "fails with `:until-success`, otherwise it succeeds. Fails at once after a failed request "
+        "for which its node had no other branch.",
         options={
             "until-success": NodeOption(type="flag", about="ends when its node succeeds"),
             "until-failure": NodeOption(type="flag", about="ends when its node fails"),

@@ -93,6 +93,8 @@ class Walk:
         self.frames: list[Frame] = []
         self.status: bool | None = None
         """How the child that was left has ended."""
+        self.has_lost_request = False
+        """Whether a request failed, and no node around it has succeeded or tried another since."""
         self.decision: tuple[str, str] | None = None
         """What somebody has decided about the node that had asked, and their words."""
         self.declined_at: int | None = None
@@ -170,7 +172,7 @@ class Walk:
         scope = frames[-1].inner if frames else self._scope
         frame = Frame(nodes[-1], scope, scope)
         frames.append(frame)
-        self.status = None
+        self.status, self.has_lost_request = None, False
         for visitor in self._visitors:
             visitor.enter(nodes)
         return frame
@@ -188,6 +190,7 @@ class Walk:
             self.enter(entered)
         else:
             self.status = succeeded
+            self.has_lost_request = self.has_lost_request and not succeeded
 
     def halt(self, above: int = 0) -> None:
         """Leave all nodes that are still visited, or only those above a depth."""

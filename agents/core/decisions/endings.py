@@ -140,7 +140,7 @@ def find_failed_end(state: AgentState) -> str:
     is really reached, else another limit that is, else the failure."""
     asked = state.wrap_up_reason or ""
     is_late = state.elapsed_seconds >= state.time_limit
-    if is_late if asked == TIMEOUT else _is_met(asked, state):
+    if is_late if asked == TIMEOUT else is_met(asked, state):
         return asked
     if state.turns_left == 0:
         return "max_iterations"
@@ -149,7 +149,9 @@ def find_failed_end(state: AgentState) -> str:
     return TIMEOUT if is_late else state.finish_reason or PROVIDER_ERROR
 
 
-def _is_met(name: str, state: AgentState) -> bool:
+def is_met(name: str, state: AgentState) -> bool:
+    """Return whether a reason is an end condition that fires: a tree or a behaviour may stop a run
+    for one that does not, or for one of its own."""
     return any(end.name == name and end.fires(state) for end in END_CONDITIONS)
 
 

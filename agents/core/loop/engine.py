@@ -20,6 +20,7 @@ from agents.core.decisions.endings import (
     TIMEOUT,
     find_failed_end,
     has_failed,
+    is_met,
     measure_conditions,
 )
 from agents.core.decisions.notices import attribute_to_tree, limit_notice
@@ -224,7 +225,8 @@ class TurnEngine:
     ) -> Iterator[OracleStreamChunk]:
         """Say why the work stops; record the end if no wrap-up follows.
 
-        A limit that the last answer lies inside of is reached, and said, at the end only.
+        A limit that the last answer lies inside of is reached, and said, at the end only. So is a
+        reason that no end condition bears out: a last answer that fails takes its place.
         """
         ctx = self.ctx
         self._record_fired(decision.checks)
@@ -240,7 +242,8 @@ class TurnEngine:
         had_answer = ctx.state.finish_reason in ANSWERED and not ctx.state.interim
         is_over = decision.checkpoint == WRAP_UP or had_answer
         yield from ctx.emit_due_notices(warnings=limited and not is_over)
-        if limited and decision.reason not in INSIDE_LIMIT:
+        is_settled = wrap_up is None or is_met(decision.reason, ctx.state)
+        if limited and is_settled and decision.reason not in INSIDE_LIMIT:
             yield from ctx.tell(
                 attribute_to_tree(limit_notice(decision.reason, ctx.state), ctx.tally.tree)
             )

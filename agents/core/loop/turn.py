@@ -206,11 +206,13 @@ def _build_turn_action(ctx: RunContext, batch: ToolBatch) -> TurnAction:
     """Return what the turn did. A wrap-up turn runs nothing, whatever it asks for."""
     done = [] if ctx.state.wrap_up_reason else batch.entries
     writes = any(ctx.tools.writes(entry.name) for entry in done)
+    ended = [(entry, entry.outcome) for entry in done if entry.outcome is not None]
     return build_action(
-        [(entry.signature, entry.outcome.content) for entry in done if entry.outcome is not None],
+        [(entry.signature, outcome.content) for entry, outcome in ended],
         writes=writes,
         has_written=writes and not all_calls_failed(done),
         pattern=batch.pattern_digest,
+        receipts=[place for place, (_, outcome) in enumerate(ended) if outcome.is_receipt],
     )
 
 

@@ -5,7 +5,7 @@
   (sequence
     (action build-messages :fn "oracle.fill_prompt")   ; system prompt, history, question, tools
     (repeater :until-success :max-iterations 1000
-      (decorator budget-check :gives-up                ; every limit is held here, and only here
+      (decorator budget-check                          ; every limit is held here, and only here
         (subtree agent-turn
           (sequence
             (llm-call :messages (blackboard :messages)

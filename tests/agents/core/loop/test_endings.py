@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
-from agents.core.chunks import ContextUpdate, Hint, OracleStreamChunk, SystemMessage, Turn
+from agents.core.behaviours import read_behaviour
+from agents.core.chunks import Content, ContextUpdate, Hint, OracleStreamChunk, SystemMessage, Turn
 from agents.core.config import AgentConfig
 from agents.core.control.event_stream import list_events
 from agents.core.decisions.protocol import TREES
 from agents.core.decisions.trees.default import DefaultDecisionTree
+from agents.core.loop import Control
 from agents.core.messages import (
     Finished,
+    ModelError,
     ModelRequest,
     TextDelta,
     TokenUsage,
@@ -21,6 +24,7 @@ from agents.core.messages import (
     ToolOutcome,
 )
 from agents.core.ports import ToolContext
+from agents.core.replay.engine import replay
 from agents.core.state import AgentState
 from agents.tools.definition import ToolRefused, define
 from agents.tools.executor import ToolExecutor
@@ -39,9 +43,10 @@ from tests.agents.core.factories import (
     text,
     working_until_told,
 )
+from tests.agents.core.recorded_runs import recording_of
 from tests.support.runs import drive, served
 from tests.support.script import Call, Reply, Script, call, calls, say
-from tests.support.scripted_model import Item, Pause, ScriptedModel
+from tests.support.scripted_model import Answer, Item, Pause, ScriptedModel
 from tests.support.tools import FakeTools, fails, returns, with_context
 from tests.support.virtual import virtual_time
 
@@ -397,6 +402,34 @@ async def test_a_tree_that_stops_short_of_a_limit_is_named_as_what_stopped_the_r
     assert all(re.match(words, message) for message in told), told
     assert re.fullmatch(f"{words}. What was found is kept; continue to go on.", last)
     assert "The decision tree Stopping stopped the run." in done(chunks).explanation
+
+
+def answering_last(last: Answer) -> Callable[[ModelRequest], Answer]:
+    return lambda request: last if request.tool_choice == "none" else call("look")
+
+
+STOPS = '(tree "mine" (sequence (repeater :max-iterations 1 (turn)) (stop {})))'
+
+
+@pytest.mark.parametrize("by", ["tree", "behaviour"])
+@pytest.mark.parametrize("why", ["no_progress", "error_limit", "token_budget", "timeout"])
+@virtual_time
+async def test_a_stop_that_no_figures_bear_out_is_said_only_if_its_last_answer_succeeds(
+    by: str, why: str
+) -> None:
+    config = limits()
+    for last, ended in ((say("So."), why), (ModelError("The endpoint is down."), "provider_error")):
+        tree = Stopping(config, "on_turn_start", why) if by == "tree" else None
+        behaviour = read_behaviour(STOPS.format(why)) if by == "behaviour" else None
+        model = ScriptedModel([], then=answering_last(last))
+        control = Control(behaviour=behaviour)
+        chunks = await play(model, looking(), tree=tree, config=config, control=control)
+        assert reason(chunks) == ended
+        assert ended == why or why in done(chunks).also_triggered
+        told = [c for c in own(chunks, SystemMessage) if c.system_type in (why, "limit_reached")]
+        assert len(told) == (ended == why)
+        assert ended != why or told[0].seq > own(chunks, Content)[-1].seq
+        assert replay(recording_of(chunks, config, "default")).kind == "same" or by == "tree"
 
 
 @virtual_time

@@ -449,8 +449,11 @@ async def test_calls_about_the_same_thing_are_a_loop_however_else_they_differ() 
     assert not await looped(*other)
 
 
-async def test_reading_on_in_a_note_is_no_loop_and_tools_without_key_arguments_use_all() -> None:
+async def test_reading_on_is_no_loop_and_tools_without_key_arguments_use_all() -> None:
     assert not await looped(*(call("vault_read", path="a.md", lines=f"{n}-9") for n in (1, 2, 3)))
+    assert not await looped(*(call("vault_read", path="a.md", offset=n) for n in (0, 50, 100)))
+    assert not await looped(*(call("thread_read", thread="log", position=n) for n in (1, 2, 3)))
+    assert await looped(*(call("thread_read", thread="log", position=1) for _ in range(3)))
     assert not await looped(*(call("look", page=n) for n in (1, 2, 3)))
     assert await looped(*(call("look", page=1) for _ in range(3)))
 

@@ -17,7 +17,22 @@ from agents.core.chunks import (
 )
 from agents.core.messages import Finished, Message, ModelRequest, TextDelta, ToolCall, ToolOutcome
 from agents.core.ports import ToolContext
-from tests.agents.core.factories import LOOK, limits, notices, now, own, play, reason, results, text
+from agents.core.stuck import SAME_ANSWERS_TURNS, ProgressTracker, StuckRules
+from agents.tools.executor import ToolExecutor
+from agents.tools.registry import get
+from agents.tools.self_notes import NoteCount
+from tests.agents.core.factories import (
+    LOOK,
+    fresh,
+    limits,
+    notices,
+    now,
+    own,
+    play,
+    reason,
+    results,
+    text,
+)
 from tests.support.script import Call, Reply, call, calls, say
 from tests.support.scripted_model import Item, Pause, ScriptedModel
 from tests.support.tools import (
@@ -232,3 +247,41 @@ async def test_no_model_call_follows_a_cancel() -> None:
     assert now() < 3.5
     assert "Outcome unknown" in results(chunks)["a"]
     assert "Not run" in results(chunks)["b"]
+
+
+@virtual_time
+async def test_seven_different_thoughts_are_no_repetition() -> None:
+    steps = [call("think", thought=f"Step {number}.") for number in range(SAME_ANSWERS_TURNS + 1)]
+    tools = ToolExecutor([get("think")])
+    chunks = await play(ScriptedModel([*steps, say("So.")]), tools)
+    assert (reason(chunks), text(chunks)) == ("completed", "So.")
+
+
+@virtual_time
+async def test_different_notes_to_itself_are_no_repetition() -> None:
+    notes = [call("notify_self", message=f"{number}.") for number in range(4)]
+    tools = ToolExecutor([get("notify_self")], [NoteCount()])
+    state = fresh(progress=ProgressTracker(rules=StuckRules(answers=3)))
+    chunks = await play(ScriptedModel([*notes, say("So.")]), tools, state=state)
+    assert (reason(chunks), text(chunks)) == ("completed", "So.")
+
+
+@virtual_time
+async def test_thoughts_hide_no_row_of_the_same_results_beside_them() -> None:
+    steps = [
+        calls(
+            Call("think", {"thought": f"{n}."}, f"t{n}"), Call("look", {"query": f"{n}"}, f"c{n}")
+        )
+        for n in range(SAME_ANSWERS_TURNS + 1)
+    ]
+    thinks = ToolExecutor([get("think")])
+    tools = FakeTools({"think": with_context(thinks.run), "look": returns("None.")})
+    chunks = await play(ScriptedModel([*steps, say("So.")]), tools)
+    assert reason(chunks) == "no_progress"
+
+
+@virtual_time
+async def test_the_same_thought_three_times_is_a_repetition() -> None:
+    steps = [call("think", thought="Hm.")] * 3
+    chunks = await play(ScriptedModel([*steps, say("So.")]), ToolExecutor([get("think")]))
+    assert reason(chunks) == "no_progress"
