@@ -1,7 +1,8 @@
 """Remove the bytes of erased text from SQLite's file: from its full-text index and from its log.
 
-    transaction.on_commit(empty_log)      # after rows were erased
-    transaction.on_commit(clear_traces)   # after indexed texts were removed, too
+    transaction.on_commit(empty_log)        # after rows were erased
+    transaction.on_commit(empty_log_soon)   # the same, where nobody may be kept waiting
+    transaction.on_commit(clear_traces)     # after indexed texts were removed, too
 
 SQLite overwrites a deleted row by itself (`PRAGMA secure_delete`). PostgreSQL keeps old versions
 of rows until it is told to rewrite its tables: docs/audit.md says how. There, nothing is done here.
@@ -9,6 +10,7 @@ of rows until it is told to rewrite its tables: docs/audit.md says how. There, n
 
 import logging
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from django.db import Error as DatabaseError
 from django.db import connection
@@ -23,6 +25,11 @@ MERGE_PAGES = 64
 LOG_TRIES = 20
 LOG_WAIT_MS = 50
 """How long one try waits for readers of the log, and how long it is until the next one."""
+
+_log_thread = ThreadPoolExecutor(1, "empty the log")
+"""Waited for when the process ends."""
+_queued: "Future[None] | None" = None
+"""The newest call of that thread, which may have begun or ended."""
 
 
 def clear_traces() -> None:
@@ -51,6 +58,28 @@ def empty_log() -> None:
         return
     if not is_empty:
         logger.warning("erased text is still in the database's log: a reader needs it")
+
+
+def empty_log_soon() -> None:
+    """Empty SQLite's log in a thread of its own. It waits up to seconds for readers of the log.
+
+    Calls that come before it has begun share one.
+    """
+    global _queued
+    if connection.vendor != "sqlite" or _is_waiting(_queued):
+        return
+    _queued = _log_thread.submit(_empty_log_apart)
+
+
+def _is_waiting(queued: "Future[None] | None") -> bool:
+    return queued is not None and not queued.running() and not queued.done()
+
+
+def _empty_log_apart() -> None:
+    try:
+        empty_log()
+    finally:
+        connection.close()
 
 
 def _merge_index(table: str) -> None:
