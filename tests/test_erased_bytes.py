@@ -2,8 +2,10 @@
 folder; on PostgreSQL once its tables were rewritten, as docs/audit.md says."""
 
 import asyncio
+import os
 import random
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
@@ -21,7 +23,7 @@ from django.utils import timezone
 
 from agents.audit import erasure, traces
 from agents.audit.erasure import erase
-from agents.audit.traces import clear_traces
+from agents.audit.traces import clear_traces, clear_traces_daily
 from agents.code.checkouts import remove_checkout
 from agents.code.importer import import_code
 from agents.code.sources import open_code_source
@@ -47,10 +49,12 @@ WORDS = 60
 
 @pytest.fixture(autouse=True)
 def folder(settings: Any, tmp_path: Path, db: None) -> Path:
-    """A data folder of its own, and a database without what earlier tests have erased."""
+    """A data folder of its own, and a database without what earlier tests have erased, whose index
+    is due to be merged."""
     settings.DATA_DIR = tmp_path / "data"
     settings.DATA_DIR.mkdir()
     clear_traces()
+    (settings.DATA_DIR / traces.MERGED_FILE).unlink(missing_ok=True)
     return tmp_path / "data"
 
 
@@ -175,9 +179,32 @@ def test_of_code_that_was_replaced_or_removed_no_word_is_left_in_any_byte(
     import_words(project, user, lost, tmp_path / "old")
     assert lost.count_in(read_everything(folder)) == WORDS
     forget(project, user, tmp_path)
+    clear_traces_daily()
     rewrite_tables()
     after = read_everything(folder)
     assert (lost.count_in(after), kept.count_in(after)) == (0, WORDS)
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="the index of SQLite")
+def test_the_index_is_rewritten_neither_by_an_import_nor_at_once_by_a_restart(
+    folder: Path, tmp_path: Path
+) -> None:
+    project = make_project("gauges")
+    user, lost = make_person(project), Words()
+    import_words(project, user, lost, tmp_path / "old")
+    clear_traces_daily()
+    with CaptureQueriesContext(connection) as queries:
+        replace_code(project, user, tmp_path)
+        clear_traces_daily()
+    assert not [query["sql"] for query in queries if "'merge'" in query["sql"]]
+    assert lost.count_in(read_everything(folder)) > 0
+    for hours in (-2, 2):  # the day after, or the clock was set back
+        merged_at = time.time() + hours * 3_600
+        os.utime(folder / traces.MERGED_FILE, (merged_at, merged_at))
+        with CaptureQueriesContext(connection) as queries:
+            clear_traces_daily()
+        assert [query["sql"] for query in queries if "'merge'" in query["sql"]]
+        assert lost.count_in(read_everything(folder)) == 0
 
 
 async def test_of_erased_runs_and_of_a_deleted_person_no_word_is_left_in_any_byte(

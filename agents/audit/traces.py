@@ -11,7 +11,9 @@ of rows until it is told to rewrite its tables: docs/audit.md says how. There, n
 import logging
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 
+from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
@@ -25,6 +27,9 @@ MERGE_PAGES = 64
 LOG_TRIES = 20
 LOG_WAIT_MS = 50
 """How long one try waits for readers of the log, and how long it is until the next one."""
+MERGED_FILE = "index-merged"
+"""A file of the data folder: its time is when the index was merged."""
+MERGE_SECONDS = 60 * 60.0
 
 _log_thread = ThreadPoolExecutor(1, "empty the log")
 """Waited for when the process ends."""
@@ -42,9 +47,26 @@ def clear_traces() -> None:
     try:
         for model in (SearchDocument, SearchSection):
             _merge_index(f"{model._meta.db_table}_fts")
+        with suppress(OSError):  # then it is done at the next start, too
+            (settings.DATA_DIR / MERGED_FILE).touch()
     except DatabaseError as error:
         logger.warning("words of deleted texts are still in the search index: %s", error)
     empty_log()
+
+
+def clear_traces_daily() -> None:
+    """Do what `clear_traces` does, but leave the index as it is if it was merged within the hour.
+
+    Merging rewrites the whole index: a server that starts again and again does not.
+    """
+    try:
+        age = time.time() - (settings.DATA_DIR / MERGED_FILE).stat().st_mtime
+    except OSError:
+        age = MERGE_SECONDS
+    if abs(age) < MERGE_SECONDS:
+        empty_log()
+    else:
+        clear_traces()
 
 
 def empty_log() -> None:
