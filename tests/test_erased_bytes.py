@@ -1,10 +1,13 @@
 """Words that were erased are in no byte of the database's file and log, and in no file of the data
 folder; on PostgreSQL once its tables were rewritten, as docs/audit.md says."""
 
+import asyncio
+import os
 import random
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,11 +18,12 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.core.files.base import ContentFile
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from agents.audit import traces
+from agents.audit import erasure, traces
 from agents.audit.erasure import erase
-from agents.audit.traces import clear_traces
+from agents.audit.traces import clear_traces, clear_traces_daily
 from agents.code.checkouts import remove_checkout
 from agents.code.importer import import_code
 from agents.code.sources import open_code_source
@@ -32,8 +36,10 @@ from agents.vault.notes import create_note, delete_note, save_note
 from agents.vault.threads import NewEntry, push_entry
 from chat.library.code_uploads import store_upload
 from chat.library.upload_pieces import append_piece
+from chat.services import ask
 from tests.chat.services.test_ask_runs import Chat
-from tests.support.script import say
+from tests.support.script import call, say
+from tests.support.timing import PATIENCE, look_again
 from tests.test_words_everywhere import MARK, MARKS, Written
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,10 +49,12 @@ WORDS = 60
 
 @pytest.fixture(autouse=True)
 def folder(settings: Any, tmp_path: Path, db: None) -> Path:
-    """A data folder of its own, and a database without what earlier tests have erased."""
+    """A data folder of its own, and a database without what earlier tests have erased, whose index
+    is due to be merged."""
     settings.DATA_DIR = tmp_path / "data"
     settings.DATA_DIR.mkdir()
     clear_traces()
+    (settings.DATA_DIR / traces.MERGED_FILE).unlink(missing_ok=True)
     return tmp_path / "data"
 
 
@@ -171,9 +179,32 @@ def test_of_code_that_was_replaced_or_removed_no_word_is_left_in_any_byte(
     import_words(project, user, lost, tmp_path / "old")
     assert lost.count_in(read_everything(folder)) == WORDS
     forget(project, user, tmp_path)
+    clear_traces_daily()
     rewrite_tables()
     after = read_everything(folder)
     assert (lost.count_in(after), kept.count_in(after)) == (0, WORDS)
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="the index of SQLite")
+def test_the_index_is_rewritten_neither_by_an_import_nor_at_once_by_a_restart(
+    folder: Path, tmp_path: Path
+) -> None:
+    project = make_project("gauges")
+    user, lost = make_person(project), Words()
+    import_words(project, user, lost, tmp_path / "old")
+    clear_traces_daily()
+    with CaptureQueriesContext(connection) as queries:
+        replace_code(project, user, tmp_path)
+        clear_traces_daily()
+    assert not [query["sql"] for query in queries if "'merge'" in query["sql"]]
+    assert lost.count_in(read_everything(folder)) > 0
+    for hours in (-2, 2):  # the day after, or the clock was set back
+        merged_at = time.time() + hours * 3_600
+        os.utime(folder / traces.MERGED_FILE, (merged_at, merged_at))
+        with CaptureQueriesContext(connection) as queries:
+            clear_traces_daily()
+        assert [query["sql"] for query in queries if "'merge'" in query["sql"]]
+        assert lost.count_in(read_everything(folder)) == 0
 
 
 async def test_of_erased_runs_and_of_a_deleted_person_no_word_is_left_in_any_byte(
@@ -187,7 +218,7 @@ async def test_of_erased_runs_and_of_a_deleted_person_no_word_is_left_in_any_byt
 def erase_in_turn(person: Written, folder: Path) -> None:
     def find_marks() -> set[str]:
         rewrite_tables()
-        content = read_everything(folder)
+        content = read_everything(folder)  # a row's next column may follow on a mark
         return {mark for mark in MARKS if mark.encode() in content}
 
     assert find_marks() == MARKS
@@ -230,6 +261,55 @@ def test_what_a_person_had_begun_to_upload_goes_with_them(folder: Path) -> None:
     assert (lost.count_in(content), kept.count_in(content)) == (0, WORDS)
 
 
+@contextmanager
+def open_reader() -> Iterator[sqlite3.Connection]:
+    """Somebody who reads the database as it is now: until they are done its log is needed."""
+    with closing(sqlite3.connect(connection.settings_dict["NAME"])) as reader:
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM agents_note").fetchone() == (1,)
+        yield reader
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="the log of SQLite")
+async def test_a_run_whose_person_was_deleted_holds_up_no_other_run_and_leaves_no_word(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traces, "LOG_TRIES", 10**9)  # as long as somebody reads
+    lost = Words(6)
+    async with Chat(call("wait"), then=say("Here.")) as chat:
+        stays = await sync_to_async(make_person)(chat.project)
+        await sync_to_async(fill)(chat.project, stays, Words(4))
+        question = f"Is it {lost}?"
+        run = await chat.start(await chat.ready(ask.start_conversation, chat.project.pk, question))
+        await chat.user.adelete()
+        with open_reader():
+            async with asyncio.timeout(PATIENCE):
+                await chat.stop(run)
+                chat.user = stays
+                assert (await chat.first("Is it there?")).outcome == "completed"
+            assert lost.count_in(read_everything(folder)) == 6
+        erased = await AgentRun.objects.aget(pk=run.pk)
+    assert (erased.outcome, erased.question) == ("cancelled", "")
+    assert any(lost.count_in(read_everything(folder)) == 0 for _ in look_again())
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="the log of SQLite")
+async def test_the_log_is_emptied_once_for_many_erased_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasure, "BATCH_SIZE", 1)
+    async with Chat(then=say("Here.")) as chat:
+        for number in range(3):
+            await chat.first(f"Is it {number}?")
+
+    def forget() -> None:
+        with CaptureQueriesContext(connection) as queries:
+            assert erase(AgentRun.objects.values_list("pk", flat=True), why="a test") == 3
+        assert sum("TRUNCATE" in query["sql"] for query in queries) == 1
+
+    await sync_to_async(forget)()
+
+
 @pytest.mark.skipif("connection.vendor != 'sqlite'", reason="the log of SQLite")
 def test_a_log_that_somebody_reads_is_emptied_by_the_next_day(
     folder: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
@@ -238,9 +318,7 @@ def test_a_log_that_somebody_reads_is_emptied_by_the_next_day(
     project = make_project("read")
     user, lost = make_person(project), Words(4)
     fill(project, user, lost)
-    with closing(sqlite3.connect(connection.settings_dict["NAME"])) as reader:
-        reader.execute("BEGIN")
-        assert reader.execute("SELECT count(*) FROM agents_note").fetchone() == (1,)
+    with open_reader() as reader:
         purge(project)
         assert lost.count_in(read_everything(folder)) == 4
         assert reader.execute("SELECT count(*) FROM agents_note").fetchone() == (1,)

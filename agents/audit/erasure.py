@@ -32,7 +32,17 @@ content_erased = Signal()
 
 
 def erase(run_ids: Iterable[UUID], *, why: str, by: User | None = None) -> int:
-    """Erase the content of closed runs; how many there were. Those that go on are left alone."""
+    """Erase the content of closed runs, also from the database's log; how many there were.
+
+    Those that go on are left alone.
+    """
+    count = erase_rows(run_ids, why=why, by=by)
+    transaction.on_commit(empty_log, robust=True)
+    return count
+
+
+def erase_rows(run_ids: Iterable[UUID], *, why: str, by: User | None = None) -> int:
+    """Do what `erase` does, but leave it to the caller to empty the log, which may take seconds."""
     ids, count = iter(run_ids), 0
     while some := list(islice(ids, BATCH_SIZE)):
         with transaction.atomic():
@@ -52,7 +62,6 @@ def erase(run_ids: Iterable[UUID], *, why: str, by: User | None = None) -> int:
             _delete_summaries(found)
             _erase_withdrawn(ThreadEntry.objects.filter(run_id__in=found))
             content_erased.send(sender=AgentRun, runs=found)
-            transaction.on_commit(empty_log, robust=True)
         count += len(found)
     return count
 
@@ -115,7 +124,10 @@ def _subagent_events(run_id: UUID, call: str) -> QuerySet[RunEvent]:
 
 
 def erase_user_content(user: User) -> None:
-    """Erase what was said in a person's runs, and what they withdrew, before they are deleted."""
+    """Erase what was said in a person's runs, and what they withdrew, before they are deleted.
+
+    The caller empties the log when that is done, too.
+    """
     own = AgentRun.objects.filter(user=user, outcome__isnull=False).exclude(question="")
-    erase(list(own.values_list("pk", flat=True)), why="user deleted")
+    erase_rows(list(own.values_list("pk", flat=True)), why="user deleted")
     _erase_withdrawn(ThreadEntry.objects.filter(user=user))

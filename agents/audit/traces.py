@@ -1,7 +1,8 @@
 """Remove the bytes of erased text from SQLite's file: from its full-text index and from its log.
 
-    transaction.on_commit(empty_log)      # after rows were erased
-    transaction.on_commit(clear_traces)   # after indexed texts were removed, too
+    transaction.on_commit(empty_log)        # after rows were erased
+    transaction.on_commit(empty_log_soon)   # the same, where nobody may be kept waiting
+    transaction.on_commit(clear_traces)     # after indexed texts were removed, too
 
 SQLite overwrites a deleted row by itself (`PRAGMA secure_delete`). PostgreSQL keeps old versions
 of rows until it is told to rewrite its tables: docs/audit.md says how. There, nothing is done here.
@@ -9,7 +10,10 @@ of rows until it is told to rewrite its tables: docs/audit.md says how. There, n
 
 import logging
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 
+from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
@@ -23,6 +27,14 @@ MERGE_PAGES = 64
 LOG_TRIES = 20
 LOG_WAIT_MS = 50
 """How long one try waits for readers of the log, and how long it is until the next one."""
+MERGED_FILE = "index-merged"
+"""A file of the data folder: its time is when the index was merged."""
+MERGE_SECONDS = 60 * 60.0
+
+_log_thread = ThreadPoolExecutor(1, "empty the log")
+"""Waited for when the process ends."""
+_queued: "Future[None] | None" = None
+"""The newest call of that thread, which may have begun or ended."""
 
 
 def clear_traces() -> None:
@@ -35,9 +47,26 @@ def clear_traces() -> None:
     try:
         for model in (SearchDocument, SearchSection):
             _merge_index(f"{model._meta.db_table}_fts")
+        with suppress(OSError):  # then it is done at the next start, too
+            (settings.DATA_DIR / MERGED_FILE).touch()
     except DatabaseError as error:
         logger.warning("words of deleted texts are still in the search index: %s", error)
     empty_log()
+
+
+def clear_traces_daily() -> None:
+    """Do what `clear_traces` does, but leave the index as it is if it was merged within the hour.
+
+    Merging rewrites the whole index: a server that starts again and again does not.
+    """
+    try:
+        age = time.time() - (settings.DATA_DIR / MERGED_FILE).stat().st_mtime
+    except OSError:
+        age = MERGE_SECONDS
+    if abs(age) < MERGE_SECONDS:
+        empty_log()
+    else:
+        clear_traces()
 
 
 def empty_log() -> None:
@@ -51,6 +80,28 @@ def empty_log() -> None:
         return
     if not is_empty:
         logger.warning("erased text is still in the database's log: a reader needs it")
+
+
+def empty_log_soon() -> None:
+    """Empty SQLite's log in a thread of its own. It waits up to seconds for readers of the log.
+
+    Calls that come before it has begun share one.
+    """
+    global _queued
+    if connection.vendor != "sqlite" or _is_waiting(_queued):
+        return
+    _queued = _log_thread.submit(_empty_log_apart)
+
+
+def _is_waiting(queued: "Future[None] | None") -> bool:
+    return queued is not None and not queued.running() and not queued.done()
+
+
+def _empty_log_apart() -> None:
+    try:
+        empty_log()
+    finally:
+        connection.close()
 
 
 def _merge_index(table: str) -> None:

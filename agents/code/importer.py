@@ -14,7 +14,6 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from agents.audit.traces import clear_traces
 from agents.code.collector import pause_collector
 from agents.code.file_rows import FileChange, delete_files, prepare_text, write_files
 from agents.code.languages import detect_language
@@ -245,8 +244,6 @@ class _CodeImport:
         CodeCheckout.objects.filter(pk=checkout.pk).update(
             commit=commit, finished_at=timezone.now(), report=self.report.to_json()
         )
-        if self.report.updated or self.report.removed:
-            transaction.on_commit(clear_traces, robust=True)
 
     def _check_can_write(self) -> None:
         if self._user_id is not None and not hold_write_access(self._user_id, self._project_id):

@@ -20,6 +20,7 @@ from agents.endpoints.selection import MAX_KEY_LENGTH, get_policy, own_base_url
 from agents.llm import (
     EndpointNotAllowed,
     LookupRefused,
+    LookupsBusy,
     allowed_providers,
     parse_base_url,
     resolve_base_url,
@@ -45,6 +46,7 @@ SETTING_NAMES = (
 
 
 LOOKUPS_UNFINISHED = "Your earlier lookups of host names have not finished. Try again in a minute."
+LOOKUPS_BUSY = "All lookups of host names are busy. Try again in a minute."
 
 
 class UnusableConfigError(ConfigError):
@@ -86,6 +88,8 @@ async def check_base_url(user: User, base_url: str) -> None:
         get_policy().check_addresses(place, await resolve_host(user.pk, place))
     except EndpointNotAllowed as refused:
         raise UnusableConfigError({"base_url": str(refused)}) from None
+    except LookupsBusy:
+        raise UnusableConfigError({"base_url": LOOKUPS_BUSY}) from None
     except LookupRefused:
         raise UnusableConfigError({"base_url": LOOKUPS_UNFINISHED}) from None
 

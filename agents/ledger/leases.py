@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from django.db import DatabaseError, InterfaceError, connection
 from django.db.models import DurationField, ExpressionWrapper, F
@@ -36,9 +37,8 @@ class HeldLease:
     """The lease of this process. Start it before runs, and close it after them."""
 
     def __init__(self) -> None:
-        host, pid = socket.gethostname(), os.getpid()
-        self.id = f"{host}:{pid}:{uuid.uuid4().hex}"
-        self._identity = {"host": host, "pid": pid, "started": _read_start(pid) or ""}
+        self._identity = describe_process()
+        self.id = f"{self._identity['host']}:{self._identity['pid']}:{uuid.uuid4().hex}"
         self._is_closing = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
 
@@ -83,7 +83,8 @@ class SeenLease:
     age: timedelta
     renewals: int
     is_gone: bool
-    """Whether the process was on this host and has ended. Of other hosts only the age tells."""
+    """Whether the process was on this host, in this PID namespace, and has ended. Of other
+    processes only the age tells."""
 
     @property
     def is_stale(self) -> bool:
@@ -106,9 +107,22 @@ def is_silent(owner: str) -> bool:
     return lease is None or lease.is_gone or not -SILENT_AFTER < lease.age < SILENT_AFTER
 
 
+def describe_process() -> dict[str, Any]:
+    """Return the columns of a `ProcessLease` by which processes of its host know this one."""
+    pid = os.getpid()
+    return {
+        "host": socket.gethostname(),
+        "pid_namespace": _read_pid_namespace(),
+        "pid": pid,
+        "started": _read_start(pid) or "",
+    }
+
+
 def _is_gone(lease: ProcessLease) -> bool:
     if lease.host != socket.gethostname():
         return False
+    if lease.pid_namespace not in ("", _read_pid_namespace()):
+        return False  # a container may have this host's name: there the pid is another process
     try:
         os.kill(lease.pid, 0)
     except ProcessLookupError:
@@ -122,12 +136,18 @@ def _is_gone(lease: ProcessLease) -> bool:
 def _read_start(pid: int) -> str | None:
     """Return when a process of this host began; empty if it has ended, None if nothing tells."""
     try:
-        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        stat = Path(f"/proc/{pid}/stat").read_bytes()  # a process may have any bytes as its name
     except OSError:
         return None
-    return "" if state in "ZX" else f"{_read_boot_id()}:{rest[18]}"
+    state, *rest = stat.rpartition(b")")[2].decode().split()
+    return "" if state in "ZX" else rest[18]
 
 
 @cache
-def _read_boot_id() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+def _read_pid_namespace() -> str:
+    """Return the boot and PID namespace of this process; empty if the host does not tell."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot}:{os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return ""

@@ -14,9 +14,10 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from agents.audit import signing
-from agents.audit.erasure import erase, erase_unfinished
+from agents.audit.erasure import erase_rows, erase_unfinished
 from agents.audit.event_codec import EncodedEvent, encode_chunk
 from agents.audit.log import log_action
+from agents.audit.traces import empty_log_soon
 from agents.core.chunks import OracleStreamChunk
 from agents.models import AgentRun, RuleState, RunTool
 
@@ -132,7 +133,8 @@ def _close_run(run_id: UUID, final: FinalValues, link: str) -> bool:
     _store_rule_states(run, final.rule_states)
     if run.user_id is not None:
         return False
-    erase([run_id], why="user deleted")  # they were deleted while it went on
+    erase_rows([run_id], why="user deleted")  # they were deleted while it went on
+    transaction.on_commit(empty_log_soon, robust=True)
     return True
 
 

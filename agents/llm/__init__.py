@@ -13,6 +13,7 @@ from agents.llm.providers import PROVIDERS, allowed_providers, build_policy, res
 from agents.llm.transport.backend import AddressRefused, Resolve
 from agents.llm.transport.lookups import (
     LookupRefused,
+    LookupsBusy,
     LookupTimedOut,
     asking_person,
     resolve,
@@ -35,6 +36,7 @@ __all__ = [
     "EndpointPolicy",
     "LookupRefused",
     "LookupTimedOut",
+    "LookupsBusy",
     "ModelList",
     "NotFound",
     "OfflineModel",

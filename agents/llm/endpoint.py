@@ -26,7 +26,7 @@ from agents.llm.errors import (
 )
 from agents.llm.retry import parse_retry_after
 from agents.llm.transport.backend import AddressRefused
-from agents.llm.transport.lookups import LookupRefused, LookupTimedOut
+from agents.llm.transport.lookups import LookupRefused, LookupsBusy, LookupTimedOut
 
 logger = logging.getLogger(__name__)
 
@@ -138,6 +138,11 @@ class EndpointClient:
                     f"{self._netloc} leads to an address that people may not use here. Use a "
                     "public address, or ask an administrator to allow this one "
                     "(ORACLE_INSIDE_ENDPOINTS)."
+                )
+            case httpx.ConnectError(__cause__=LookupsBusy()):
+                return Overloaded(
+                    f"Cannot look up {self._netloc}: all lookups of host names are busy. "
+                    "Try again in a minute."
                 )
             case httpx.ConnectError(__cause__=LookupRefused()):
                 return Overloaded(

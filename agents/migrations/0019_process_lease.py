@@ -38,6 +38,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.CharField(max_length=200, primary_key=True, serialize=False)),
                 ("host", models.CharField(max_length=200)),
+                ("pid_namespace", models.CharField(blank=True, max_length=100)),
                 ("pid", models.PositiveIntegerField()),
                 ("started", models.CharField(blank=True, max_length=100)),
                 ("renewed_at", models.DateTimeField()),

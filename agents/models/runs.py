@@ -178,6 +178,9 @@ class ProcessLease(models.Model):
 
     id = models.CharField(primary_key=True, max_length=200)
     host = models.CharField(max_length=200)
+    pid_namespace = models.CharField(max_length=100, blank=True)
+    """The host's boot and PID namespace: in another container `pid` is another process. Empty if
+    the host does not tell."""
     pid = models.PositiveIntegerField()
     started = models.CharField(max_length=100, blank=True)
     """When the process began, in its host's own terms; empty if the host does not tell."""

@@ -18,6 +18,7 @@ from agents.llm import (
     AddressRefused,
     EndpointPolicy,
     LookupRefused,
+    LookupsBusy,
     LookupTimedOut,
     Resolve,
     build_http_client,
@@ -98,6 +99,8 @@ def _describe_error(error: Exception) -> str:
         return "The page cannot be read: its host has no address on the internet."
     if isinstance(error.__cause__, LookupTimedOut):
         return "The page cannot be read: the name of its host was not resolved in time."
+    if isinstance(error.__cause__, LookupsBusy):
+        return "The page cannot be read: all lookups of names are busy. Try it later."
     if isinstance(error.__cause__, LookupRefused):
         return "The page cannot be read: earlier lookups of names have not finished. Try it later."
     if isinstance(error, httpx.ConnectError | httpx.TimeoutException):

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from agents.audit.traces import clear_traces
+from agents.audit.traces import clear_traces_daily
 from agents.projects.purge import purge_due_projects
 from agents.runtime import Runtime
 from agents.vault.attachments import remove_abandoned_parts
@@ -17,7 +17,7 @@ DAILY_WORK: tuple[Callable[[], object], ...] = (
     purge_due_projects,
     remove_abandoned_uploads,
     remove_abandoned_parts,
-    clear_traces,
+    clear_traces_daily,
 )
 
 

@@ -41,6 +41,10 @@ class LookupRefused(httpcore.ConnectError):
     """The person's earlier lookups are still running, so this one was not begun."""
 
 
+class LookupsBusy(LookupRefused):
+    """No thread was free for the lookup, because of lookups of other people or of the machine."""
+
+
 @dataclass(eq=False, slots=True)
 class _Lookup:
     person: object
@@ -82,7 +86,7 @@ class PersonalLookups:
         """Return the IP addresses of a host.
 
         Raises OSError or UnicodeError if it has none, LookupTimedOut if that takes too long, and
-        LookupRefused if the lookup could not begin.
+        LookupRefused if the lookup could not begin: LookupsBusy if not because of this person.
         """
         if _is_ip_address(host):
             return (host,)
@@ -91,8 +95,9 @@ class PersonalLookups:
             async with asyncio.timeout(self._seconds):
                 return await asyncio.wrap_future(lookup.future)
         except TimeoutError:
-            error = LookupRefused if lookup.future.cancelled() else LookupTimedOut
-            raise error(host) from None
+            if not lookup.future.cancelled():
+                raise LookupTimedOut(host) from None
+            raise self._refuse(lookup) from None
         finally:
             self._drop_waiting(lookup)
 
@@ -111,6 +116,12 @@ class PersonalLookups:
             if lookup in self._waiting:
                 self._waiting.remove(lookup)
 
+    def _refuse(self, lookup: _Lookup) -> LookupRefused:
+        """Return the error for a lookup that waited for a thread until its time was over."""
+        with self._lock:
+            is_own_fault = self._running[lookup.person] >= self._per_person
+        return LookupRefused(lookup.host) if is_own_fault else LookupsBusy(lookup.host)
+
     def _start_waiting(self) -> None:
         """Start every lookup that may run now, oldest first. Call it with the lock held."""
         for lookup in tuple(self._waiting):
@@ -119,11 +130,19 @@ class PersonalLookups:
             if self._running[lookup.person] < self._per_person:
                 self._waiting.remove(lookup)
                 if lookup.future.set_running_or_notify_cancel():
-                    self._running[lookup.person] += 1
-                    # A daemon: a slow name must not hold up the end of the process.
-                    threading.Thread(
-                        target=self._run, args=(lookup,), name="oracle-lookup", daemon=True
-                    ).start()
+                    self._start(lookup)
+
+    def _start(self, lookup: _Lookup) -> None:
+        # A daemon: a slow name must not hold up the end of the process.
+        thread = threading.Thread(
+            target=self._run, args=(lookup,), name="oracle-lookup", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError:  # the machine has no more threads
+            lookup.future.set_exception(LookupsBusy(lookup.host))
+        else:
+            self._running[lookup.person] += 1
 
     def _run(self, lookup: _Lookup) -> None:
         try:

@@ -5,7 +5,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,19 @@ from pytest_django import Settings
 from agents.core.chunks import Content
 from agents.core.clock import LoopClock
 from agents.endpoints import probe
-from agents.endpoints.model_settings import UnusableConfigError, check_base_url
+from agents.endpoints.model_settings import LOOKUPS_BUSY, UnusableConfigError, check_base_url
 from agents.endpoints.selection import get_policy
-from agents.llm import Resolve, build_http_client, list_models
-from agents.llm.transport.lookups import THREADS_PER_PERSON, PersonalLookups
+from agents.llm import EndpointError, Resolve, build_http_client, list_models
+from agents.llm.transport.lookups import (
+    THREADS_PER_PERSON,
+    LookupTimedOut,
+    PersonalLookups,
+    asking_person,
+)
 from agents.models import ModelSettings
 from agents.runtime import RunRequest, Runtime, SiteRunFactory
 from agents.settings_service import update_settings
+from agents.tools.definition import ToolFailed
 from agents.tools.web_hosts import WebHosts
 from agents.tools.web_pages import WebPages
 from tests.agents.models.factories import engine
@@ -176,6 +182,41 @@ async def test_a_page_of_the_web_says_so_too(names: SlowNames) -> None:
     )
     assert "was not resolved in time" in str(slow)
     assert "earlier lookups of names have not finished" in str(waiting)
+
+
+async def test_who_waits_for_other_people_is_not_told_of_lookups_of_their_own(
+    names: SlowNames,
+) -> None:
+    lookups = PersonalLookups(threads=1, seconds=0.2)
+    pages = WebPages(WebHosts.parse("docs.example"), resolve=lookups.resolve)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(hold(lookups))
+        await until_asked(names, 1)
+        async with build_http_client(permits=get_policy().permits, resolve=lookups.resolve) as http:
+            with pytest.raises(EndpointError) as model:
+                await list_models(http, "http://second.example/v1", "", LoopClock())
+        with pytest.raises(ToolFailed) as page:
+            await pages.fetch("https://docs.example/")
+    busy = "all lookups of host names are busy. Try again in a minute."
+    assert str(model.value) == f"Cannot look up second.example: {busy}"
+    assert "all lookups of names are busy" in str(page.value)
+
+
+async def hold(lookups: PersonalLookups) -> None:
+    """Hold a thread on behalf of somebody else."""
+    asking_person.set("mallory")
+    with suppress(LookupTimedOut):
+        await lookups.resolve("first.example", 443)
+
+
+async def test_an_address_is_not_saved_while_others_hold_all_threads(
+    names: SlowNames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "resolve", PersonalLookups(threads=0, seconds=0.2).resolve)
+    person = await sync_to_async(User.objects.create_user)("ada")
+    with pytest.raises(UnusableConfigError) as refused:
+        await check_base_url(person, "http://models.example/v1")
+    assert refused.value.problems["base_url"] == LOOKUPS_BUSY
 
 
 async def test_an_address_is_not_saved_while_too_many_names_wait(

@@ -1,7 +1,10 @@
 """The row by which a process owns its runs: renewed apart from everything, by one clock."""
 
+import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -117,3 +120,51 @@ def test_a_process_of_this_host_is_gone_when_its_pid_is_free_or_another_process_
     assert all(is_silent(name) == is_gone for name, is_gone in gone.items())
     assert is_silent("nobody")
     assert is_silent(rest(20, host="quiet"))
+
+
+RENAMED = """
+import pathlib, sys
+pathlib.Path("/proc/self/comm").write_bytes(b"serv\\xc3 (1) Z")
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_a_process_may_have_any_name() -> None:
+    command = [sys.executable, "-c", RENAMED]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as renamed:
+        assert renamed.stdout is not None
+        renamed.stdout.readline()
+        named = process(HOST, renamed.pid)
+        assert not read_leases()[named].is_gone
+        ProcessLease.objects.filter(pk=named).update(started="in an earlier life")
+        assert read_leases()[named].is_gone
+        renamed.communicate()
+
+
+IDENTITY = """
+import django, json
+django.setup()
+from agents.ledger.leases import describe_process
+print(json.dumps(describe_process()))
+"""
+
+
+def test_of_a_process_in_another_namespace_only_the_age_tells() -> None:
+    for pid in (os.getpid(), NO_SUCH_PID):
+        other = process(HOST, pid)
+        ProcessLease.objects.filter(pk=other).update(pid_namespace="another", started="then")
+        assert not read_leases()[other].is_gone
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="PID namespaces")
+def test_a_container_of_the_same_host_name_is_in_another_namespace() -> None:
+    command = ["unshare", "--user", "--pid", "--fork", sys.executable, "-c", IDENTITY]
+    container = subprocess.run(command, capture_output=True, text=True, check=False)
+    if container.returncode:
+        pytest.skip(f"no PID namespace can be made here: {container.stderr[-200:]}")
+    identity = json.loads(container.stdout)
+    assert (identity["host"], identity["pid"]) == (HOST, 1)
+    ProcessLease.objects.create(pk="container", renewed_at=timezone.now(), **identity)
+    assert not read_leases()["container"].is_gone

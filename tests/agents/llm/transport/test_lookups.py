@@ -11,6 +11,7 @@ import pytest
 
 from agents.llm.transport.lookups import (
     LookupRefused,
+    LookupsBusy,
     LookupTimedOut,
     PersonalLookups,
     asking_person,
@@ -146,6 +147,28 @@ async def test_a_name_that_takes_too_long_is_said_to_and_one_that_waited_is_not(
         await slow
     with pytest.raises(LookupRefused, match=r"b\.example"):
         await waiting
+
+
+async def test_who_waits_for_the_lookups_of_others_is_told_so(names: Names) -> None:
+    lookups = PersonalLookups(names.look_up, threads=2, seconds=0.2)
+    slow = [ask(lookups, "mallory", f"slow-{number}.example") for number in range(2)]
+    async with given_up(*slow):
+        await until_begun(names, "slow-0.example", "slow-1.example")
+        with pytest.raises(LookupsBusy, match=r"models\.example"):
+            await ask(lookups, "ada", "models.example")
+
+
+async def test_a_lookup_that_gets_no_thread_is_refused_and_takes_no_place(names: Names) -> None:
+    lookups = PersonalLookups(names.look_up, per_person=1)
+    names.free()
+    before = threading.stack_size(2**50)  # more than any machine has: no thread can start
+    try:
+        for _ in range(2):
+            with pytest.raises(LookupsBusy, match=r"models\.example"):
+                await ask(lookups, "ada", "models.example")
+    finally:
+        threading.stack_size(before)
+    assert await ask(lookups, "ada", "models.example") == (ADDRESS,)
 
 
 async def test_more_than_may_wait_are_refused_at_once(names: Names) -> None:
