@@ -1,4 +1,4 @@
-"""What the log leaves out."""
+"""Filters for what the log leaves out."""
 
 import logging
 import re

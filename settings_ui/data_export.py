@@ -1,4 +1,4 @@
-"""What is stored about a user besides conversations, to take away. Secrets are not in it."""
+"""Export of what is stored about a user besides conversations. Secrets are not in it."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""What rules remember of runs: words of a run go when that is erased, numbers stay."""
+"""The memory of rules: words of a run go when that is erased, numbers stay."""
 
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain

@@ -1,4 +1,4 @@
-"""Where code comes from: a folder, a git checkout or a zip. Nothing outside of it is ever read.
+"""Sources of code: a folder, a git checkout or a zip. Nothing outside of it is ever read.
 
 Of a git checkout the tracked files are taken, of a folder all but hidden ones and what tools have
 put there. Links are never followed, neither as a file nor as a folder on the way to it.

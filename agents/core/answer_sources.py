@@ -1,4 +1,4 @@
-"""What an answer stands on: the sources that were read for it, or that it cites. No I/O.
+"""Sources of an answer: those that were read for it, or that it cites. No I/O.
 
 A source with a score was found by a search; it counts only if the answer cites it. One without was
 read. Pages, the API and exports all ask here, each with the chunks of the run as it has them.

@@ -1,4 +1,4 @@
-"""What a decision tree sees of a run: frozen, replaced turn by turn, never edited."""
+"""The state of a run as a decision tree sees it: frozen, replaced turn by turn, never edited."""
 
 import math
 import time

@@ -1,4 +1,4 @@
-"""What keeps a database from being used, in words: its disk, its rights, its locks."""
+"""Describe in words why a database cannot be used: its disk, its rights, its locks."""
 
 import sqlite3
 

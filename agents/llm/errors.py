@@ -1,4 +1,4 @@
-"""What can go wrong with a model endpoint, sorted by who must act.
+"""Errors of a model endpoint, sorted by who must act.
 
     ModelError
     +-- EndpointError

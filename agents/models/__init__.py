@@ -1,4 +1,4 @@
-"""What must survive a restart. Rows never enter the loop: `to_config()` and the ledger join them.
+"""Rows that survive a restart. They never enter the loop: `to_config()` and the ledger join them.
 
 Bounds, defaults and help texts come from `agents.core.config`; the database holds them too.
 """

@@ -1,4 +1,4 @@
-"""What each person has set for their agent. Whoever has set nothing has the defaults."""
+"""Settings of each person for their agent; defaults until they set something."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""How a run's row ends: the values of a finished one, the chunks of an interrupted one."""
+"""Last entries of a run: the values of a finished one, the chunks of an interrupted one."""
 
 from collections.abc import Callable
 from dataclasses import replace

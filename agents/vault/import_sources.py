@@ -1,4 +1,4 @@
-"""Where an import comes from: a folder or a zip. Both give files one by one, in a fixed order.
+"""Sources of an import: a folder or a zip. Both give files one by one, in a fixed order.
 
 Nothing outside of them is ever read: links are not followed, paths that climb are refused.
 """

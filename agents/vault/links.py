@@ -1,4 +1,4 @@
-"""Where links lead: by name as in Obsidian, by path as in Markdown, by alias when no name fits.
+"""Resolve links: by name as in Obsidian, by path as in Markdown, by alias when no name fits.
 
 A link finds what has its name, in whatever case and folder. Of several, one in the same folder
 comes first, then the one with the shortest path. What cannot be found is unresolved, until there

@@ -1,4 +1,4 @@
-"""What a project's library shows: folders, tags, what changed last."""
+"""Lists of a project's library: folders, tags, what changed last."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

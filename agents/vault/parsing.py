@@ -1,4 +1,4 @@
-"""What a note says about itself and others: title, tags, aliases, links, headings and blocks.
+"""Parse a note: title, tags, aliases, links, headings and blocks.
 
 Obsidian's notation is read, and plain Markdown. A parser never raises, and looks at each line once.
 """

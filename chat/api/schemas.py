@@ -1,4 +1,4 @@
-"""What goes in and out, as models: strict, closed, and the source of the OpenAPI document.
+"""Request and response bodies as models: strict, closed, the source of the OpenAPI document.
 
 The fields of AgentConfig are taken from its one definition; none is written here again.
 """

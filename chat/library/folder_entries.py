@@ -1,4 +1,4 @@
-"""What a folder's page lists: folders first, then notes, then other files."""
+"""Entries of a folder's page: folders first, then notes, then other files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

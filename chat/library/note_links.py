@@ -1,4 +1,4 @@
-"""Where the links of a note lead on the pages of the library, and the notes shown inside of it."""
+"""Targets of a note's links on the pages of the library, and the notes shown inside of it."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence

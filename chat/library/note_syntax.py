@@ -1,4 +1,4 @@
-"""What notes have besides Markdown: links, embeds, callouts, highlights, tags and footnotes.
+"""Syntax of notes besides Markdown: links, embeds, callouts, highlights, tags and footnotes.
 
 Rules for markdown-it. Where a link leads is not known here: `NoteLinks` is asked for that.
 """

@@ -1,4 +1,4 @@
-"""What a page shows of an answer as one thing: text, thinking, a step before the answer, a group of
+"""Parts of an answer on a page: text, thinking, a step before the answer, a group of
 tool calls, a notice."""
 
 import re

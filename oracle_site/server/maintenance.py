@@ -1,4 +1,4 @@
-"""What a server does once a day, besides serving."""
+"""Daily maintenance of a server."""
 
 import asyncio
 import logging

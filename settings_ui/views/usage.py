@@ -1,4 +1,4 @@
-"""What a user's own runs took in the last thirty days."""
+"""Usage of a user's own runs in the last thirty days."""
 
 from collections import Counter
 from collections.abc import Sequence

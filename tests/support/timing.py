@@ -1,4 +1,4 @@
-"""How much work something is, on any machine: as a multiple of other work, never in seconds."""
+"""Measure work on any machine: as a multiple of other work, never in seconds."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""What a run's page says in words: why it stopped, what it used of its limits, where numbers come
+"""Words of a run's page: why it stopped, what it used of its limits, where numbers come
 from. All of it metadata."""
 
 from collections.abc import Mapping, Sequence

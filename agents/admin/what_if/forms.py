@@ -1,4 +1,5 @@
-"""What to try instead: other limits, another tree or behaviour, other stuck rules; or a rule, by
+"""Form of a what-if trial: other limits, another tree or behaviour, other stuck rules; or a
+rule, by
 itself. Empty means as recorded.
 
 Fields and bounds come from the one definition of the limits; a form is read strictly, and what it

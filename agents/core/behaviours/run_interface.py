@@ -1,4 +1,4 @@
-"""What a driver may do with a run, and how it says what it wants of a turn."""
+"""The interface between a driver and a run, and the driver's orders for a turn."""
 
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

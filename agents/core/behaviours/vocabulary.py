@@ -1,4 +1,4 @@
-"""What a behaviour may name where it is read."""
+"""Names that a behaviour may use."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Where a run stands in its behaviour: one explicit stack, which is all that changes.
+"""A run's position in its behaviour: one explicit stack, which is all that changes.
 
 No node is visited again because of what another one does, and none knows who watches. What takes
 time is handed out, to be done before the walk goes on; so a behaviour never spins: one that visits

@@ -1,4 +1,4 @@
-"""What happens at a checkpoint, for the loop and for the replay of a recorded run alike. Pure.
+"""Decisions at a checkpoint, for the loop and for the replay of a recorded run alike. Pure.
 
 decide -> (the run ends, or) wrap_up_reason -> start_turn_state -> ... -> AgentState.after_turn
 """

@@ -1,4 +1,4 @@
-"""What the parts of one run share: its state, accounts, conversation, inbox and stamp."""
+"""State shared by the parts of one run: its state, accounts, conversation, inbox and stamp."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Set

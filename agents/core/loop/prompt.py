@@ -1,4 +1,4 @@
-"""What is sent to the model: the system prompt, the growing conversation, the notes put into it."""
+"""Requests to the model: the system prompt, the growing conversation, the notes put into it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a subscriber would say, made of the examples of its events: no run, no model."""
+"""Previews of a subscriber's notices, made of the examples of its events: no run, no model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

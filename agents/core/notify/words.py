@@ -1,4 +1,4 @@
-"""What is said of one event, or of several: a sentence for people, and for the model a sentence or
+"""Words for one event, or for several: a sentence for people, and for the model a sentence or
 a small table. Words that come from outside are quoted."""
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What would have happened: a recorded run under other limits, another tree, other stuck rules.
+"""Replay a recorded run under other limits, another tree, other stuck rules.
 
 The recorded turns are played through the code that decides for the loop (`checkpoint`, the trees,
 `AgentState.after_turn`); no model is asked. So it answers what the rules would have said of the

@@ -1,4 +1,4 @@
-"""How well the stuck rules do on recorded runs that somebody has labelled.
+"""Evaluate the stuck rules on labelled recorded runs.
 
 A label says of a run that it was stuck from a turn on, and how, or that it made progress.
 """

@@ -1,4 +1,4 @@
-"""What is known of a run that is over: its turns, and what each checkpoint between them saw.
+"""A recorded run: its turns, and what each checkpoint between them saw.
 
 `event_reader` builds it from the events that the loop left, `from_trace` from one line of a file of
 recorded runs; `engine` plays it again under other limits.

@@ -1,4 +1,5 @@
-"""What a request says: the question, what was said before, which tools were called so far."""
+"""A request as the embedded reader understands it:
+the question, what was said before, which tools were called so far."""
 
 import json
 import re

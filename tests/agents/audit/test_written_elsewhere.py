@@ -1,4 +1,4 @@
-"""What runs wrote into threads, reminders and the memory of rules, after they were erased: played
+"""Erasure of what runs wrote into threads, reminders and the memory of rules, played
 through the real loop with the real tools."""
 
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Where a call may begin: what the scanner asks of the families, computed once per tool set."""
+"""Openings of calls, which the scanner asks of the families, computed once per tool set."""
 
 import re
 from collections.abc import Iterable

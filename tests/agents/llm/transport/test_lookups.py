@@ -1,4 +1,4 @@
-"""How many names are looked up at once, for whom, and what is said if one has to wait."""
+"""Limits on lookups of names, for each person and in all, and their messages."""
 
 import asyncio
 import socket
