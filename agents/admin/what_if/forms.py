@@ -1,6 +1,5 @@
 """Form of a what-if trial: other limits, another tree or behaviour, other stuck rules; or a
-rule, by
-itself. Empty means as recorded.
+rule, by itself. Empty means as recorded.
 
 Fields and bounds come from the one definition of the limits; a form is read strictly, and what it
 cannot read is refused in words beside its field.
