@@ -96,6 +96,16 @@ def _keep_private(path: Path) -> None:
             path.with_name(path.name + suffix).chmod(PRIVATE_MODE)
 
 
+KEEPALIVES = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+"""A connection that the network cut off is given up after at most 20 seconds, so that a process can
+renew its lease over another before the lease is stale. The last is in milliseconds."""
+
+
 def _postgresql(url: str) -> dict[str, Any]:
     """Return options of libpq, which reads the address itself, as PostgreSQL's own tools do."""
     help_text = "Write postgresql://user:password@host:5432/name, or leave it out for SQLite."
@@ -109,6 +119,8 @@ def _postgresql(url: str) -> dict[str, Any]:
         raise ImproperlyConfigured(f"DATABASE_URL cannot be read. {help_text}") from None
     if not options.get("dbname"):
         raise ImproperlyConfigured(f"DATABASE_URL names no database. {help_text}")
+    for name, value in KEEPALIVES.items():
+        options.setdefault(name, value)
     # A process that stands still in mid-transaction keeps its locks, and nobody could take its
     # runs over: PostgreSQL ends its session before the lease does.
     options.setdefault("options", "-c idle_in_transaction_session_timeout=15s")

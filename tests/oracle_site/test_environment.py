@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from agents.ledger.leases import RENEW_SECONDS, STALE_AFTER
 from oracle_site.environment import channel_layers, database, env_choice
 
 SECRET = "p4ssw0rd-that-nobody-may-see"
@@ -129,6 +130,19 @@ def test_options_in_the_address_are_kept(tmp_path: Path, monkeypatch: pytest.Mon
     options = database(tmp_path)["OPTIONS"]
     assert options["sslmode"] == "verify-full"
     assert int(options["connect_timeout"]) > 0
+
+
+def test_a_connection_to_postgresql_that_is_cut_off_is_given_up_before_the_lease_is_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgresql://db.example/oracle?keepalives_interval=4")
+    options = {name: str(value) for name, value in database(tmp_path)["OPTIONS"].items()}
+    assert options["keepalives_interval"] == "4"  # what the address says comes first
+    idle, interval, count = (
+        int(options[f"keepalives_{name}"]) for name in ("idle", "interval", "count")
+    )
+    silence = max(idle + interval * count, int(options["tcp_user_timeout"]) / 1_000)
+    assert RENEW_SECONDS + silence < STALE_AFTER["postgresql"].total_seconds()
 
 
 @pytest.mark.parametrize(

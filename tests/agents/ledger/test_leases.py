@@ -168,3 +168,13 @@ def test_a_container_of_the_same_host_name_is_in_another_namespace() -> None:
     assert (identity["host"], identity["pid"]) == (HOST, 1)
     ProcessLease.objects.create(pk="container", renewed_at=timezone.now(), **identity)
     assert not read_leases()["container"].is_gone
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="a connection of PostgreSQL")
+@pytest.mark.skipif(sys.platform != "linux", reason="TCP_USER_TIMEOUT")
+def test_a_connection_is_given_up_when_nobody_receives_what_it_sends() -> None:
+    connection.ensure_connection()
+    with socket.socket(fileno=os.dup(connection.connection.fileno())) as tcp:
+        assert tcp.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 10_000
+        assert tcp.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert tcp.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 5
