@@ -15,13 +15,11 @@ from django.db import OperationalError
 from agents.code.importer import CodeImportReport, import_code
 from agents.code.service import CodeRefused
 from agents.code.sources import open_code_source
+from agents.ledger import describe_database_error
 
 PROGRESS_SECONDS = 3_600
 PROGRESS_STEP = 25
 """Files between two notes of how far it is."""
-NO_ROOM = (
-    "The server cannot store it ({why}). Files imported so far are kept; upload it again later."
-)
 MAX_NAME_BYTES = 200
 """Disks take names of 255."""
 
@@ -40,10 +38,10 @@ def import_uploaded(
             if not source.files:
                 raise CodeRefused("There are no files in it.")
             return import_code(project_id, source, folder=folder, user_id=user_id, progress=note)
-    except OSError as error:
-        raise CodeRefused(NO_ROOM.format(why=error.strerror)) from error
-    except OperationalError as error:
-        raise CodeRefused(NO_ROOM.format(why=error)) from error
+    except (OSError, OperationalError) as error:
+        raise CodeRefused(
+            f"{_describe(error)} Files imported so far are kept; upload it again later."
+        ) from error
     finally:
         place.unlink(missing_ok=True)
 
@@ -69,8 +67,18 @@ def store_upload(user_id: int, content: IO[bytes]) -> Path:
     except OSError as error:
         if place is not None:
             place.unlink(missing_ok=True)
-        raise CodeRefused(NO_ROOM.format(why=error.strerror)) from error
+        raise CodeRefused(f"{_describe(error)} Upload it again later.") from error
     return place
+
+
+def _describe(error: OSError | OperationalError) -> str:
+    """Say that the server cannot store a file, and why if that is known."""
+    if isinstance(error, OSError):
+        why = error.strerror or str(error)
+    else:
+        why = describe_database_error(error)
+    reason = f" ({why.rstrip('.')})" if why else ""
+    return f"The server cannot store it{reason}."
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from resource import RLIMIT_FSIZE, getrlimit, setrlimit
 from typing import Any
 from uuid import uuid4
@@ -11,7 +12,9 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 
+from agents.code.service import CodeRefused
 from agents.models import CodeCheckout, CodeFile, SearchDocument
+from chat.library.code_uploads import store_upload
 from tests.chat.views.library.conftest import Shelf
 from tests.support.code import add_checkout, add_code, make_zip
 from tests.support.pages import problems
@@ -97,7 +100,7 @@ def test_a_full_disk_is_said_and_nothing_is_left_on_it(shelf: Shelf) -> None:
     assert (page.status_code, response.status_code) == (200, 422)
     html = response.content.decode()
     assert problems(html) == []
-    assert "The server cannot store it (File too large)." in html
+    assert "The server cannot store it (File too large). Upload it again later." in html
     assert list((settings.DATA_DIR / "uploads").iterdir()) == []
 
 
@@ -105,7 +108,21 @@ def test_where_no_upload_can_be_unpacked_it_is_said(shelf: Shelf) -> None:
     (settings.DATA_DIR / "uploads").write_text("a file in the way")
     response = send_form(shelf, make_zip(FILES))
     assert response.status_code == 422
-    assert "The server cannot store it (File exists)." in response.content.decode()
+    html = response.content.decode()
+    assert "The server cannot store it (File exists). Upload it again later." in html
+
+
+def test_a_disk_that_gives_no_reason_is_said_without_one(shelf: Shelf) -> None:
+    class Torn(BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            raise OSError(*reason)
+
+    reason: tuple[str, ...] = ()
+    with pytest.raises(CodeRefused, match=r"^The server cannot store it. Upload it again later.$"):
+        store_upload(shelf.owner.pk, Torn())
+    reason = ("it is torn",)
+    with pytest.raises(CodeRefused, match=r"^The server cannot store it \(it is torn\)\. "):
+        store_upload(shelf.owner.pk, Torn())
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="the trigger is written for SQLite")
@@ -123,7 +140,9 @@ def test_a_database_that_takes_no_more_is_said(shelf: Shelf) -> None:
         finally:
             cursor.execute("DROP TRIGGER full")
     assert response.status_code == 422
-    assert "The server cannot store it (user-defined function" in response.content.decode()
+    html = response.content.decode()
+    assert "The server cannot store it. Files imported so far are kept; upload it again" in html
+    assert "user-defined function" not in html
 
 
 def test_a_form_without_a_file_says_so(shelf: Shelf) -> None:
