@@ -193,7 +193,7 @@ def open_source(place: Path) -> Iterator[ImportSource]:
     try:
         opened = place.open("rb")
     except OSError as error:
-        raise NoteUnavailable(f"{str(place)!r} cannot be read ({error.strerror}).") from None
+        raise NoteUnavailable(f"{place.name!r} cannot be read ({error.strerror}).") from None
     with opened, closing(_open_place(place, opened)) as archive:
         yield ZipSource(archive, place.stem, place.stat().st_size)
 
@@ -223,6 +223,6 @@ def _open_place(place: Path, opened: IO[bytes]) -> zipfile.ZipFile:
     try:
         return open_zip(opened)
     except ZIP_ERRORS as error:
-        raise NoteUnavailable(f"{str(place)!r} is not a zip that can be read ({error}).") from None
+        raise NoteUnavailable(f"{place.name!r} is not a zip that can be read ({error}).") from None
     except OSError as error:
-        raise NoteUnavailable(f"{str(place)!r} cannot be read ({error.strerror}).") from None
+        raise NoteUnavailable(f"{place.name!r} cannot be read ({error.strerror}).") from None

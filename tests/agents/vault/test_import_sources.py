@@ -124,6 +124,15 @@ def test_what_takes_gigabytes_to_unpack_is_left_out(project: Project, tmp_path: 
     assert find_note(project.pk, "8.md") is not None
 
 
+@pytest.mark.parametrize("name", ["x.zip", "none.zip"])
+def test_what_cannot_be_opened_is_named_without_its_folder(tmp_path: Path, name: str) -> None:
+    (tmp_path / "x.zip").write_bytes(b"no zip")
+    with pytest.raises(NoteUnavailable) as refused, open_source(tmp_path / name):
+        pass
+    assert str(refused.value).startswith(f"'{name}' ")
+    assert str(tmp_path) not in str(refused.value)
+
+
 def test_a_name_that_is_no_utf8_refuses_the_zip(project: Project, tmp_path: Path) -> None:
     place = tmp_path / "x.zip"
     place.write_bytes(pack().replace("ü0.bin".encode(), b"\xff\xfe0.bin"))
