@@ -26,7 +26,7 @@ _PATHS = {
     **ATTRIBUTES,
 }
 FORMULA_START = re.compile(
-    r"(^|[,;|\t-\r\x1c-\x1e\x85\u2028\u2029])"
+    r"(^|\r\n|[,;|\t-\r\x1c-\x1e\x85\u2028\u2029])"
     r"(?=[\s\"']*[=+\-@\t\r＝＋－＠])"  # noqa: RUF001  # spreadsheets read wide signs too
 )
 """Where a spreadsheet would begin a formula, also behind blanks and quotes: at the beginning of a

@@ -138,6 +138,11 @@ def test_no_cell_is_a_formula_whatever_separates_cells_for_who_opens_the_file(
     assert not {cell for cell in cells if cell.startswith(("=", "+", "-", "@"))}
 
 
+def test_a_line_end_of_two_characters_gets_one_apostrophe() -> None:
+    assert escape_cell("a\r\n=1") == "a\r\n'=1"
+    assert escape_cell("a\r\nb") == "a\r\nb"
+
+
 @pytest.mark.parametrize("text", ["offline", "gpt-4o", "a=b", "1", "", "x@y", "é", "a;b\tc\nd"])
 def test_what_is_harmless_is_left_alone(text: str) -> None:
     assert escape_cell(text) == text
