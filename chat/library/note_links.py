@@ -23,7 +23,7 @@ from chat.markdown import RenderBudget
 
 MAX_EMBEDS = 200
 MAX_TAGS = MAX_PROPERTIES = 1_000
-"""That one page resolves, however often the same one is there. The rest of them are plain text."""
+"""Resolved on one page, repetitions included; further ones are plain text."""
 MAX_LINKS = 2_000
 """Different links that one page resolves, its embedded notes included."""
 MAX_SHOWN = 20
@@ -67,7 +67,8 @@ class PageLimits:
             )
         if "properties" in self.exceeded:
             sentences.append(
-                f"Only the first {MAX_PROPERTIES:,} properties are listed: the lines have them all."
+                f"Only the first {MAX_PROPERTIES:,} properties are listed. "
+                "All of them are under Lines."
             )
         return sentences
 

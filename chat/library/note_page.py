@@ -21,7 +21,7 @@ from chat.rendering.source_links import NOTE_LINES
 
 MAX_CACHED_CHARS = 16_000_000
 """Characters of notes that a process keeps as HTML."""
-TOO_DEAR = "This note has more marks than a page shows: its end is plain text."
+TOO_DEAR = "This note has more Markdown than one page shows: its end is plain text."
 CHARS_PER_COST = 10
 """Characters of a note that cost one unit to be read: that is done each time."""
 MAX_LISTED = 50
