@@ -78,6 +78,7 @@ class ParsedText:
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
+        self.text = text
         self.lines = split_lines(text.removeprefix(BYTE_ORDER_MARK))
         self.parsed: ParsedNote = parse_note(path, text)
         links = self.parsed.links
@@ -208,7 +209,13 @@ class Embeds:
             pk for pk, total in zip(ids[:MAX_SHOWN], read, strict=False) if total <= MAX_SHOWN_BYTES
         ]
         rows: list[Note] = list(notes.filter(pk__in=few))
-        return {row.pk: ParsedText(row.path, row.text) for row in rows}
+        return {row.pk: self._parse(row) for row in rows}
+
+    def _parse(self, note: Note) -> ParsedText:
+        """Parse a note shown inside, unless it is the page's own, which is parsed already."""
+        if (note.path, note.text) == (self._text.path, self._text.text):
+            return self._text
+        return ParsedText(note.path, note.text)
 
     def is_left_out(self, text: ParsedText, link: WrittenLink) -> bool:
         """Return whether a link is one of those that are too many for a page."""

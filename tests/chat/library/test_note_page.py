@@ -176,6 +176,27 @@ def test_a_note_that_shows_itself_counts_its_links_once(show: Show, project: Pro
     assert page.remarks == []
 
 
+def test_a_note_that_shows_itself_is_parsed_once(show: Show, project: Project) -> None:
+    text = "![[itself]]\n\n" + "[[gone]] words\n" * 2_000
+
+    def measure() -> int:
+        show(text, path="itself.md")  # fills the caches
+        return count_lines(lambda: show(text, path="itself.md"))
+
+    without = measure()
+    add_note(project, "itself.md", text)
+    assert "wikilink" in read_html(show(text, path="itself.md"))
+    assert measure() < 1.5 * without
+
+
+def test_an_unsaved_note_that_shows_itself_shows_what_is_saved(
+    show: Show, project: Project
+) -> None:
+    add_note(project, "itself.md", "Saved words.")
+    page = show("![[itself]]\n\nNew words.\n", path="itself.md")
+    assert "Saved words." in read_html(page)
+
+
 def test_a_page_without_all_notes_inside_names_both_bounds(show: Show, project: Project) -> None:
     add_note(project, "people.md", "Short words.")
     for name in ("long", "longer"):
