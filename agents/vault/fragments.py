@@ -33,13 +33,15 @@ def find_fragment(
     if fragment.strip().startswith("^"):
         return _find_block(lines, parsed, fragment.strip()[1:].lower())
     wanted = [_fold(part) for part in fragment.split("#") if part.strip()]
+    folded = fold_headings(parsed) if names is None else names
+    if not wanted or any(name not in folded for name in wanted):
+        return None  # without a walk over all headings
     above: list[tuple[int, str]] = []
     """The headings that the next one may stand below, with their levels."""
-    folded = fold_headings(parsed) if names is None else names
     for number, (heading, name) in enumerate(zip(parsed.headings, folded, strict=True)):
         while above and above[-1][0] >= heading.level:
             above.pop()
-        if wanted and name == wanted[-1] and _has_all([each for _, each in above], wanted[:-1]):
+        if name == wanted[-1] and _has_all([each for _, each in above], wanted[:-1]):
             below = islice(parsed.headings, number + 1, None)
             ends = (later.line for later in below if later.level <= heading.level)
             return LineRange(heading.line + 1, next(ends, len(lines)))

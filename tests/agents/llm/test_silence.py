@@ -128,14 +128,20 @@ async def test_pauses_between_words_are_no_silence() -> None:
 # -- real sockets ---------------------------------------------------------------------------------
 
 
+PATIENT = 1.5
+"""A silence that a busy machine does not make by itself between two bytes that are sent in time."""
+
+
 def asking(silence: float = SILENCE) -> ModelRequest:
     question = ({"role": "user", "content": "?"},)
     return ModelRequest(question, (), "auto", 1_000, LoopClock().monotonic() + 60, silence)
 
 
-async def events_of(base_url: str, client: httpx.AsyncClient) -> list[ModelEvent]:
+async def events_of(
+    base_url: str, client: httpx.AsyncClient, silence: float = SILENCE
+) -> list[ModelEvent]:
     model = OpenAIChatModel(client, base_url, "m", clock=LoopClock())
-    return [event async for event in model.stream(asking())]
+    return [event async for event in model.stream(asking(silence))]
 
 
 @pytest.mark.parametrize("fault", [NEVER, Fault("hang")])
@@ -161,9 +167,9 @@ async def test_silence_after_content_is_noticed_on_a_socket_that_rested() -> Non
 
 async def test_comments_keep_a_request_alive_on_a_socket() -> None:
     """Some endpoints send them while a model thinks."""
-    comments = trickling(b": still here\n\n", pause=SILENCE / 2, times=5)
+    comments = trickling(b": still here\n\n", pause=PATIENT / 10, times=12)
     async with comments as base_url, build_http_client() as client:
-        assert TextDelta("at last") in await events_of(base_url, client)
+        assert TextDelta("at last") in await events_of(base_url, client, PATIENT)
 
 
 async def test_a_record_of_tls_that_comes_in_pieces_keeps_a_request_alive(
@@ -175,10 +181,10 @@ async def test_a_record_of_tls_that_comes_in_pieces_keeps_a_request_alive(
     monkeypatch.setattr("agents.llm.client._load_ssl_context", lambda: trusting)
     async with (
         ScriptedEndpoint(Script([say(LONG, pieces=1)]), tls) as endpoint,
-        slowed(endpoint.base_url, pause=SILENCE / 2, pieces=5) as base_url,
+        slowed(endpoint.base_url, pause=PATIENT / 10, pieces=12) as base_url,
         build_http_client() as client,
     ):
-        events = await events_of(base_url, client)
+        events = await events_of(base_url, client, PATIENT)
     assert not any(isinstance(event, Retrying) for event in events)
     assert "".join(e.text for e in events if isinstance(e, TextDelta)) == LONG
 

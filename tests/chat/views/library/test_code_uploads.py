@@ -145,22 +145,6 @@ def test_a_database_that_takes_no_more_is_said(shelf: Shelf) -> None:
     assert "user-defined function" not in html
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="the bound is written for SQLite")
-def test_a_database_whose_disk_is_full_is_said(shelf: Shelf) -> None:
-    text = "".join(f"x{number} = {number**9}\n" for number in range(30_000))
-    with connection.cursor() as cursor:
-        (before,) = cursor.execute("PRAGMA max_page_count").fetchone()
-        (pages,) = cursor.execute("PRAGMA page_count").fetchone()
-        cursor.execute(f"PRAGMA max_page_count = {pages + 20}")
-        try:
-            response = send_form(shelf, make_zip({"a.py": text}))
-        finally:
-            cursor.execute(f"PRAGMA max_page_count = {before}")
-    assert response.status_code == 422
-    html = response.content.decode()
-    assert "The server cannot store it (The server&#x27;s disk is full). Files imported" in html
-
-
 def test_a_form_without_a_file_says_so(shelf: Shelf) -> None:
     response = shelf.ada.post(shelf.address("code/upload/"), {"folder": ""})
     assert response.status_code == 422
