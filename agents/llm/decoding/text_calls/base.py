@@ -55,7 +55,7 @@ _INSIDE_STRING = re.compile(r'(?:[^"\\]+|\\.)*+', re.DOTALL)
 class TextCursor:
     """A place in text that may still grow at its end."""
 
-    __slots__ = ("calls", "pos", "settled", "text")
+    __slots__ = ("calls", "last", "pos", "settled", "text")
 
     def __init__(self) -> None:
         self.text = ""
@@ -64,6 +64,8 @@ class TextCursor:
         """Those that count, whatever follows them."""
         self.settled = 0
         """Where the last of them ends."""
+        self.last: TextCall | None = None
+        """A complete call that counts if nothing follows it but a part of its closing tag."""
 
     def settle(self, call: TextCall) -> None:
         """Let a call count that ends here."""

@@ -21,11 +21,12 @@ class Hermes:
                 function = read_function_tag(cursor)
                 yield from cursor.settle_inner(function, (FUNCTION_END,), (FUNCTION, CLOSE))
                 continue
-            call = _parse_call((yield from cursor.read_json_object()))
+            call = cursor.last = _parse_call((yield from cursor.read_json_object()))
             if (yield from _read_ahead(cursor)) == CLOSE:
                 yield from cursor.expect(CLOSE)
                 return [*cursor.calls, call]
             cursor.settle(call)
+            cursor.last = None
         yield from cursor.expect(CLOSE)
         return cursor.calls
 

@@ -108,7 +108,9 @@ class CallAttempt:
         cursor = self._cursor
         if not self._at_end:
             return cursor.settled or len(self._opener), cursor.calls
-        if not cursor.settled or self._is_inside_call():
+        if cursor.last is not None and self._at_end == UNCLOSED:
+            cursor.calls.append(cursor.last)
+        elif not cursor.settled or self._is_inside_call():
             cursor.calls.append(build_malformed_call(text[cursor.settled :], self._at_end))
         return len(text), cursor.calls
 

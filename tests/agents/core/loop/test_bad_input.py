@@ -88,7 +88,8 @@ async def test_an_unknown_tool_is_a_failed_result_that_lists_the_known_ones() ->
 
 ADD = '{"name": "add", "arguments": {"a": 1, "b": 2}}'
 UNREADABLE = {
-    "hermes, unclosed": f"<tool_call>{ADD}",
+    "hermes, unclosed": f"<tool_call>{ADD[:-1]}",
+    "hermes, unclosed, then text": f"<tool_call>{ADD} It is three.",
     "hermes, malformed": f"<tool_call>{ADD[:-1]}</tool_call>",
     "invoke, unclosed": '<function_calls>\n<invoke name="add">\n<parameter name="a">1</par',
     "deepseek, unclosed": '<|tool_calls_begin|><|tool_call_begin|>add<|tool_sep|>{"a": 1',
@@ -121,6 +122,9 @@ async def test_unreadable_calls_in_the_text_count_as_errors() -> None:
 
 
 INNER_CALLS = {
+    "hermes, as servers send it that cut the stop token": '<tool_call>\n{"name": "add", '
+    '"arguments": {"a": 1}}\n',
+    "hermes, half an end": '<tool_call>{"name": "add", "arguments": {"a": 1}}</tool_',
     "function_calls": (
         '<function_calls>\n<invoke name="add">\n<parameter name="a">1</parameter>\n</invoke>\n'
     ),

@@ -170,6 +170,14 @@ GOOD = {
     "after a mention": Sample(
         f"With <tool_call> as in {hermes(SEARCH)}", "With <tool_call> as in ", [OWLS]
     ),
+    "hermes without its closing tag": Sample(f"a <tool_call>{SEARCH}\n", "a ", [OWLS]),
+    "hermes with half its closing tag": Sample(f"<tool_call>{SEARCH}</tool_ca", "", [OWLS]),
+    "hermes, two calls without a closing tag": Sample(
+        f"<tool_call>{SEARCH}\n{SEARCH}", "", [OWLS, OWLS]
+    ),
+    "hermes, a call and a half": Sample(
+        f"<tool_call>{SEARCH}{SEARCH[:9]}", "", [OWLS], malformed=1
+    ),
     "inside an unclosed wrapper": Sample(
         "a <function_calls>" + invoke("think"), "a ", [("think", {})]
     ),
@@ -208,8 +216,8 @@ GOOD = {
 }
 
 MALFORMED = {
-    "unclosed hermes": "<tool_call>" + SEARCH,
-    "unclosed hermes, half a closer": "<tool_call>" + SEARCH + "</tool_ca",
+    "unclosed hermes": "<tool_call>" + SEARCH[:-1],
+    "unclosed hermes, then text": "<tool_call>" + SEARCH + " and so on",
     "hermes, a brace too many": hermes(SEARCH + "}"),
     "empty hermes": hermes(""),
     "hermes without name": hermes('{"arguments": {}}'),
@@ -269,6 +277,8 @@ class Parts:
     marker: str
     calls: list[str]
     wrapper: tuple[str, str] = ("", "")
+    closing: int = 0
+    """The length of a call's closing tag, if it counts without."""
 
     @property
     def written(self) -> str:
@@ -282,8 +292,9 @@ class Parts:
             return self.written[:length], 0, 0
         complete = malformed = 0
         for call in self.calls:
-            complete += pos + len(call) <= length
-            malformed += pos + len(self.marker) <= length < pos + len(call)
+            end = pos + len(call) - self.closing
+            complete += end <= length
+            malformed += pos + len(self.marker) <= length < end
             pos += len(call)
         return "So: ", complete, malformed or (0 if complete else 1)
 
@@ -303,7 +314,7 @@ SEARCHES = [invoke("search", ("query", "owls"), ("n", "5")), invoke("think", ("a
 PREFIXED = [invoke("think", ("a", "b"), prefix=PREFIX)]
 FUNCTIONS = [function("search", ("query", "owls")), element("function=think", '{"a": 1}')]
 PARTS = {
-    "hermes": Parts("<tool_call>", [hermes(SEARCH)]),
+    "hermes": Parts("<tool_call>", [hermes(SEARCH)], closing=len("</tool_call>")),
     "hermes around function tags": Parts("<function=", FUNCTIONS, ("<tool_call>", "</tool_call>")),
     "function tags": Parts("<function=", FUNCTIONS[:1]),
     "function tags, json": Parts("<function=", FUNCTIONS[1:]),

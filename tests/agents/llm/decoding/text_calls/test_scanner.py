@@ -59,7 +59,7 @@ def test_wherever_an_answer_is_cut_complete_calls_count_and_no_markup_is_shown(
 
 
 def test_a_malformed_call_says_what_was_written_and_names_the_tool() -> None:
-    written = "<tool_call>" + SEARCH
+    written = "<tool_call>" + SEARCH[:-1]
     _, (call,) = scan([f"a {written}"])
     assert (call.name, call.arguments) == ("vault_search", written)
     assert "not closed" in call.problem
