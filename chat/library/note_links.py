@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import accumulate, islice
+from threading import Lock
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -73,6 +74,24 @@ class PageLimits:
         return sentences
 
 
+LONG_TEXT = 100_000
+"""Characters from which a text is parsed by one thread at a time, and kept."""
+_long_texts = Lock()
+
+
+def _parse(path: str, text: str) -> ParsedNote:
+    """Parse a text. Several threads that parse long ones would slow down everybody's pages."""
+    if len(text) < LONG_TEXT:
+        return parse_note(path, text)
+    with _long_texts:
+        return _parse_long(path, text)
+
+
+@lru_cache(maxsize=4)
+def _parse_long(path: str, text: str) -> ParsedNote:
+    return parse_note(path, text)
+
+
 class ParsedText:
     """A text of a project, saved or not, with what was read in it."""
 
@@ -80,7 +99,7 @@ class ParsedText:
         self.path = path
         self.text = text
         self.lines = split_lines(text.removeprefix(BYTE_ORDER_MARK))
-        self.parsed: ParsedNote = parse_note(path, text)
+        self.parsed = _parse(path, text)
         links = self.parsed.links
         self.links = list(dict.fromkeys((each.kind, each.target, each.fragment) for each in links))
 
