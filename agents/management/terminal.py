@@ -109,8 +109,8 @@ class Terminal:
         if done.explanation:
             self._out.write(f"\n{done.explanation}\n")
         reason = get_reason(done.termination_reason)
-        is_explained = bool(done.explanation) or reason.code == "completed"
-        words = "" if is_explained else f"{reason.sentence} {reason.remedy} "
+        parts = (reason.sentence, reason.remedy) if reason.code != "completed" else ()
+        words = "".join(f"{text} " for text in parts if text not in done.explanation)
         self._out.write(
             f"\n{reason.label}: {words}"
             f"{done.turns_used} iteration{'' if done.turns_used == 1 else 's'}, "
