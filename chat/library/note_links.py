@@ -2,9 +2,10 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, lru_cache, partial
 from itertools import accumulate, islice
-from threading import Lock
+from threading import RLock
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -75,16 +76,21 @@ class PageLimits:
 
 
 LONG_TEXT = 100_000
-"""Characters from which a text is parsed by one thread at a time, and kept."""
-_long_texts = Lock()
+"""Characters from which threads take turns, and a parsed text is kept."""
+_long_texts = RLock()
+
+
+def take_turns(chars: int) -> AbstractContextManager[object]:
+    """Return a lock for work on so many characters; it locks nothing if they are few.
+
+    Several threads that work on long texts at once would slow down everybody's pages.
+    """
+    return _long_texts if chars >= LONG_TEXT else nullcontext()
 
 
 def _parse(path: str, text: str) -> ParsedNote:
-    """Parse a text. Several threads that parse long ones would slow down everybody's pages."""
-    if len(text) < LONG_TEXT:
-        return parse_note(path, text)
-    with _long_texts:
-        return _parse_long(path, text)
+    with take_turns(len(text)):
+        return _parse_long(path, text) if len(text) >= LONG_TEXT else parse_note(path, text)
 
 
 @lru_cache(maxsize=4)

@@ -8,7 +8,14 @@ from itertools import chain
 from agents.models import Project
 from agents.search.sections import split_lines
 from agents.vault import canvas
-from chat.library.note_links import Embeds, PageLimits, PageLinks, ParsedText, suggest_path
+from chat.library.note_links import (
+    Embeds,
+    PageLimits,
+    PageLinks,
+    ParsedText,
+    suggest_path,
+    take_turns,
+)
 from chat.library.note_rendering import render_note, render_value
 from chat.markdown import RenderBudget
 from chat.markdown.budget import estimate_cost
@@ -108,7 +115,8 @@ def build_note_page(
     budget = RenderBudget()
     embeds = Embeds(project, shown, budget, can_write=can_write)
     links = PageLinks(project, shown, can_write=can_write, embeds=embeds)
-    quota.add_cost(embeds.count_chars() // CHARS_PER_COST)
+    chars = embeds.count_chars()
+    quota.add_cost(chars // CHARS_PER_COST)
 
     def render() -> _RenderedNote:
         blocks = _render_blocks(shown, text, links, budget)
@@ -116,7 +124,8 @@ def build_note_page(
         remarks = [TOO_DEAR] if budget.is_exhausted() else []
         return _RenderedNote(blocks, properties, embeds.limits.describe() + remarks)
 
-    rendered = _cache.get_or_create(embeds.digest(), render)
+    with take_turns(chars):
+        rendered = _cache.get_or_create(embeds.digest(), render)
     blocks = rendered.blocks
     title_anchor = _find_title(blocks, shown.parsed.title)
     starts = _find_page_starts(blocks)
