@@ -99,7 +99,8 @@ def _get_haste(item: pytest.Item) -> int:
 
 @contextmanager
 def _holding_interrupts() -> Iterator[None]:
-    """Let an interrupt wait: what is called after a fork would swallow it."""
+    """Let an interrupt wait until all processes have started: what is called after a fork would
+    swallow it, and a process that is not known yet would not be ended."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -151,8 +152,10 @@ class _Run:
 
     def finish(self) -> None:
         shares = [queue for queue in self._queues for _ in range(queue.processes)]
-        parts = [self._start(number, queue) for number, queue in enumerate(shares)]
+        parts: list[_Part] = []
         try:
+            with _holding_interrupts():
+                parts += (self._start(number, queue) for number, queue in enumerate(shares))
             self._listen({part.results: part for part in parts})
         finally:
             self._end()
@@ -168,8 +171,7 @@ class _Run:
     def _start(self, number: int, queue: _Queue) -> _Part:
         ours, theirs = _fork.Pipe(duplex=False)
         process = _fork.Process(target=self._take_part, args=(number, queue, ours, theirs))
-        with _holding_interrupts():
-            process.start()
+        process.start()
         theirs.close()
         return _Part(process, ours)
 

@@ -226,8 +226,10 @@ def test_what_a_killed_process_leaves_running_is_not_waited_for(run: Run, tmp_pa
     assert "its process ended with -9" in done.stdout
 
 
-def test_an_interrupt_ends_processes_that_have_much_to_say(run: Run) -> None:
-    done = run(INTERRUPT, "--processes=2")
+@pytest.mark.parametrize("processes", [2, 8])
+def test_an_interrupt_ends_processes_that_have_much_to_say(run: Run, processes: int) -> None:
+    """Also while others are still being started."""
+    done = run(INTERRUPT, f"--processes={processes}")
     assert done.returncode == pytest.ExitCode.INTERRUPTED, done.stdout
 
 
