@@ -12,7 +12,6 @@ from tests.support.script import Call, Fault, call, calls, say
 from tests.support.threaded_endpoint import Held, held
 from tests.support.wire import RAW_DETAIL
 
-
 DOUBLE_PRESS_MS = 30
 """So soon after Send became Stop, a press is taken for the second one of Send (composer.js)."""
 
