@@ -80,9 +80,18 @@ def read_database() -> Iterator[bytes]:
 
 
 def rewrite_tables() -> None:
-    """What an operator of PostgreSQL does after an erasure; SQLite needs nothing."""
+    """What an operator of PostgreSQL does after an erasure; SQLite needs nothing.
+
+    Rows that a transaction from before may still see would be kept: any that an earlier test has
+    left open are ended.
+    """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                " AND (backend_xmin IS NOT NULL OR backend_xid IS NOT NULL)"
+            )
             cursor.execute("DELETE FROM pg_statistic")  # it samples values of the tables
             cursor.execute("VACUUM (FULL, ANALYZE)")
 

@@ -129,6 +129,7 @@ class Postgres:
             "port": self.port,
             "unix_socket_directories": "",
             "fsync": "off",
+            "autovacuum": "off",
             "synchronous_commit": "off",
             "full_page_writes": "off",
             "shared_buffers": "32MB",
