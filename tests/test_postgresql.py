@@ -24,7 +24,6 @@ PROCESSES = 3
 FILES = (
     # what was recorded
     "test_words_everywhere.py",
-    "test_erased_bytes.py",
     *(f"agents/test_{name}.py" for name in ("replay_source", "rule_firings", "rule_log")),
     *(f"agents/audit/test_{name}.py" for name in ("verify", "db_triggers", "written_elsewhere")),
     "agents/endpoints/test_model_settings.py",
