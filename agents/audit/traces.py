@@ -1,7 +1,7 @@
 """Remove the bytes of erased text from SQLite's file: from its full-text index and from its log.
 
     transaction.on_commit(empty_log)        # after rows were erased
-    transaction.on_commit(empty_log_soon)   # the same, where nobody may be kept waiting
+    transaction.on_commit(empty_log_soon)   # the same, in another thread
     transaction.on_commit(clear_traces)     # after indexed texts were removed, too
 
 SQLite overwrites a deleted row by itself (`PRAGMA secure_delete`). PostgreSQL keeps old versions
@@ -26,7 +26,7 @@ MERGE_PAGES = 64
 """Pages of an index that are written in one transaction, so that other writers wait briefly."""
 LOG_TRIES = 20
 LOG_WAIT_MS = 50
-"""How long one try waits for readers of the log, and how long it is until the next one."""
+"""Milliseconds that one try waits for readers of the log, and pause before the next try."""
 MERGED_FILE = "index-merged"
 """A file of the data folder: its time is when the index was merged."""
 MERGE_SECONDS = 60 * 60.0

@@ -60,7 +60,7 @@ class AnswerSources:
         return sum(1 for _ in self)
 
     def list_found(self, limit: int) -> list[SourceRef]:
-        """Return what was found, at most `limit`: first what the answer stands on."""
+        """Return at most `limit` sources: those of the answer, then others that were found."""
         used = list(self)
         return [*used, *(s for s in self._sources.values() if s not in used)][:limit]
 

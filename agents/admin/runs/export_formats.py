@@ -29,8 +29,8 @@ FORMULA_START = re.compile(
     r"(^|\r\n|[,;|\t-\r\x1c-\x1e\x85\u2028\u2029])"
     r"(?=[\s\"']*[=+\-@\t\r＝＋－＠])"  # noqa: RUF001  # spreadsheets read wide signs too
 )
-"""Where a spreadsheet would begin a formula, also behind blanks and quotes: at the beginning of a
-cell, and behind anything in it that ends a cell or a line for those who open the file otherwise."""
+"""The places where a formula could begin, behind blanks and quotes too: the beginning of a cell,
+and behind each character that another program may read as the end of a cell or a line."""
 
 
 def iter_rows(runs: QuerySet[Any]) -> Iterator[dict[str, Any]]:

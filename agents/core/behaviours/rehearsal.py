@@ -31,7 +31,7 @@ UNREADABLE = "At that point it needs something that was not recorded."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsedTurn:
-    """A recorded turn with a request: what the model was told, said and called."""
+    """A recorded turn with a request: hints to the model, its text and its calls."""
 
     number: int
     text: str = ""

@@ -98,7 +98,7 @@ class Walk:
         self.decision: tuple[str, str] | None = None
         """What somebody has decided about the node that had asked, and their words."""
         self.declined_at: int | None = None
-        """How many steps of turns were done when somebody said no."""
+        """Number of steps that were done when a person declined; None if nobody has."""
         self.ends_at: float | None = None
         """Until when it may go on, whatever becomes of the run: of what is done at its end."""
         self.batches = 0
@@ -161,7 +161,7 @@ class Walk:
 
     @property
     def is_declined(self) -> bool:
-        """Whether somebody said no, and nothing was done since."""
+        """Whether a person declined, and nothing was done since."""
         return self.declined_at == self.run.steps_done
 
     # -- the stack --------------------------------------------------------------------------------
